@@ -1,0 +1,91 @@
+"""What a contestant is: prepare, train on the clock, hand back weights."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+
+from ..problems import Floats, LinearProblem, LinearWeights, Weights, linear_objective
+from ..recorder import Recorder
+
+
+class Contestant(abc.ABC):
+    """One trainer under one name.
+
+    The worker imports the contestant's library (``load_library``), then calls ``prepare`` and
+    ``train``, each once, in a process of their own.
+
+    Attributes
+    ----------
+    name
+        The name in tables and on the command line.
+    kinds
+        The kinds of problem it trains: ``chain``, ``softmax``, ``logistic``, ``hinge``.
+    packages
+        Distributions whose versions are reported.
+    compiled
+        Whether it compiles with numba. Such a contestant runs twice: cold, with an empty cache of
+        compiled code, and warm, with the cache that the cold run filled.
+    """
+
+    name: str
+    kinds: frozenset[str]
+    packages: tuple[str, ...]
+    compiled: ClassVar[bool] = False
+
+    @abc.abstractmethod
+    def load_library(self) -> None:
+        """Import the library, so that the time of the import is known."""
+
+    @abc.abstractmethod
+    def prepare(self, problem: Any) -> None:
+        """Turn the problem into the contestant's own input: off the clock, but reported."""
+
+    @abc.abstractmethod
+    def train(self, problem: Any, recorder: Recorder) -> Weights:
+        """Train between ``recorder.start()`` and ``recorder.stop()``.
+
+        ``recorder.point(objective)`` marks the way. What only serves the record (such as evaluating
+        the objective) belongs inside ``recorder.paused()``. What the tables should say goes to
+        ``recorder.event("note", text=...)``; a run that gives up early, which it may when
+        ``recorder.spent()``, says ``recorder.event("over budget")``.
+        """
+
+
+def climb(
+    problem: LinearProblem,
+    recorder: Recorder,
+    rungs: Iterable[float],
+    fit: Callable[[float], Floats],
+    patience: int = 1,
+) -> LinearWeights:
+    """Train from scratch with ever tighter settings: for libraries that report nothing on the way.
+
+    Each rung is one point: the whole time of that fit, and the objective of its weights. The climb
+    ends when ``patience`` rungs in a row have changed the objective by no more than 1e-10 of it, or
+    when the next rung would be over the budget, going by the growth of the last two.
+    """
+    best: Floats | None = None
+    last_cpu = 0.0
+    last = lowest = float("inf")
+    unchanged = 0
+    for rung in rungs:
+        recorder.start()
+        coef = fit(rung)
+        cpu, wall = recorder.stop()
+        value = linear_objective(problem, coef)
+        recorder.point(value, at=(cpu, wall), rung=rung)
+        if best is None or value < lowest:
+            best, lowest = coef, value
+        unchanged = unchanged + 1 if abs(last - value) <= 1e-10 * value else 0
+        if unchanged == patience:
+            break
+        growth = min(max(cpu / last_cpu, 1.25), 4.0) if last_cpu > 0.0 else 2.0
+        if growth * cpu > recorder.budget:
+            recorder.event("over budget")
+            break
+        last, last_cpu = value, cpu
+    if best is None:
+        raise ValueError("a climb needs at least one rung.")
+    return LinearWeights(best)

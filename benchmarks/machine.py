@@ -1,0 +1,34 @@
+"""What the measurements were made on."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib import metadata
+from pathlib import Path
+
+
+def cpu_model() -> str:
+    """The name of the processor, as far as the system tells it."""
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.is_file():
+        for line in cpuinfo.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def describe_machine(packages: set[str]) -> dict[str, str]:
+    """Processor, cores, system, Python, and the versions of the packages."""
+    description = {
+        "processor": cpu_model(),
+        "cores": str(os.cpu_count()),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+    }
+    for package in sorted(packages):
+        try:
+            description[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            description[package] = "not installed as a distribution"
+    return description

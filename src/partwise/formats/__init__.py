@@ -1,0 +1,1 @@
+"""Text files to examples and back. Nothing in here imports numba."""

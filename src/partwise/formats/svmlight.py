@@ -1,0 +1,193 @@
+"""Svmlight (libsvm) files: `label index:value index:value ...`, one example a line."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partwise.errors import DataError
+from partwise.formats.source import read_text
+from partwise.rows import Rows
+
+__all__ = ["SvmlightData", "read_svmlight"]
+
+_log = logging.getLogger(__name__)
+
+_MAX_INDEX = 2**31 - 1
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_PAIR = re.compile(rf"[+-]?\d+:(?:{_NUMBER}|[+-]?(?i:nan|inf|infinity))", re.ASCII)
+_INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
+_FLOAT = re.compile(_NUMBER, re.ASCII)
+
+
+@dataclass(frozen=True, eq=False)
+class SvmlightData:
+    """The examples of an svmlight file.
+
+    Attributes
+    ----------
+    path
+        Where the examples came from, for messages.
+    rows
+        Their features; index 1 of the file is feature 0.
+    labels
+        Their labels in canonical spelling (``+1`` and ``1.0`` are ``1``), or None if some example
+        has none.
+    lines
+        The line of every example, counted from 1.
+    """
+
+    path: str
+    rows: Rows
+    labels: list[str] | None
+    lines: NDArray[np.int64]
+
+
+def read_svmlight(source: str | os.PathLike[str], *, labelled: bool = True) -> SvmlightData:
+    """Read an svmlight file.
+
+    Text after ``#`` is a comment. ``qid:`` fields are ignored, and their number is logged. The
+    indices of a line may come in any order, but only once each. Entries with value 0 are dropped.
+
+    Parameters
+    ----------
+    source
+        A path (plain or gzipped), or ``"-"`` for standard input.
+    labelled
+        Whether every line must begin with a label. If False, a line may begin with its first
+        ``index:value``, and an empty file is allowed.
+
+    Returns
+    -------
+    SvmlightData
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or a line is malformed; the message names file and line.
+    """
+    name, text = read_text(source)
+    labels: list[str] = []
+    pairs: list[str] = []
+    ends = [0]
+    lines: list[int] = []
+    n_qid = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        if "#" in line:
+            line = line.partition("#")[0]
+        fields = line.split()
+        if not fields:
+            continue
+        first = 0
+        if ":" not in fields[0]:
+            labels.append(fields[0])
+            first = 1
+        elif labelled:
+            raise DataError(
+                f"{name}:{number}: begins with {fields[0]!r} where a label is expected; write "
+                "`label index:value ...`"
+            )
+        if len(fields) > first and fields[first].startswith("qid:"):
+            first += 1
+            n_qid += 1
+        pairs.extend(fields[first:])
+        ends.append(len(pairs))
+        lines.append(number)
+    if not lines and labelled:
+        raise DataError(f"{name}: no examples; expected lines `label index:value ...`")
+    if n_qid:
+        _log.info("%s: ignored %d qid fields", name, n_qid)
+    where = np.array(lines, np.int64)
+    complete = len(labels) == len(lines)
+    canonical = _canonical(name, labels, lines) if complete else None
+    rows = _rows(name, np.array(ends, np.int64), pairs, where)
+    return SvmlightData(name, rows, canonical, where)
+
+
+def _canonical(name: str, labels: list[str], lines: list[int]) -> list[str]:
+    spelling = {}
+    for label in dict.fromkeys(labels):
+        if "," in label:
+            raise DataError(
+                f"{name}:{lines[labels.index(label)]}: label {label!r} names several classes; "
+                "multi-label data is not supported, so write one label a line"
+            )
+        if label.lower().lstrip("+-") in ("nan", "inf", "infinity"):
+            raise DataError(
+                f"{name}:{lines[labels.index(label)]}: label {label!r} is not a class; "
+                "drop the example or label it"
+            )
+        spelling[label] = _spell(label)
+    return [spelling[label] for label in labels]
+
+
+def _spell(label: str) -> str:
+    if _INTEGER.fullmatch(label):
+        return str(int(label))
+    if not _FLOAT.fullmatch(label):
+        return label
+    number = float(label)
+    # Beyond 2**53 floats skip integers, so two labels could fall together.
+    return str(int(number)) if number.is_integer() and abs(number) < 2**53 else label
+
+
+def _rows(name: str, indptr: NDArray[np.int64], pairs: list[str], lines: NDArray[np.int64]) -> Rows:
+    def fail(entry: int, why: str) -> NoReturn:
+        line = lines[np.searchsorted(indptr, entry, side="right") - 1]
+        raise DataError(f"{name}:{line}: {pairs[entry]!r}: {why}")
+
+    parsed = _parsed(pairs)
+    if parsed is None:
+        for entry, pair in enumerate(pairs):
+            if _PAIR.fullmatch(pair) is None:
+                fail(entry, "not a pair index:value of two numbers; correct the line")
+        parsed = _floats(":".join(pairs).split(":"))
+    indices, values = parsed[::2], parsed[1::2]
+    for entry in np.flatnonzero(indices < 1)[:1]:
+        fail(entry, "indices begin at 1; if the file counts from 0, add 1 to every index")
+    for entry in np.flatnonzero(indices > _MAX_INDEX)[:1]:
+        fail(entry, f"indices end at {_MAX_INDEX}; renumber the features")
+    for entry in np.flatnonzero(~np.isfinite(values))[:1]:
+        fail(entry, "values must be finite; leave the entry out if it is missing")
+    feature = indices.astype(np.int64) - 1
+    row = np.repeat(np.arange(len(lines)), np.diff(indptr))
+    order = np.lexsort((feature, row))
+    again = (np.diff(row[order]) == 0) & (np.diff(feature[order]) == 0)
+    if again.any():
+        entry = int(order[1:][again].min())
+        fail(entry, "the index occurs twice in its line; keep one of them or add them up")
+    # Sorted within a row, so that the same data gives the same rows however it was written.
+    order = order[values[order] != 0]
+    indptr = np.zeros(len(lines) + 1, np.int64)
+    np.cumsum(np.bincount(row[order], minlength=len(lines)), out=indptr[1:])
+    width = int(feature.max()) + 1 if len(feature) else 0
+    kept = values[order]
+    ones = bool((kept == 1).all())
+    return Rows(indptr, feature[order].astype(np.int32), None if ones else kept, width)
+
+
+def _parsed(pairs: list[str]) -> NDArray[np.float64] | None:
+    """Parse plain pairs quickly; None if some pair needs a closer look."""
+    if not pairs:
+        return np.zeros(0)
+    joined = ":".join(pairs)
+    numbers = joined.split(":")
+    one_colon = len(numbers) == 2 * len(pairs) and all(":" in pair for pair in pairs)
+    # float() would also take 1_0 and digits of other scripts.
+    plain = joined.isascii() and "_" not in joined and "".join(numbers[::2]).isdigit()
+    if not (one_colon and plain):
+        return None
+    try:
+        return _floats(numbers)
+    except ValueError:
+        return None
+
+
+def _floats(numbers: list[str]) -> NDArray[np.float64]:
+    return np.fromiter(map(float, numbers), np.float64, len(numbers))

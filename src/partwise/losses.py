@@ -1,0 +1,82 @@
+"""A loss is data: a temperature tau and a cost.
+
+    loss_i(w) = tau log sum_y exp((w.f_i(y) + cost_i(y)) / tau) - w.f_i(y_i)     (tau = 0: a maximum)
+
+tau = 1 without a cost is the log loss of conditional random fields and logistic regression;
+tau = 0 with a cost is the hinge loss of max-margin Markov networks; tau = 1 with a cost is
+softmax-margin. The cost is a sum over positions: 1 for each wrong label (Hamming), or
+``cost_matrix[gold, predicted]``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from .errors import DataError
+from .structures.base import Floats, Ints
+
+_NAMED: Final = {"log": (1.0, False), "hinge": (0.0, True), "softmax-margin": (1.0, True)}
+LOSS_NAMES: Final = tuple(_NAMED)
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Temperature and cost.
+
+    Attributes
+    ----------
+    name : str
+        How the user named it.
+    tau : float
+        The temperature, from 0 (hinge) to 1 (log).
+    has_cost : bool
+        Whether wrong labels have a cost.
+    cost_matrix : ndarray or None
+        ``cost_matrix[gold, predicted]``, zero on the diagonal; None: 1 for each wrong label.
+    """
+
+    name: str
+    tau: float
+    has_cost: bool
+    cost_matrix: Floats | None = None
+
+    def position_costs(self, gold: Ints, n_labels: int) -> Floats:
+        """Cost of every label at every position of one example."""
+        if self.cost_matrix is not None:
+            return self.cost_matrix[gold]
+        cost = np.ones((len(gold), n_labels))
+        cost[np.arange(len(gold)), gold] = 0.0
+        return cost
+
+
+def make_loss(name: str, n_labels: int, cost_matrix: Floats | None = None) -> Loss:
+    """Build the loss that a user names.
+
+    Parameters
+    ----------
+    name : {"log", "hinge", "softmax-margin"}
+        Which loss.
+    n_labels : int
+        How many labels there are.
+    cost_matrix : array-like or None
+        ``cost_matrix[gold, predicted]``, for the losses that have a cost.
+    """
+    if name not in _NAMED:
+        raise DataError(f"unknown loss {name!r}; use one of {', '.join(LOSS_NAMES)}")
+    tau, has_cost = _NAMED[name]
+    if cost_matrix is None:
+        return Loss(name, tau, has_cost)
+    if not has_cost:
+        raise DataError(f"the {name} loss has no cost; use hinge or softmax-margin with cost_matrix")
+    matrix = np.asarray(cost_matrix, dtype=np.float64)
+    if matrix.shape != (n_labels, n_labels):
+        raise DataError(
+            f"cost_matrix has shape {matrix.shape}; expected {(n_labels, n_labels)}, "
+            "gold labels in rows, predicted labels in columns"
+        )
+    if not np.isfinite(matrix).all() or (matrix < 0).any() or np.diag(matrix).any():
+        raise DataError("cost_matrix must be finite, non-negative, and zero on its diagonal")
+    return Loss(name, tau, has_cost, matrix)

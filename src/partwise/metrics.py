@@ -1,0 +1,290 @@
+"""Scores of predicted labels: by token, by sequence and by labelled span."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from partwise.errors import DataError
+
+__all__ = [
+    "SCHEMES",
+    "Score",
+    "Span",
+    "SpanScores",
+    "accuracy",
+    "looks_like_spans",
+    "sequence_accuracy",
+    "span_scores",
+    "spans",
+]
+
+# A rule is (tags before, tags now, types): in place of types "=" asks for the same, "!" for
+# different ones, and "*" for nothing. The three groups say where a span starts, where it goes on,
+# and where it is complete.
+_Rule = tuple[str, str, str]
+_ANY = "IOBESUL"
+_STRICT: dict[str, tuple[list[_Rule], list[_Rule], list[_Rule]]] = {
+    "IOB1": (
+        [("OB", "I", "*"), ("I", "I", "!"), ("IB", "B", "=")],
+        [("BI", "I", "=")],
+        [("IB", "I", "!"), ("IB", "O", "*"), ("I", "B", "*"), ("B", "B", "=")],
+    ),
+    "IOB2": (
+        [(_ANY, "B", "*")],
+        [("BI", "I", "=")],
+        [("IB", "OB", "*"), ("IB", "I", "!")],
+    ),
+    "IOE1": (
+        [("OE", "I", "*"), ("I", "I", "!"), ("E", "E", "=")],
+        [("I", "IE", "=")],
+        [("I", "IE", "!"), ("I", "O", "*"), ("E", "IE", "=")],
+    ),
+    "IOE2": (
+        [("OE", "IE", "*"), ("I", "IE", "!")],
+        [("I", "IE", "=")],
+        [("E", _ANY, "*")],
+    ),
+    "IOBES": ([(_ANY, "BS", "*")], [("BI", "IE", "=")], [("SE", _ANY, "*")]),
+    "BILOU": ([(_ANY, "BU", "*")], [("BI", "IL", "=")], [("UL", _ANY, "*")]),
+}
+_ALLOWED = {
+    "IOB1": "IOB", "IOB2": "IOB", "IOE1": "IOE", "IOE2": "IOE", "IOBES": "IOBES", "BILOU": "BILOU",
+}  # fmt: skip
+
+SCHEMES: tuple[str, ...] = ("conlleval", *_STRICT)
+"""The names of the span schemes; the first is lenient, the others are strict."""
+
+
+class Span(NamedTuple):
+    """A labelled stretch of tokens, from `start` up to but not including `stop`."""
+
+    type: str
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Score:
+    """Precision, recall and F1 of some spans; a ratio without a denominator is 0.
+
+    Attributes
+    ----------
+    correct, predicted, support
+        How many spans are predicted rightly, are predicted, and are in the gold labels.
+    """
+
+    correct: int
+    predicted: int
+    support: int
+
+    @property
+    def precision(self) -> float:
+        """The part of the predicted spans that is right."""
+        return self.correct / self.predicted if self.predicted else 0.0
+
+    @property
+    def recall(self) -> float:
+        """The part of the gold spans that is found."""
+        return self.correct / self.support if self.support else 0.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall."""
+        total = self.predicted + self.support
+        return 2 * self.correct / total if total else 0.0
+
+
+@dataclass(frozen=True)
+class SpanScores:
+    """Scores over all spans and for every type of span.
+
+    Attributes
+    ----------
+    overall
+        The score over all types together (the micro average).
+    by_type
+        The score of every type, sorted by name.
+    """
+
+    overall: Score
+    by_type: dict[str, Score] = field(default_factory=dict)
+
+    def table(self) -> str:
+        """Return the scores as lines of text, in per cent."""
+        items = [*self.by_type.items(), ("overall", self.overall)]
+        wide = max(len(name) for name, _ in items)
+        lines = [f"{'':{wide}}  precision   recall       F1  support"]
+        lines.extend(
+            f"{name:{wide}}  {100 * s.precision:9.2f}{100 * s.recall:9.2f}{100 * s.f1:9.2f}"
+            f"{s.support:9d}"
+            for name, s in items
+        )
+        return "\n".join(lines)
+
+
+def accuracy(
+    gold: Sequence[str] | Sequence[Sequence[str]], pred: Sequence[str] | Sequence[Sequence[str]]
+) -> float:
+    """Return the part of the labels that is right; 0 if there are none.
+
+    Parameters
+    ----------
+    gold, pred
+        Lists of labels, or lists of sequences of labels.
+    """
+    _same_length(gold, pred, "gold has", "labels or sequences")
+    right = total = 0
+    for place, (g, p) in enumerate(zip(gold, pred, strict=True)):
+        if isinstance(g, str) or isinstance(p, str):
+            right += g == p
+            total += 1
+        else:
+            _same_length(g, p, f"sequence {place}: gold has", "labels")
+            right += sum(a == b for a, b in zip(g, p, strict=True))
+            total += len(g)
+    return right / total if total else 0.0
+
+
+def sequence_accuracy(gold: Sequence[Sequence[str]], pred: Sequence[Sequence[str]]) -> float:
+    """Return the part of the sequences that is right in every label; 0 if there are none."""
+    _pairs(gold, pred)
+    right = sum(list(g) == list(p) for g, p in zip(gold, pred, strict=True))
+    return right / len(gold) if len(gold) else 0.0
+
+
+def looks_like_spans(labels: Iterable[str]) -> bool:
+    """Tell whether labels are `O` or prefixed (`B-NP`), and at least one of them is prefixed."""
+    distinct = set(labels) - {"O"}
+    return bool(distinct) and all(
+        len(label) > 2 and label[0] in "BIESLU" and label[1] == "-" for label in distinct
+    )
+
+
+def spans(labels: Sequence[str], scheme: str = "conlleval") -> list[Span]:
+    """Return the spans that the labels of one sequence express, in order.
+
+    Parameters
+    ----------
+    labels
+        Labels such as ``B-NP``. A label without a type (``B``) has the type ``_``.
+    scheme
+        ``"conlleval"`` reads every label sequence as the CoNLL evaluation script does: a span also
+        starts where a type changes, whatever the prefixes say. ``L`` and ``U``, which that script
+        does not know, are read as ``E`` and ``S``. The strict schemes ``"IOB1"``, ``"IOB2"``,
+        ``"IOE1"``, ``"IOE2"``, ``"IOBES"`` and ``"BILOU"`` drop spans that break their rules.
+
+    Returns
+    -------
+    list of Span
+
+    Raises
+    ------
+    DataError
+        If the scheme is unknown, or a strict scheme does not know a prefix.
+    """
+    if scheme == "conlleval":
+        return _lenient_spans(labels)
+    if scheme not in _STRICT:
+        raise DataError(f"unknown span scheme {scheme!r}; use one of {', '.join(SCHEMES)}")
+    return _strict_spans(labels, scheme)
+
+
+def _lenient_spans(labels: Sequence[str]) -> list[Span]:
+    found = []
+    before, before_type, start = "O", "", 0
+    for place, label in enumerate([*labels, "O"]):
+        if not label:
+            raise DataError(f"label {place} (counting from 0) is empty; use `O` outside of spans")
+        now = {"L": "E", "U": "S"}.get(label[0], label[0])
+        type_ = label[1:].split("-", maxsplit=1)[-1] or "_"
+        changed = before_type != type_
+        ends = before in "ES" or (before in "BI" and now in "BSO")
+        if ends or (before not in "O." and changed):
+            found.append(Span(before_type, start, place))
+        begins = now in "BS" or (before in "ESO" and now in "EI")
+        if begins or (now not in "O." and changed):
+            start = place
+        before, before_type = now, type_
+    return found
+
+
+def _strict_spans(labels: Sequence[str], scheme: str) -> list[Span]:
+    allowed = _ALLOWED[scheme]
+    tagged = []
+    for place, label in enumerate(labels):
+        if not label or label[0] not in allowed:
+            raise DataError(
+                f"label {place} (counting from 0) is {label!r}, but {scheme} labels begin with "
+                f"{', '.join(allowed)}; choose the scheme that the labels were made with"
+            )
+        tagged.append((label[0], label[1:].strip("-") or "_"))
+    tagged.append(("O", "_"))
+    starts, inside, ends = _STRICT[scheme]
+    found = []
+    before, place = ("O", "_"), 0
+    while place < len(tagged):
+        stop = place + 1
+        if _holds(starts, before, tagged[place]):
+            while stop < len(tagged) and _holds(inside, tagged[stop - 1], tagged[stop]):
+                stop += 1
+            if _holds(ends, tagged[stop - 1], tagged[stop]):
+                found.append(Span(tagged[place][1], place, stop))
+        before, place = tagged[stop - 1], stop
+    return found
+
+
+def _holds(rules: list[_Rule], before: tuple[str, str], now: tuple[str, str]) -> bool:
+    same = "=" if before[1] == now[1] else "!"
+    return any(
+        before[0] in tags and now[0] in now_tags and types in ("*", same)
+        for tags, now_tags, types in rules
+    )
+
+
+def span_scores(
+    gold: Sequence[Sequence[str]], pred: Sequence[Sequence[str]], scheme: str = "conlleval"
+) -> SpanScores:
+    """Compare the spans of gold and predicted labels.
+
+    Parameters
+    ----------
+    gold, pred
+        Sequences of labels, pairwise of the same length.
+    scheme
+        As for `spans`.
+
+    Returns
+    -------
+    SpanScores
+        A predicted span counts as right if its type, start and stop are those of a gold span.
+    """
+    _pairs(gold, pred)
+    counts: dict[str, list[int]] = {}
+    for g, p in zip(gold, pred, strict=True):
+        wanted, got = set(spans(g, scheme)), set(spans(p, scheme))
+        for column, some in enumerate((wanted & got, got, wanted)):
+            for span in some:
+                counts.setdefault(span.type, [0, 0, 0])[column] += 1
+    by_type = {name: Score(*counts[name]) for name in sorted(counts)}
+    totals = [sum(column) for column in zip(*counts.values(), strict=True)] or [0, 0, 0]
+    return SpanScores(Score(*totals), by_type)
+
+
+def _pairs(gold: Sequence[Sequence[str]], pred: Sequence[Sequence[str]]) -> None:
+    _same_length(gold, pred, "gold has", "sequences")
+    for place, (g, p) in enumerate(zip(gold, pred, strict=True)):
+        if isinstance(g, str) or isinstance(p, str):
+            raise DataError(
+                f"sequence {place} is a string where a list of labels is expected; pass a list of "
+                "sequences"
+            )
+        _same_length(g, p, f"sequence {place}: gold has", "labels")
+
+
+def _same_length(gold: Sequence[object], pred: Sequence[object], where: str, what: str) -> None:
+    if len(gold) != len(pred):
+        raise DataError(
+            f"{where} {len(gold)} {what} and pred has {len(pred)}; they must be parallel"
+        )

@@ -1,0 +1,257 @@
+"""The training problem: structure, design and loss as the arrays that solvers run on.
+
+    P(w) = l2/2 |w|^2 + sum_i c_i [ tau log sum_y exp((w.f_i(y) + cost_i(y))/tau) - w.f_i(y_i) ]
+    D(u) = sum_i c_i [ tau H(u_i) + cost_i.mu_i ] - |v(u)|^2 / (2 l2)
+    v(u) = sum_i c_i F_i^T (gold_i - mu_i),   w(u) = v(u) / l2
+
+All arrays have one dtype and order each, so that every solver is compiled once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .design import Design, Layout, make_design, site_rows
+from .errors import DataError
+from .jit import njit
+from .losses import Loss
+from .rows import Rows
+from .structures.base import Constraints, Floats, Ints, Structure
+
+
+class Arrays(NamedTuple):
+    """What the kernels see. The parts of example i are part_ptr[i] : part_ptr[i+1]."""
+
+    marginals: Any  # the structure's oracles
+    maximum: Any
+    spec: Ints
+    topo: Ints
+    topo_ptr: Ints
+    part_ptr: Ints
+    design: Design
+    tau: float
+    cost: Floats  # a part; empty if there is no cost
+    mask: Floats  # 0 or -inf for a part; examples of one shape share theirs; empty: no constraint
+    mask_ptr: Ints
+    gold_ptr: Ints  # the parts of the gold label and their counts
+    gold_part: Ints
+    gold_count: Floats
+    weight: Floats  # c_i
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A training problem, ready for a solver."""
+
+    structure: Structure
+    layout: Layout
+    loss: Loss
+    arrays: Arrays
+    work_size: int
+    max_parts: int
+    reach: Floats  # for each example, a bound on |F_i^T (gold_i - y)| over all labels y
+
+    @property
+    def n_examples(self) -> int:
+        """How many examples there are."""
+        return len(self.arrays.weight)
+
+    @property
+    def n_parts(self) -> int:
+        """How many parts all examples have together."""
+        return int(self.arrays.part_ptr[-1])
+
+
+def build_problem(
+    structure: Structure,
+    lengths: Ints,
+    features: Sequence[Rows],
+    gold: Sequence[Ints],
+    loss: Loss,
+    *,
+    weights: str = "all",
+    sample_weight: Floats | None = None,
+    constraints: Constraints | None = None,
+) -> Problem:
+    """Put a training problem together.
+
+    Parameters
+    ----------
+    structure : Structure
+        What a label is made of.
+    lengths : ndarray of int64
+        The number of positions of each example.
+    features : sequence of Rows
+        For each kind of site, its features (see :func:`partwise.design.site_rows`).
+    gold : sequence of ndarray
+        The label numbers of each example.
+    loss : Loss
+        Temperature and cost.
+    weights : {"all", "observed"}
+        Whether a feature has a weight for every part of its site, or only for those it was seen
+        with in the gold labels.
+    sample_weight : ndarray or None
+        The weight c_i of each example.
+    constraints : Constraints or None
+        Hard constraints that hold in training and prediction alike.
+    """
+    n = len(lengths)
+    topologies = _topologies(structure, lengths)
+    site_ptr, sites, rows = site_rows(structure, topologies, features)
+    encoded = [structure.encode(y, topo) for y, topo in zip(gold, topologies, strict=True)]
+    gold_ptr = _pointers([len(parts) for parts, _ in encoded])
+    gold_part = np.concatenate([parts for parts, _ in encoded])
+    gold_count = np.concatenate([counts for _, counts in encoded])
+    part_ptr = _pointers([structure.n_parts(topo) for topo in topologies])
+
+    widths = _widths(structure)
+    counts = [r.counts() * (1 if len(r) > 1 or n == 1 else n) for r in features]
+    layout = Layout.full(widths, counts)
+    if weights == "observed":
+        owner = np.repeat(np.arange(n), np.diff(gold_ptr))
+        seen = _observed(layout, site_ptr, sites.part, rows, owner, gold_part)
+        layout = layout.restricted(seen)
+
+    cost = np.zeros(0)
+    if loss.has_cost:
+        cost = np.concatenate(
+            [
+                structure.position_cost(loss.position_costs(y, structure.n_labels), topo)
+                for y, topo in zip(gold, topologies, strict=True)
+            ]
+        )
+    mask, mask_ptr = np.zeros(0), np.zeros(n, dtype=np.int64)
+    if constraints is not None:
+        mask, mask_ptr = _masks(structure, topologies, constraints)
+        _check_gold(mask, mask_ptr, encoded)
+    arrays = Arrays(
+        marginals=structure.marginals,
+        maximum=structure.maximum,
+        spec=structure.spec,
+        topo=np.concatenate([*topologies, np.zeros(0, dtype=np.int64)]),
+        topo_ptr=_pointers([len(topo) for topo in topologies]),
+        part_ptr=part_ptr,
+        design=make_design(layout, site_ptr, sites, rows),
+        tau=loss.tau,
+        cost=cost,
+        mask=mask,
+        mask_ptr=mask_ptr,
+        gold_ptr=gold_ptr,
+        gold_part=gold_part,
+        gold_count=gold_count,
+        weight=np.ones(n) if sample_weight is None else np.ascontiguousarray(sample_weight, float),
+    )
+    return Problem(
+        structure=structure,
+        layout=layout,
+        loss=loss,
+        arrays=arrays,
+        work_size=max((structure.work_size(t) for t in _distinct(topologies)), default=0),
+        max_parts=int(np.diff(part_ptr).max(initial=0)),
+        reach=_reach(site_ptr, sites.uses, rows),
+    )
+
+
+def _topologies(structure: Structure, lengths: Ints) -> list[Ints]:
+    known = {int(t): structure.topology(int(t)) for t in np.unique(lengths)}
+    return [known[int(t)] for t in lengths]
+
+
+def _distinct(topologies: Sequence[Ints]) -> list[Ints]:
+    return list({t.tobytes(): t for t in topologies}.values())
+
+
+def _pointers(sizes: Sequence[int]) -> Ints:
+    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
+
+
+def _widths(structure: Structure) -> list[int]:
+    """The width of each kind of site, read off an example long enough to have all kinds."""
+    sites = structure.sites(structure.topology(2))
+    widths = []
+    for kind in range(len(structure.kinds)):
+        mine = sites.width[sites.kind == kind]
+        widths.append(int(mine[0]) if len(mine) else 0)
+    return widths
+
+
+def _observed(
+    layout: Layout, site_ptr: Ints, site_part: Ints, rows: Rows, owner: Ints, gold_part: Ints
+) -> Any:
+    """Mark the weights of a full layout that some gold part touches."""
+    # The site of a gold part is the last one that begins at or before it in the same example.
+    n_parts = int(max(site_part.max(initial=0), gold_part.max(initial=0))) + 1
+    example = np.repeat(np.arange(len(site_ptr) - 1), np.diff(site_ptr))
+    site = np.searchsorted(example * n_parts + site_part, owner * n_parts + gold_part, "right") - 1
+    slot = gold_part - site_part[site]
+    sizes = rows.indptr[site + 1] - rows.indptr[site]
+    ends = np.cumsum(sizes)
+    entry = np.arange(int(ends[-1])) - np.repeat(ends - sizes - rows.indptr[site], sizes)
+    seen = np.zeros(layout.n_weights, dtype=bool)
+    seen[layout.first[rows.indices[entry]] + np.repeat(slot, sizes)] = True
+    return seen
+
+
+def _masks(
+    structure: Structure, topologies: Sequence[Ints], constraints: Constraints
+) -> tuple[Floats, Ints]:
+    """One mask a shape, and where each example's begins."""
+    begins: dict[bytes, int] = {}
+    masks: list[Floats] = []
+    at = 0
+    for topo in _distinct(topologies):
+        masks.append(structure.mask(topo, constraints))
+        begins[topo.tobytes()] = at
+        at += len(masks[-1])
+    return np.concatenate(masks), np.array([begins[t.tobytes()] for t in topologies], dtype=np.int64)
+
+
+def _check_gold(mask: Floats, mask_ptr: Ints, encoded: Sequence[tuple[Ints, Floats]]) -> None:
+    for i, (parts, _) in enumerate(encoded):
+        if np.isneginf(mask[mask_ptr[i] + parts]).any():
+            raise DataError(
+                f"the gold labels of example {i} (counted from 0) break the constraints; "
+                "mend the labels or relax the constraints"
+            )
+
+
+def _reach(site_ptr: Ints, uses: Ints, rows: Rows) -> Floats:
+    """Bound |F_i^T (gold_i - y)| by the sum over sites of sqrt(2) uses |features of the site|.
+
+    A site's count vectors of gold_i and y have non-negative entries that add up to at most
+    ``uses``, so they are at most sqrt(2) uses apart.
+    """
+    squares = np.ones(len(rows.indices)) if rows.values is None else rows.values**2
+    ends = np.concatenate([[0.0], np.cumsum(squares)])
+    norm = np.sqrt(np.maximum(ends[rows.indptr[1:]] - ends[rows.indptr[:-1]], 0.0))
+    reach = np.concatenate([[0.0], np.cumsum(math.sqrt(2.0) * uses * norm)])
+    return reach[site_ptr[1:]] - reach[site_ptr[:-1]]
+
+
+@njit
+def example_marginals(a: Any, i: int, theta: Any, mu: Any, masked: Any, work: Any) -> Any:
+    """Call the marginal oracle for example i, its mask added to theta in the scratch masked."""
+    topo = a.topo[a.topo_ptr[i] : a.topo_ptr[i + 1]]
+    if a.mask.size == 0:
+        return a.marginals(a.spec, topo, theta, mu, work)
+    at = a.mask_ptr[i]
+    for r in range(theta.size):
+        masked[r] = theta[r] + a.mask[at + r]
+    return a.marginals(a.spec, topo, masked[: theta.size], mu, work)
+
+
+@njit
+def example_maximum(a: Any, i: int, theta: Any, mu: Any, masked: Any, work: Any) -> Any:
+    """Call the maximum oracle for example i, its mask added to theta in the scratch masked."""
+    topo = a.topo[a.topo_ptr[i] : a.topo_ptr[i + 1]]
+    if a.mask.size == 0:
+        return a.maximum(a.spec, topo, theta, mu, work)
+    at = a.mask_ptr[i]
+    for r in range(theta.size):
+        masked[r] = theta[r] + a.mask[at + r]
+    return a.maximum(a.spec, topo, masked[: theta.size], mu, work)

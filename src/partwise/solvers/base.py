@@ -1,0 +1,78 @@
+"""What every solver offers to the training loop."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..evaluation import Evaluator
+from ..problem import Problem
+from ..structures.base import Floats
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Certified values: weights, P(weights), and the D(u) of a feasible dual point."""
+
+    weights: Floats
+    primal: float
+    dual: float
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What one epoch tells, at no extra cost.
+
+    Attributes
+    ----------
+    passes : float
+        Visits to examples in this epoch, divided by the number of examples.
+    dual : float
+        The running dual value for the l2 that the epoch used.
+    gap_estimate : float
+        A free estimate of the gap; it says when a full evaluation is worth its cost.
+    l2 : float
+        The l2 that the epoch used; larger than the target while annealing.
+    """
+
+    passes: float
+    dual: float
+    gap_estimate: float
+    l2: float
+
+
+class Solver(ABC):
+    """One algorithm, for one problem and one l2.
+
+    ``needs`` names what the problem must offer: "marginals", "maximum", "tau>0".
+    """
+
+    name: ClassVar[str]
+    needs: ClassVar[frozenset[str]]
+
+    def __init__(self, problem: Problem, l2: float, evaluator: Evaluator) -> None:
+        self.problem = problem
+        self.l2 = l2
+        self.evaluator = evaluator
+
+    @property
+    @abstractmethod
+    def settled(self) -> bool:
+        """Whether the running values are those of the target l2 (annealing is over)."""
+
+    @abstractmethod
+    def epoch(self) -> Epoch:
+        """Go through the data once, in one compiled call."""
+
+    @abstractmethod
+    def evaluate(self) -> Evaluation:
+        """Compute primal and dual from scratch, with the weights rebuilt from the duals."""
+
+    @abstractmethod
+    def current_weights(self) -> Floats:
+        """Give the running weights, without an evaluation."""
+
+    @abstractmethod
+    def dual_point(self) -> Floats:
+        """Give theta, from which another fit can start."""

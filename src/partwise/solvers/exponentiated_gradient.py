@@ -1,0 +1,192 @@
+"""What batch and online exponentiated gradient share: the duals and their evaluation.
+
+Collins, Globerson, Koo, Carreras and Bartlett (2008), sections 3 and 4. The dual variables of
+example i are a distribution over its labels, held through one number a part:
+
+    u_i(y) ~ exp(theta_i.y),    theta_i <- theta_i + eta (F_i w + cost_i - tau theta_i)
+    w = v / l2,                 v = sum_i c_i F_i^T (gold_i - mu_i)
+
+v is the paper's w; kept without the factor 1/l2, it does not change when l2 does.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..evaluation import Evaluator
+from ..problem import Problem
+from ..structures.base import Floats
+from .base import Evaluation, Solver
+
+
+class Annealing(NamedTuple):
+    """l2 begins at start, stays for hold epochs, then decays towards the target.
+
+    Epoch t (from 0) uses ``target + (start - target) factor^(t - hold + 1)``, the schedule of
+    section 7.1.1, and the target itself once it is within 1%.
+    """
+
+    start: float
+    hold: int = 0
+    factor: float = 0.5
+
+    def at(self, target: float, t: int) -> float:
+        """The l2 of epoch t."""
+        l2 = target + (self.start - target) * self.factor ** max(0, t - self.hold + 1)
+        return l2 if l2 > 1.01 * target else target
+
+
+class Duals(NamedTuple):
+    """The dual variables and what is kept beside them."""
+
+    theta: Floats  # a part
+    mu: Floats  # a part: expected counts under theta
+    entropy: Floats  # an example
+    eta: Floats  # an example: its step
+    v: Floats  # a weight
+    totals: Floats  # |v|^2, sum_i c_i (tau H_i + cost_i.mu_i), visits, gap estimate
+
+    def copy(self) -> Duals:
+        """Copy every array."""
+        return Duals(*(array.copy() for array in self))
+
+
+#: Positions in ``Duals.totals``.
+NORM, LINEAR, VISITS, ESTIMATE = range(4)
+
+
+class Average:
+    """Averages the iterates v with weights that grow linearly.
+
+    For the hinge loss the primal at w(u) lags far behind the dual; the primal at the averaged
+    weights does not, and any weights may serve a certificate.
+    """
+
+    def __init__(self) -> None:
+        self.v: Floats | None = None
+        self.count = 0
+
+    def add(self, v: Floats) -> None:
+        """Take one more iterate in."""
+        self.count += 1
+        if self.v is None:
+            self.v = v.copy()
+        else:
+            self.v += (2.0 / (self.count + 1.0)) * (v - self.v)
+
+    def forget(self) -> None:
+        """Start over."""
+        self.v, self.count = None, 0
+
+
+class ExponentiatedGradient(Solver):
+    """The state of an EG solver and its certificate.
+
+    Parameters
+    ----------
+    problem, l2, evaluator
+        What to solve.
+    start : float or ndarray
+        The first theta: a number for the parts of the gold label, 0 elsewhere (0: the uniform
+        distribution; 3, 5 and 10 have been used), or a whole theta from another fit.
+    first_step : float
+        The first eta of every example.
+    annealing : Annealing or None
+        How l2 approaches its target.
+    """
+
+    needs = frozenset({"marginals"})
+
+    def __init__(
+        self,
+        problem: Problem,
+        l2: float,
+        evaluator: Evaluator,
+        *,
+        start: float | Floats = 10.0,
+        first_step: float = 0.5,
+        annealing: Annealing | None = None,
+    ) -> None:
+        super().__init__(problem, l2, evaluator)
+        arrays = problem.arrays
+        n = problem.n_examples
+        if isinstance(start, np.ndarray):
+            theta = np.array(start, dtype=np.float64)
+        else:
+            theta = np.zeros(problem.n_parts)
+            offset = np.repeat(arrays.part_ptr[:-1], np.diff(arrays.gold_ptr))
+            theta[offset + arrays.gold_part] = start
+        self.duals = Duals(
+            theta=theta,
+            mu=np.empty_like(theta),
+            entropy=np.empty(n),
+            eta=np.full(n, float(first_step)),
+            v=np.empty(0),
+            totals=np.zeros(4),
+        )
+        self.annealing = annealing
+        self.epochs = 0
+        self.average = Average()
+        self.refresh()
+
+    @property
+    def current_l2(self) -> float:
+        """The l2 of the next epoch."""
+        return self.annealing.at(self.l2, self.epochs) if self.annealing else self.l2
+
+    @property
+    def settled(self) -> bool:
+        """Whether annealing is over."""
+        return self.epochs > 0 and self.last_l2 == self.l2
+
+    @property
+    def last_l2(self) -> float:
+        """The l2 of the epoch before."""
+        return self.annealing.at(self.l2, self.epochs - 1) if self.annealing else self.l2
+
+    def refresh(self) -> None:
+        """Compute mu, H and v from theta alone."""
+        self.evaluator.marginals(self.duals.theta, self.duals.mu, self.duals.entropy)
+        self.rebuild()
+
+    def rebuild(self) -> None:
+        """Compute v and the totals from mu and H: the running ones drift."""
+        v = self.evaluator.dual_sum(self.duals.mu)
+        self.duals = self.duals._replace(v=v)
+        norm = float(v @ v)
+        linear = self.evaluator.dual(self.duals.mu, self.duals.entropy, v, 1.0) + 0.5 * norm
+        self.duals.totals[NORM] = norm
+        self.duals.totals[LINEAR] = linear
+
+    def running_dual(self, l2: float) -> float:
+        """D(u) from the running totals."""
+        return float(self.duals.totals[LINEAR] - self.duals.totals[NORM] / (2.0 * l2))
+
+    def evaluate(self) -> Evaluation:
+        """Rebuild v from the duals, then evaluate both sides."""
+        self.rebuild()
+        dual = self.running_dual(self.l2)
+        weights = self.current_weights()
+        primal = self.evaluator.primal(weights, self.l2)
+        if self.average.v is not None:
+            averaged = self.average.v / self.l2
+            other = self.evaluator.primal(averaged, self.l2)
+            if other < primal:
+                weights, primal = averaged, other
+        return Evaluation(weights, primal, dual)
+
+    def current_weights(self) -> Floats:
+        """w(u); while annealing, for the l2 of the last epoch, since v / l2 is then far off."""
+        return self.duals.v / self.last_l2
+
+    def dual_point(self) -> Floats:
+        """Theta itself."""
+        return self.duals.theta
+
+
+def scratch(problem: Problem) -> tuple[Any, ...]:
+    """The buffers that an epoch needs: four as long as the parts of one example, one work."""
+    size = problem.max_parts
+    return (*(np.empty(size) for _ in range(5)), np.empty(problem.work_size))

@@ -1,0 +1,159 @@
+"""What every structure offers, and what is derived from its two oracles.
+
+A label y is a set of *parts*; a vector theta gives each part a score, and the score of y is the
+sum over its parts. Parts whose features do not depend on their position are *tied*: they share
+one entry of theta, and y then holds a *count* for that entry. Two compiled oracles know the
+structure:
+
+``marginals(spec, topo, theta, mu, work) -> logZ``
+    log sum_y exp(theta.y); mu receives the expected counts. With an empty mu only logZ is wanted.
+``maximum(spec, topo, theta, mu, work) -> score``
+    max_y theta.y; mu receives the counts of one maximiser.
+
+theta may hold -inf (a forbidden part); if no label is left both return -inf. An oracle never
+raises: it returns nan for scores that are nan or +inf, and the caller says which example it was.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..jit import njit
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+#: The one signature of all oracles, so that one compiled solver serves every structure.
+ORACLE: Final = "float64(int64[::1], int64[::1], float64[::1], float64[::1], float64[::1])"
+
+
+class Sites(NamedTuple):
+    """Where features attach: a site is a run of parts that the same features score.
+
+    ``part[s]`` is the first part of site s, ``width[s]`` its number of parts, ``kind[s]`` indexes
+    the structure's ``kinds`` and ``uses[s]`` bounds how many of its parts, counted with
+    repetition, one label can hold.
+    """
+
+    part: Ints
+    width: Ints
+    kind: Ints
+    uses: Ints
+
+
+class Structure(ABC):
+    """A family of labels that decompose into parts.
+
+    Subclasses are final: they hold their constants in ``spec``, describe one example's shape by a
+    small integer vector ``topo``, and bring the oracles as compiled callbacks.
+    """
+
+    name: ClassVar[str]
+    #: The kinds of sites, in the order in which their features are laid out.
+    kinds: ClassVar[tuple[str, ...]]
+    #: Compiled by :func:`partwise.jit.cfunc` with the signature ``ORACLE``.
+    marginals: ClassVar[Any]
+    maximum: ClassVar[Any]
+
+    n_labels: int
+
+    @property
+    @abstractmethod
+    def spec(self) -> Ints:
+        """Constants that the oracles need, the same for all examples."""
+
+    @abstractmethod
+    def topology(self, length: int) -> Ints:
+        """Describe the shape of an example with so many positions."""
+
+    @abstractmethod
+    def n_parts(self, topo: Ints) -> int:
+        """Count the parts of an example."""
+
+    @abstractmethod
+    def work_size(self, topo: Ints) -> int:
+        """Count the float64 numbers that the oracles need as scratch."""
+
+    @abstractmethod
+    def sites(self, topo: Ints) -> Sites:
+        """List the sites, those of kind 0 first and in the order of the positions."""
+
+    @abstractmethod
+    def encode(self, label: Ints, topo: Ints) -> tuple[Ints, Floats]:
+        """Give the parts of a label and their counts."""
+
+    @abstractmethod
+    def decode(self, mu: Floats, topo: Ints) -> Ints:
+        """Give the label whose part counts are mu."""
+
+    @abstractmethod
+    def position_cost(self, cost: Floats, topo: Ints) -> Floats:
+        """Spread a cost for each (position, label) over the parts."""
+
+    @abstractmethod
+    def mask(self, topo: Ints, forbidden: Constraints) -> Floats:
+        """Turn hard constraints into a vector over the parts: 0 allowed, -inf forbidden."""
+
+    @abstractmethod
+    def k_best(self, theta: Floats, topo: Ints, k: int) -> tuple[Floats, list[Ints]]:
+        """Give the k best labels, best first, and their scores (fewer if there are fewer)."""
+
+    @abstractmethod
+    def sample(
+        self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator
+    ) -> list[Ints]:
+        """Draw labels with probability exp(theta.y) / Z."""
+
+    # Derived from the oracles, the same for all structures.
+
+    def log_partition(self, theta: Floats, topo: Ints) -> float:
+        """Compute log sum_y exp(theta.y)."""
+        return float(self._call(self.marginals, theta, topo, np.empty(0)))
+
+    def expected_parts(self, theta: Floats, topo: Ints) -> tuple[float, Floats]:
+        """Compute logZ and the expected count of every part."""
+        mu = np.zeros(self.n_parts(topo))
+        return float(self._call(self.marginals, theta, topo, mu)), mu
+
+    def best(self, theta: Floats, topo: Ints) -> tuple[float, Ints]:
+        """Compute the best score and a label that has it."""
+        mu = np.zeros(self.n_parts(topo))
+        score = float(self._call(self.maximum, theta, topo, mu))
+        return score, self.decode(mu, topo)
+
+    def entropy(self, theta: Floats, topo: Ints) -> float:
+        """Compute the entropy of the distribution exp(theta.y) / Z, in nats."""
+        log_z, mu = self.expected_parts(theta, topo)
+        used = mu > 0
+        return log_z - float(theta[used] @ mu[used])
+
+    def _call(self, oracle: Any, theta: Floats, topo: Ints, mu: Floats) -> Any:
+        work = np.empty(self.work_size(topo))
+        theta = np.ascontiguousarray(theta, dtype=np.float64)
+        return call(oracle, self.spec, topo, theta, mu, work)
+
+
+class Constraints(NamedTuple):
+    """Hard constraints, in label numbers.
+
+    ``labels``: forbidden everywhere; ``transitions``: forbidden pairs (from, to); ``starts`` and
+    ``ends``: forbidden first and last labels; ``allowed``: for some positions, the only labels
+    allowed there (a fixed label is a set of one).
+    """
+
+    labels: Sequence[int] = ()
+    transitions: Sequence[tuple[int, int]] = ()
+    starts: Sequence[int] = ()
+    ends: Sequence[int] = ()
+    allowed: Sequence[tuple[int, Sequence[int]]] = ()
+
+
+@njit
+def call(oracle: Any, spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
+    """Call an oracle from Python."""
+    return oracle(spec, topo, theta, mu, work)

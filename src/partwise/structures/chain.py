@@ -1,0 +1,153 @@
+"""First-order chains: a label for each of T positions, and a score for each neighbouring pair.
+
+Parts, in this order (L labels):
+
+    unary        T x L             theta[t, k]
+    transitions  L x L tied, or (T-1) x L x L when they depend on the input
+    start, end   L each, where asked for
+
+The compiled recursions are in ``chain_kernels.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from .base import Constraints, Floats, Ints, Sites, Structure
+from .chain_kernels import chain_k_best, chain_marginals, chain_maximum, chain_sample
+
+
+@final
+class Chain(Structure):
+    """Sequences over n_labels labels.
+
+    Parameters
+    ----------
+    n_labels : int
+        How many labels there are.
+    tied : bool
+        Whether all positions share one matrix of transition scores.
+    start, end : bool
+        Whether the first and the last label have scores of their own.
+    """
+
+    name: ClassVar[str] = "chain"
+    kinds: ClassVar[tuple[str, ...]] = ("label", "transition", "start", "end")
+    marginals: ClassVar[Any] = chain_marginals
+    maximum: ClassVar[Any] = chain_maximum
+
+    def __init__(
+        self, n_labels: int, tied: bool = True, start: bool = False, end: bool = False
+    ) -> None:
+        self.n_labels = n_labels
+        self.tied = tied
+        self.start = start
+        self.end = end
+
+    @property
+    def spec(self) -> Ints:
+        """Labels, and three switches."""
+        return np.array([self.n_labels, self.tied, self.start, self.end], dtype=np.int64)
+
+    def topology(self, length: int) -> Ints:
+        """The length."""
+        return np.array([length], dtype=np.int64)
+
+    def _matrices(self, length: int) -> int:
+        return 1 if self.tied else max(length - 1, 0)
+
+    def n_parts(self, topo: Ints) -> int:
+        """Unary parts, transitions, start and end."""
+        n, length = self.n_labels, int(topo[0])
+        return length * n + self._matrices(length) * n * n + (self.start + self.end) * n
+
+    def work_size(self, topo: Ints) -> int:
+        """Room for the exponentials of all parts, alpha, beta and the scales."""
+        n, length = self.n_labels, int(topo[0])
+        return self._matrices(length) * n * n + 2 * n * n + (2 * length + 4) * n + length
+
+    def sites(self, topo: Ints) -> Sites:
+        """A site a position, then the transition matrices, then start and end."""
+        n, length = self.n_labels, int(topo[0])
+        part = [t * n for t in range(length)]
+        width = [n] * length
+        kind = [0] * length
+        uses = [1] * length
+        at = length * n
+        for _ in range(self._matrices(length)):
+            part.append(at)
+            width.append(n * n)
+            kind.append(1)
+            uses.append(max(length - 1, 0) if self.tied else 1)
+            at += n * n
+        for number, wanted in ((2, self.start), (3, self.end)):
+            if wanted:
+                part.append(at)
+                width.append(n)
+                kind.append(number)
+                uses.append(min(length, 1))
+                at += n
+        return Sites(*(np.array(column, dtype=np.int64) for column in (part, width, kind, uses)))
+
+    def encode(self, label: Ints, topo: Ints) -> tuple[Ints, Floats]:
+        """Unary parts and transitions; tied transitions are counted."""
+        n, length = self.n_labels, int(topo[0])
+        y = np.asarray(label, dtype=np.int64)
+        pairs = y[:-1] * n + y[1:]
+        if not self.tied:
+            pairs = pairs + np.arange(len(pairs)) * n * n
+        pairs, counts = np.unique(pairs, return_counts=True)
+        parts = [np.arange(length) * n + y, length * n + pairs]
+        at = length * n + self._matrices(length) * n * n
+        for wanted, ends in ((self.start, y[:1]), (self.end, y[-1:])):
+            if wanted:
+                parts.append(at + ends)
+                at += n
+        n_ends = sum(len(p) for p in parts[2:])
+        ones = np.ones(length), counts.astype(np.float64), np.ones(n_ends)
+        return np.concatenate(parts), np.concatenate(ones)
+
+    def decode(self, mu: Floats, topo: Ints) -> Ints:
+        """The largest unary count at every position."""
+        length = int(topo[0])
+        unary = mu[: length * self.n_labels].reshape(length, self.n_labels)
+        return np.argmax(unary, axis=1).astype(np.int64) if length else np.zeros(0, dtype=np.int64)
+
+    def position_cost(self, cost: Floats, topo: Ints) -> Floats:
+        """The cost of a label at a position goes to its unary part."""
+        spread = np.zeros(self.n_parts(topo))
+        spread[: cost.size] = np.ravel(cost)
+        return spread
+
+    def mask(self, topo: Ints, forbidden: Constraints) -> Floats:
+        """Forbid labels, first and last labels in the unary parts, pairs in the transitions."""
+        n, length = self.n_labels, int(topo[0])
+        mask = np.zeros(self.n_parts(topo))
+        unary = mask[: length * n].reshape(length, n)
+        unary[:, list(forbidden.labels)] = -np.inf
+        unary[:1, list(forbidden.starts)] = -np.inf
+        unary[length - 1 :, list(forbidden.ends)] = -np.inf
+        for t, labels in forbidden.allowed:
+            only = np.full(n, -np.inf)
+            only[list(labels)] = 0.0
+            unary[t] += only
+        at = length * n
+        transitions = mask[at : at + self._matrices(length) * n * n].reshape(-1, n, n)
+        for a, b in forbidden.transitions:
+            transitions[:, a, b] = -np.inf
+        return mask
+
+    def k_best(self, theta: Floats, topo: Ints, k: int) -> tuple[Floats, list[Ints]]:
+        """Viterbi with k back-pointers a state."""
+        theta = np.ascontiguousarray(theta, dtype=np.float64)
+        scores, labels = chain_k_best(self.spec, topo, theta, k)
+        return scores, list(labels)
+
+    def sample(
+        self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator
+    ) -> list[Ints]:
+        """Filter forwards, sample backwards."""
+        theta = np.ascontiguousarray(theta, dtype=np.float64)
+        return list(chain_sample(self.spec, topo, theta, rng.random((size, int(topo[0])))))

@@ -1,0 +1,127 @@
+"""One label out of L: the parts are the labels themselves.
+
+    logZ = log sum_k exp(theta_k),    mu_k = exp(theta_k - logZ)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from ..exponential import exp_into
+from ..jit import cfunc
+from .base import ORACLE, Constraints, Floats, Ints, Sites, Structure
+
+
+@cfunc(ORACLE)
+def multiclass_marginals(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
+    """Softmax, shifted by the largest score."""
+    n_labels = spec[0]
+    m = -np.inf
+    for k in range(n_labels):
+        if math.isnan(theta[k]):
+            return np.nan
+        m = max(m, theta[k])
+    out = mu if mu.size > 0 else work
+    if not math.isfinite(m):
+        for k in range(n_labels):
+            out[k] = 0.0
+        return m if m < 0 else np.nan
+    exp_into(out[:n_labels], theta, m)
+    z = 0.0
+    for k in range(n_labels):
+        z += out[k]
+    if mu.size > 0:
+        for k in range(n_labels):
+            mu[k] /= z
+    return m + math.log(z)
+
+
+@cfunc(ORACLE)
+def multiclass_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
+    """The first label with the largest score."""
+    best = 0
+    for k in range(spec[0]):
+        if math.isnan(theta[k]) or theta[k] == np.inf:
+            return np.nan
+        if theta[k] > theta[best]:
+            best = k
+    for k in range(mu.size):
+        mu[k] = 0.0
+    if mu.size > 0 and theta[best] > -np.inf:
+        mu[best] = 1.0
+    return theta[best]
+
+
+@final
+class Multiclass(Structure):
+    """Labels 0 .. n_labels-1, one an example."""
+
+    name: ClassVar[str] = "multiclass"
+    kinds: ClassVar[tuple[str, ...]] = ("label",)
+    marginals: ClassVar[Any] = multiclass_marginals
+    maximum: ClassVar[Any] = multiclass_maximum
+
+    def __init__(self, n_labels: int) -> None:
+        self.n_labels = n_labels
+
+    @property
+    def spec(self) -> Ints:
+        """The number of labels."""
+        return np.array([self.n_labels], dtype=np.int64)
+
+    def topology(self, length: int = 1) -> Ints:
+        """All examples have the same shape."""
+        return np.zeros(0, dtype=np.int64)
+
+    def n_parts(self, topo: Ints) -> int:
+        """A part a label."""
+        return self.n_labels
+
+    def work_size(self, topo: Ints) -> int:
+        """Room for the exponentials when mu is not wanted."""
+        return self.n_labels
+
+    def sites(self, topo: Ints) -> Sites:
+        """One site that holds all labels."""
+        zero, one = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)
+        return Sites(zero, one * self.n_labels, zero, one)
+
+    def encode(self, label: Ints, topo: Ints) -> tuple[Ints, Floats]:
+        """The label's own part."""
+        return np.asarray(label, dtype=np.int64).reshape(1), np.ones(1)
+
+    def decode(self, mu: Floats, topo: Ints) -> Ints:
+        """The part with the largest count."""
+        return np.array([int(np.argmax(mu))], dtype=np.int64)
+
+    def position_cost(self, cost: Floats, topo: Ints) -> Floats:
+        """There is one position."""
+        return np.array(cost[0], dtype=np.float64)
+
+    def mask(self, topo: Ints, forbidden: Constraints) -> Floats:
+        """Forbidden labels; constraints on transitions have no meaning here."""
+        mask = np.zeros(self.n_labels)
+        mask[list(forbidden.labels)] = -np.inf
+        for _, labels in forbidden.allowed:
+            only = np.full(self.n_labels, -np.inf)
+            only[list(labels)] = 0.0
+            mask += only
+        return mask
+
+    def k_best(self, theta: Floats, topo: Ints, k: int) -> tuple[Floats, list[Ints]]:
+        """Sort the scores."""
+        order = np.argsort(-theta, kind="stable")[:k]
+        order = order[theta[order] > -np.inf]
+        return theta[order], [np.array([j], dtype=np.int64) for j in order]
+
+    def sample(
+        self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator
+    ) -> list[Ints]:
+        """Invert the cumulative distribution."""
+        _, mu = self.expected_parts(theta, topo)
+        cumulative = np.cumsum(mu)
+        drawn = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
+        return [np.array([j], dtype=np.int64) for j in drawn]

@@ -1,0 +1,249 @@
+"""The loop around every solver: when to evaluate, when to stop, what to tell.
+
+There is one stopping rule, ``relative_gap <= tol``, and only a full evaluation decides it. Between
+evaluations each epoch gives a free estimate of the gap. A full evaluation is made when that
+estimate, corrected by how wrong it was the last time, says that tol is reached, and every
+``EVERY`` epochs besides. The schedule counts epochs and never looks at the clock, so that the same
+data and seed give the same model.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from .certificate import Certificate, ConvergenceWarning, relative_gap
+from .errors import DataError
+from .evaluation import Evaluator
+from .interrupt import Interrupt
+from .problem import Problem
+from .solvers.base import Evaluation, Solver
+from .solvers.registry import make_solver
+from .structures.base import Floats
+
+_logger = logging.getLogger(__name__)
+
+#: A full evaluation costs about 0.8 epochs: one in 8 epochs is a tenth of the run.
+EVERY: Final = 8
+#: Evaluations that the estimate asks for may take another tenth.
+_COST = 0.8
+_SHARE = 0.2
+
+
+@dataclass(frozen=True)
+class TraceRow:
+    """One line of the trace.
+
+    ``primal`` and ``gap`` are nan where no full evaluation was made; ``dual`` is then the running
+    value for ``l2``, which exceeds the target while annealing.
+    """
+
+    epoch: int
+    passes: float
+    seconds: float
+    l2: float
+    primal: float
+    dual: float
+    gap_estimate: float
+
+    @property
+    def certified(self) -> bool:
+        """Whether primal and dual come from a full evaluation."""
+        return not math.isnan(self.primal)
+
+    @property
+    def relative_gap(self) -> float:
+        """Relative gap where certified, else its estimate."""
+        if self.certified:
+            return relative_gap(self.primal, self.dual)
+        return self.gap_estimate / max(abs(self.dual + self.gap_estimate), 1e-300)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a callback gets after every epoch: the new row, and the weights on demand."""
+
+    row: TraceRow
+    tol: float
+    max_passes: float
+    weights: Callable[[], Floats]
+
+
+#: Called after every epoch; a true result stops the fit, with a certificate.
+Callback = Callable[[Progress], Any]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A finished fit."""
+
+    weights: Floats
+    certificate: Certificate
+    trace: tuple[TraceRow, ...]
+    dual_point: Floats
+
+
+class _Schedule:
+    """Decides when a full evaluation is worth its cost."""
+
+    def __init__(self, tol: float) -> None:
+        self.tol = tol
+        self.ratio = 1.0  # true gap / estimate, at the last evaluation
+        self.evaluations = 0
+        self.last = 0
+
+    def due(self, epoch: int, estimate: float, dual: float) -> bool:
+        if epoch - self.last >= EVERY:
+            return True
+        promising = self.ratio * estimate <= self.tol * abs(dual)
+        spent = _COST * (self.evaluations + 1)
+        return promising and (self.evaluations < 2 or spent <= _SHARE * (epoch + spent))
+
+    def made(self, epoch: int, estimate: float, gap: float) -> None:
+        self.evaluations += 1
+        self.last = epoch
+        if estimate > 0.0 and gap > 0.0:
+            self.ratio = gap / estimate
+
+
+def train(
+    problem: Problem,
+    l2: float,
+    *,
+    solver: str = "auto",
+    tol: float = 1e-4,
+    max_passes: float = 1000.0,
+    n_jobs: int = 1,
+    seed: int | np.random.Generator = 0,
+    callbacks: Sequence[Callback] = (),
+    start: Floats | None = None,
+    initial_weights: Floats | None = None,
+    options: dict[str, Any] | None = None,
+) -> Fit:
+    """Train to a relative duality gap.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to solve.
+    l2 : float
+        The regulariser: l2/2 |w|^2.
+    solver : str
+        Name of the solver, or "auto".
+    tol : float
+        Stop at ``relative_gap <= tol``.
+    max_passes : float
+        Stop after so many visits to each example.
+    n_jobs : int
+        Threads for evaluations and batch solvers; they do not change the result.
+    seed : int or Generator
+        Draws the order of the examples.
+    callbacks : sequence of callables
+        Called with a :class:`Progress` after every epoch.
+    start : ndarray or None
+        The dual point of an earlier fit of the same examples.
+    initial_weights : ndarray or None
+        Weights to start from, if there is no dual point: u_i = p(.|x_i; w).
+    options : dict or None
+        Further arguments of the solver.
+    """
+    _check(l2, tol, max_passes)
+    began = time.perf_counter()
+    evaluator = Evaluator(problem, n_jobs)
+    if start is None and initial_weights is not None:
+        start = evaluator.scores(initial_weights)
+    _logger.info(describe(problem))
+    machine = make_solver(
+        solver, problem, l2, evaluator, np.random.default_rng(seed), start, options
+    )
+    trace: list[TraceRow] = []
+    schedule = _Schedule(tol)
+    passes, aside, verdict = 0.0, 0.0, ""
+    best: Evaluation | None = None
+    with Interrupt() as interrupt:
+        while not verdict:
+            epoch = machine.epoch()
+            passes += epoch.passes
+            done = interrupt.requested or passes >= max_passes
+            best = None
+            if done or (
+                machine.settled and schedule.due(len(trace) + 1, epoch.gap_estimate, epoch.dual)
+            ):
+                best = machine.evaluate()
+                schedule.made(len(trace) + 1, epoch.gap_estimate, best.primal - best.dual)
+            row = TraceRow(
+                epoch=len(trace) + 1,
+                passes=passes,
+                seconds=time.perf_counter() - began - aside,
+                l2=l2 if best else epoch.l2,
+                primal=best.primal if best else math.nan,
+                dual=best.dual if best else epoch.dual,
+                gap_estimate=epoch.gap_estimate,
+            )
+            trace.append(row)
+            paused = time.perf_counter()
+            stopped = [
+                bool(callback(Progress(row, tol, max_passes, machine.current_weights)))
+                for callback in callbacks
+            ]
+            aside += time.perf_counter() - paused
+            if best and row.relative_gap <= tol:
+                verdict = "converged: the relative gap is at most tol"
+            elif interrupt.requested:
+                verdict = "interrupted; the weights so far are certified"
+            elif any(stopped):
+                verdict = "stopped by a callback"
+            elif passes >= max_passes:
+                verdict = f"stopped at max_passes = {max_passes:g}"
+        if best is None:
+            best = machine.evaluate()
+    certificate = Certificate(
+        primal=best.primal,
+        dual=best.dual,
+        tol=tol,
+        passes=passes,
+        seconds=time.perf_counter() - began - aside,
+        verdict=verdict,
+    )
+    if not certificate.converged:
+        warnings.warn(_advice(certificate, max_passes), ConvergenceWarning, stacklevel=3)
+    return Fit(best.weights, certificate, tuple(trace), machine.dual_point())
+
+
+def _check(l2: float, tol: float, max_passes: float) -> None:
+    for name, value in (("l2", l2), ("tol", tol), ("max_passes", max_passes)):
+        if not value > 0.0 or (math.isinf(value) and name != "max_passes"):
+            raise DataError(f"{name} is {value!r}; it must be a positive number")
+
+
+def _advice(certificate: Certificate, max_passes: float) -> str:
+    return (
+        f"relative gap {certificate.relative_gap:.3g} > tol {certificate.tol:.3g} after "
+        f"{certificate.passes:.1f} passes ({certificate.verdict}); the objective is at most "
+        f"{certificate.gap:.6g} above the optimum. Raise max_passes (now {max_passes:g}), go on "
+        "with warm_start=True, or use a larger l2 or tol"
+    )
+
+
+def describe(problem: Problem) -> str:
+    """Say how large a problem is and how much memory training will take."""
+    arrays = problem.arrays
+    design = sum(array.nbytes for array in arrays.design)
+    duals = 8 * (2 * problem.n_parts + 2 * problem.n_examples)
+    weights = 8 * 3 * problem.layout.n_weights
+    total = design + duals + weights + arrays.cost.nbytes + arrays.gold_part.nbytes * 2
+    return (
+        f"{problem.n_examples:,} examples, {sum(problem.layout.n_features):,} features, "
+        f"{problem.layout.n_weights:,} weights, {problem.n_parts:,} parts; about "
+        f"{total / 2**20:,.0f} MiB"
+    )
+
+
+__all__ = ["Callback", "Fit", "Progress", "Solver", "TraceRow", "describe", "train"]
