@@ -75,6 +75,8 @@ def svmlight(relative: str, n_features: int) -> tuple[Any, npt.NDArray[np.int64]
     from sklearn.datasets import load_svmlight_file
 
     x, y = load_svmlight_file(str(data_file(relative)), n_features=n_features)
+    # The reader makes 64-bit indices, which several solvers refuse.
+    x.indices, x.indptr = x.indices.astype(np.int32), x.indptr.astype(np.int32)
     return x, (y > 0).astype(np.int64)
 
 

@@ -8,7 +8,8 @@ import resource
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, TextIO
 
 
@@ -17,6 +18,12 @@ def peak_megabytes() -> float:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     # Linux counts in kilobytes, macOS in bytes.
     return peak / (2**20 if sys.platform == "darwin" else 2**10)
+
+
+def forget_peak() -> None:
+    """Let the peak begin again at what is resident now; only Linux can, elsewhere it stays."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 
 
 class Recorder:

@@ -125,7 +125,7 @@ def run_once(run: Run, budget: float, cache: Path | None) -> Run:
             run.stop = {"cpu": run.points[-1].cpu, "wall": run.points[-1].wall}
     elif done.returncode != 0:
         run.status = "failed"
-        run.notes.append(" / ".join(done.stderr.strip().splitlines()[-3:]))
+        run.notes.append((done.stderr.strip().splitlines() or [f"code {done.returncode}"])[-1])
     return run
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from .contestants import contestant_named
 from .contestants.base import Contestant
 from .problems import Problem, objective, score_on_test
-from .recorder import Recorder, peak_megabytes
+from .recorder import Recorder, forget_peak, peak_megabytes
 from .tasks import task_named
 
 
@@ -83,6 +83,8 @@ def main() -> None:
         recorder = Recorder(stream, arguments.budget)
         with _stage(recorder, "load"):
             problem = task_named(arguments.task).load()
+            # What was in memory only while reading must not hide what training needs.
+            forget_peak()
         run(contestant_named(arguments.contestant), problem, recorder)
 
 

@@ -26,7 +26,7 @@ from benchmarks.contestants.crfsuite import Iteration, LogReader, default_stop  
 from benchmarks.contestants.sklearn_ import iteration_rungs, tolerance_rungs  # noqa: E402
 from benchmarks.curves import curve, draw_curves  # noqa: E402
 from benchmarks.features import chunking_attributes  # noqa: E402
-from benchmarks.recorder import Recorder  # noqa: E402
+from benchmarks.recorder import Recorder, forget_peak, peak_megabytes  # noqa: E402
 from benchmarks.worker import run as run_worker  # noqa: E402
 
 LOG = """Feature generation
@@ -246,6 +246,17 @@ def test_the_clock_leaves_out_pauses() -> None:
     cpu, wall = recorder.stop()
     assert 0.0 <= cpu < 0.02
     assert 0.0 <= wall < 0.02
+
+
+def test_the_peak_of_memory_can_be_forgotten() -> None:
+    block = np.ones(20_000_000)
+    high = peak_megabytes()
+    del block
+    forget_peak()
+    if sys.platform == "linux":
+        assert peak_megabytes() < high - 100.0
+    else:
+        assert peak_megabytes() >= high
 
 
 def test_the_kernel_ends_a_run_over_its_budget() -> None:

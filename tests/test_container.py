@@ -89,7 +89,7 @@ def test_round_trip(tmp_path: Path, header: dict[str, Any], arrays: dict[str, An
         np.testing.assert_array_equal(found[name], array, strict=True)
         assert found[name].tobytes() == array.tobytes()
         assert found[name].flags.c_contiguous
-        assert not found[name].flags.writeable
+        assert found[name].flags.writeable
         address = found[name].__array_interface__["data"][0]
         assert array.size == 0 or address % 64 == 0
     assert os.listdir(tmp_path) == ["a.model"]
@@ -115,8 +115,15 @@ def test_brackets_in_strings_are_not_nesting(tmp_path: Path) -> None:
 def test_one_map_is_shared_by_all_arrays(model: Path) -> None:
     _, found = read_container(model)
     assert all(isinstance(array.base, np.memmap) for array in found.values())
-    with pytest.raises(ValueError, match="read-only"):
-        found["w"][0] = 1.0
+
+
+def test_writing_to_an_array_changes_neither_the_file_nor_other_readers(model: Path) -> None:
+    before = model.read_bytes()
+    _, mine = read_container(model)
+    _, other = read_container(model)
+    mine["w"][0] = 7.0
+    assert other["w"][0] == 0.0
+    assert model.read_bytes() == before
 
 
 def test_same_content_gives_same_bytes(tmp_path: Path) -> None:

@@ -16,8 +16,9 @@ Layout (all integers little-endian)::
 
 The digest is checked before anything in the header is believed, and what a header with a good
 digest promises is still checked against the size of the file, because a digest guards against
-damage and not against malice. Arrays come back as read-only views of one memory map, so that
-processes that load the same model share its pages.
+damage and not against malice. Arrays come back as views of one memory map, so that processes that
+load the same model share its pages. The map is copy-on-write: the arrays count as writeable, as
+compiled code wants them, and what is written stays in the process.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ def read_container(
     header : dict
         The header as it was given.
     arrays : dict of str to ndarray
-        Read-only views of a memory map of the file, in the order in which they were written.
+        Views of a copy-on-write memory map of the file, in the order in which they were written.
 
     Raises
     ------
@@ -117,7 +118,7 @@ def read_container(
             text = _checked_text(source, file, size)
             header, entries = _parsed(source, text)
             layout = _checked_entries(source, entries, _PROLOGUE.size + len(text), size)
-            pages = np.memmap(file, dtype=np.uint8, mode="r")
+            pages = np.memmap(file, dtype=np.uint8, mode="c")
             _check_bools(source, layout, pages)
     except OSError as error:
         reason = error.strerror or str(error)

@@ -68,23 +68,25 @@ class Layout:
     def restricted(self, seen: npt.NDArray[np.bool_]) -> Layout:
         """Keep of a full layout the weights marked in seen.
 
-        A feature without any keeps the weight of its first part, so that no block is empty.
+        A feature without any keeps the weight of its first part: only the features of a kind that
+        the structure does not use have an empty block.
         """
         width = np.repeat(np.asarray(self.widths, dtype=np.int64), self.n_features)
         order = np.argsort(self.first, kind="stable")
         marked = np.concatenate([[0], np.cumsum(seen)])
         kept = marked[self.first + width] - marked[self.first]
-        bare = self.first[kept == 0]
-        if len(bare):
+        bare = (kept == 0) & (width > 0)
+        if bare.any():
             seen = seen.copy()
-            seen[bare] = True
-            kept[kept == 0] = 1
+            seen[self.first[bare]] = True
+            kept[bare] = 1
         ends = np.cumsum(kept[order])
         first = np.empty_like(self.first)
         first[order] = ends - kept[order]
         owner = np.repeat(self.first[order], width[order])
         slot = (np.arange(self.n_weights) - owner)[seen].astype(np.int32)
-        slot[ends - 1] = ~slot[ends - 1]
+        last = ends[kept[order] > 0] - 1
+        slot[last] = ~slot[last]
         return Layout(self.widths, self.n_features, first, slot, len(slot))
 
     def feature_offset(self, kind: int) -> int:
@@ -96,7 +98,7 @@ class Layout:
         width, n = self.widths[kind], self.n_features[kind]
         offset = self.feature_offset(kind)
         first = self.first[offset : offset + n]
-        if not self.slot.size:
+        if not self.slot.size or width == 0:
             return weights[first[:, None] + np.arange(width)]
         dense = np.zeros((n, width))
         rows, at = np.arange(n), first
@@ -133,6 +135,11 @@ def site_rows(
     site_ptr, sites, rows
         The sites of each example; the sites; a row a site, with features numbered through.
     """
+    if len(features) != len(structure.kinds):
+        raise ValueError(
+            f"features for {len(features)} kinds of sites; a {structure.name} has "
+            f"{len(structure.kinds)}: {', '.join(structure.kinds)}"
+        )
     known: dict[bytes, Sites] = {}
     shapes = []
     for topo in topologies:

@@ -101,6 +101,8 @@ def build_problem(
         Hard constraints that hold in training and prediction alike.
     """
     n = len(lengths)
+    if n == 0:
+        raise DataError("there is no example to train on; check that the data are not empty")
     topologies = _topologies(structure, lengths)
     site_ptr, sites, rows = site_rows(structure, topologies, features)
     encoded = [structure.encode(y, topo) for y, topo in zip(gold, topologies, strict=True)]
@@ -191,7 +193,7 @@ def _observed(
     slot = gold_part - site_part[site]
     sizes = rows.indptr[site + 1] - rows.indptr[site]
     ends = np.cumsum(sizes)
-    entry = np.arange(int(ends[-1])) - np.repeat(ends - sizes - rows.indptr[site], sizes)
+    entry = np.arange(int(sizes.sum())) - np.repeat(ends - sizes - rows.indptr[site], sizes)
     seen = np.zeros(layout.n_weights, dtype=bool)
     seen[layout.first[rows.indices[entry]] + np.repeat(slot, sizes)] = True
     return seen

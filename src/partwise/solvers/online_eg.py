@@ -49,6 +49,7 @@ def online_eg_epoch(
     """
     q, theta, mu, delta, masked, work = buffers
     tau = a.tau
+    scale = 1.0 / l2
     improved = 0
     for i in order:
         c = a.weight[i]
@@ -59,7 +60,7 @@ def online_eg_epoch(
         old_mu = duals.mu[lo : lo + n]
         score(a.design, i, duals.v, q)
         for r in range(n):
-            q[r] /= l2
+            q[r] *= scale
             delta[r] = 0.0
         if a.cost.size > 0:
             for r in range(n):

@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import DataError
 from ..jit import njit
 
 Floats = npt.NDArray[np.float64]
@@ -107,7 +108,7 @@ class Structure(ABC):
     def sample(
         self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator
     ) -> list[Ints]:
-        """Draw labels with probability exp(theta.y) / Z."""
+        """Draw labels with probability exp(theta.y) / Z; a DataError if there is none to draw."""
 
     # Derived from the oracles, the same for all structures.
 
@@ -131,6 +132,13 @@ class Structure(ABC):
         log_z, mu = self.expected_parts(theta, topo)
         used = mu > 0
         return log_z - float(theta[used] @ mu[used])
+
+    def _check_drawable(self, log_z: float) -> None:
+        if not np.isfinite(log_z):
+            raise DataError(
+                f"no label can be drawn, as log Z is {log_z}: allow at least one label, and give "
+                "scores that are finite or -inf"
+            )
 
     def _call(self, oracle: Any, theta: Floats, topo: Ints, mu: Floats) -> Any:
         work = np.empty(self.work_size(topo))

@@ -6,7 +6,7 @@ Parts, in this order (L labels):
     transitions  L x L tied, or (T-1) x L x L when they depend on the input
     start, end   L each, where asked for
 
-The compiled recursions are in ``chain_kernels.py``.
+The compiled recursions are in ``chain_kernels.py`` and ``chain_search.py``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from .base import Constraints, Floats, Ints, Sites, Structure
-from .chain_kernels import chain_k_best, chain_marginals, chain_maximum, chain_sample
+from .chain_kernels import chain_marginals, chain_maximum
+from .chain_search import chain_k_best, chain_sample
 
 
 @final
@@ -66,7 +67,7 @@ class Chain(Structure):
     def work_size(self, topo: Ints) -> int:
         """Room for the exponentials of all parts, alpha, beta and the scales."""
         n, length = self.n_labels, int(topo[0])
-        return self._matrices(length) * n * n + 2 * n * n + (2 * length + 4) * n + length
+        return (self._matrices(length) + 1) * n * n + (2 * length + 4) * n + length
 
     def sites(self, topo: Ints) -> Sites:
         """A site a position, then the transition matrices, then start and end."""
@@ -149,5 +150,6 @@ class Chain(Structure):
         self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator
     ) -> list[Ints]:
         """Filter forwards, sample backwards."""
+        self._check_drawable(self.log_partition(theta, topo))
         theta = np.ascontiguousarray(theta, dtype=np.float64)
         return list(chain_sample(self.spec, topo, theta, rng.random((size, int(topo[0])))))

@@ -9,14 +9,17 @@ Shapes: L labels, T positions; psi, alpha T x L; E L x L (tied) or (T-1) x L x L
                                               mu(j,k) = E(j,k) sum_t alpha_{t-1}(j) g_t(k)
 
 with c_t the sum that makes alpha_t add up to one. These *scaled exponentials* need one exp a part
-and no logarithm a transition, but may underflow. A path that was flushed to zero had at most
-e^-708 of the mass at some position t. It can matter in the end only if it gains that much on the
-kept paths afterwards, and it gains at most a factor 1/c_s at position s. So the result is right if
+and no logarithm a transition, but may underflow. What is flushed to zero at position t is at most
+e^-708 before it is divided by c_t. It can matter in the end only if it gains that much on the kept
+paths. With E <= 1 the mass of all paths that leave a state grows at position s by at most a factor
+p_s / c_s, where p_s = sum_k psi_s(k): 1 / c_s is a path's own gain, and p_s the paths it splits
+into. So the result is right, and beta stays below e^650, if
 
-    sum_s max(0, -log c_s) < 650,
+    sum_s max(0, log(p_s / c_s)) < 650,
 
 or, whatever the unary scores are, if no transition is forbidden and their scores spread over at
-most 300 nats: then every label feeds every next label, and a flushed path stays below e^-400.
+most 300 nats: then the labels of a position differ by at most e^300 in what comes before them and
+by as much in what comes after, and a flushed label has at most e^-108 of the mass.
 Otherwise the example is done again in log space, exactly.
 """
 
@@ -54,16 +57,31 @@ def _times_matrix(x: Any, e: Any, n: int, out: Any) -> None:
 
 
 @njit(fastmath=FAST)
-def _add_outer(x: Any, g: Any, n: int, out: Any) -> None:
-    """out += x g^T for an n x n matrix."""
+def _products(alpha: Any, g: Any, length: int, n: int, out: Any) -> None:
+    """out(j, k) = sum_{t>0} alpha_{t-1}(j) g_t(k), four positions at a time."""
+    last = length - 1
+    last4 = last - last % 4
     for j in range(n):
-        a = x[j]
+        row = out[j * n : j * n + n]
         for k in range(n):
-            out[j * n + k] += a * g[k]
+            row[k] = 0.0
+        for t in range(0, last4, 4):
+            a, b = alpha[t * n + j], alpha[(t + 1) * n + j]
+            c, d = alpha[(t + 2) * n + j], alpha[(t + 3) * n + j]
+            block = g[(t + 1) * n : (t + 5) * n]
+            for k in range(n):
+                row[k] += (a * block[k] + b * block[n + k]) + (
+                    c * block[2 * n + k] + d * block[3 * n + k]
+                )
+        for t in range(last4, last):
+            a = alpha[t * n + j]
+            block = g[(t + 1) * n : (t + 2) * n]
+            for k in range(n):
+                row[k] += a * block[k]
 
 
 @njit
-def _unary(spec: Any, length: int, theta: Any, out: Any) -> None:
+def unary_scores(spec: Any, length: int, theta: Any, out: Any) -> None:
     """Copy the unary scores, the start and end scores added to their positions."""
     n = spec[0]
     for p in range(length * n):
@@ -93,44 +111,55 @@ def _spread_ends(spec: Any, length: int, mu: Any) -> None:
 
 
 @njit
-def _range(x: Any, lo: int, hi: int) -> Any:
-    """The smallest and the largest of x[lo:hi]; nan for both if any is nan."""
-    low, high, bad = np.inf, -np.inf, False
-    for p in range(lo, hi):
-        bad |= math.isnan(x[p])
-        low = min(low, x[p])
-        high = max(high, x[p])
-    return (np.nan, np.nan) if bad else (low, high)
+def _largest(x: Any) -> Any:
+    """The largest number in x, nan passed over."""
+    high = -np.inf
+    for p in range(x.size):
+        high = x[p] if x[p] > high else high
+    return high
+
+
+@njit
+def _smallest(x: Any) -> Any:
+    """The smallest number in x, nan passed over."""
+    low = np.inf
+    for p in range(x.size):
+        low = x[p] if x[p] < low else low
+    return low
 
 
 @njit(fastmath=FAST)
 def _exponentials(spec: Any, length: int, theta: Any, work: Any) -> Any:
     """Fill psi and E; return (the shifts' sum, whether transitions can be trusted).
 
-    The shift is -inf if a position has no label, nan if a score is nan or +inf.
+    The sum is not finite if a position or a matrix has no finite largest score. A nan comes
+    through as a nan in psi or E, and so in the first total that it enters.
     """
     n = spec[0]
     nn = n * n
-    psi = work[: length * n]
-    _unary(spec, length, theta, psi)
+    # The shifted scores stand where alpha will: exp_into is scalar if it writes over its input.
+    unary = work[work.size - length * n :]
+    unary_scores(spec, length, theta, unary)
     shift = 0.0
     for t in range(length):
-        _, m = _range(psi, t * n, t * n + n)
-        if not math.isfinite(m):
-            return (m if m < 0 else np.nan), False
-        exp_into(psi[t * n : t * n + n], psi[t * n : t * n + n], m)
+        row = unary[t * n : t * n + n]
+        m = _largest(row)
         shift += m
-    at = length * n
-    matrices = 1 if spec[1] else length - 1
+        for k in range(n):
+            row[k] -= m
     trusted = True
     if length > 1:
-        for s in range(matrices):
-            low, m = _range(theta, at + s * nn, at + s * nn + nn)
-            if not math.isfinite(m):
-                return (m if m < 0 else np.nan), False
-            trusted &= m - low <= _SPREAD
-            exp_into(work[at + s * nn : at + s * nn + nn], theta[at + s * nn : at + s * nn + nn], m)
+        at = length * n
+        for _ in range(1 if spec[1] else length - 1):
+            scores, e = theta[at : at + nn], work[at : at + nn]
+            m = _largest(scores)
+            trusted &= m - _smallest(scores) <= _SPREAD
             shift += m * (length - 1) if spec[1] else m
+            if math.isfinite(m):
+                exp_into(e, scores, m)
+            at += nn
+    if math.isfinite(shift):
+        exp_into(work[: length * n], unary, 0.0)
     return shift, trusted
 
 
@@ -142,18 +171,17 @@ def _scaled(spec: Any, length: int, theta: Any, mu: Any, work: Any) -> Any:
     tied = spec[1] != 0
     log_z, trusted = _exponentials(spec, length, theta, work)
     if not math.isfinite(log_z):
-        return log_z
+        return np.nan
     matrices = 1 if tied else length - 1
     psi = work[: length * n]
     at = length * n
     e = work[at : at + matrices * nn]
     at += matrices * nn
-    alpha = work[at : at + length * n]
-    at += length * n
+    alpha = work[work.size - length * n :]
     c = work[at : at + length]
     at += length
 
-    regained = 0.0
+    regained, product = 0.0, 1.0
     for t in range(length):
         now, psi_t = alpha[t * n : t * n + n], psi[t * n : t * n + n]
         if t == 0:
@@ -172,65 +200,71 @@ def _scaled(spec: Any, length: int, theta: Any, mu: Any, work: Any) -> Any:
         for k in range(n):
             now[k] *= inverse
         c[t] = inverse
-        log_c = math.log(total)
-        log_z += log_c
-        regained -= min(log_c, 0.0)
-    if not trusted and regained > _REGAINED:
+        product *= total
+        if not 1e-10 < product < 1e100:
+            # One logarithm for many positions.
+            log_z += math.log(product)
+            product = 1.0
+        if not trusted:
+            width = 0.0
+            for k in range(n):
+                width += psi_t[k]
+            regained += max(math.log(width * inverse), 0.0)
+    log_z += math.log(product)
+    if regained > _REGAINED:
         return np.nan
     if mu.size == 0:
         return log_z
 
     beta = work[at : at + n]
-    g = work[at + n : at + 2 * n]
-    et = work[at + 2 * n : at + 2 * n + nn]
-    counts = work[at + 2 * n + nn : at + 2 * n + 2 * nn]
-    for j in range(nn):
-        counts[j] = 0.0
+    et = work[at + n : at + n + nn]
+    first = length * n
     if tied:
         for j in range(n):
             for k in range(n):
                 et[k * n + j] = e[j * n + k]
     for k in range(n):
         beta[k] = 1.0
-    first = length * n
     for t in range(length - 1, -1, -1):
         mu_t, alpha_t = mu[t * n : t * n + n], alpha[t * n : t * n + n]
         for k in range(n):
             mu_t[k] = alpha_t[k] * beta[k]
         if t == 0:
             break
-        before, psi_t = alpha[t * n - n : t * n], psi[t * n : t * n + n]
+        g = psi[t * n : t * n + n]  # takes the place of psi_t, which is not needed again
         for k in range(n):
-            g[k] = psi_t[k] * beta[k] * c[t]
+            g[k] *= beta[k] * c[t]
         if tied:
-            _add_outer(before, g, n, counts)
             _times_matrix(g, et, n, beta)
-        else:
-            step = (t - 1) * nn
-            for j in range(n):
-                e_j = e[step + j * n : step + j * n + n]
-                mu_j = mu[first + step + j * n : first + step + j * n + n]
-                total = 0.0
-                for k in range(n):
-                    flow = e_j[k] * g[k]
-                    total += flow
-                    mu_j[k] = flow * before[j]
-                beta[j] = total
+            continue
+        step = (t - 1) * nn
+        for j in range(n):
+            e_j = e[step + j * n : step + j * n + n]
+            mu_j = mu[first + step + j * n : first + step + j * n + n]
+            before, total = alpha[t * n - n + j], 0.0
+            for k in range(n):
+                flow = e_j[k] * g[k]
+                total += flow
+                mu_j[k] = flow * before
+            beta[j] = total
     if tied:
+        counts = mu[first : first + nn]
+        _products(alpha, psi, length, n, counts)
         if length > 1:
             for j in range(nn):
-                mu[first + j] = counts[j] * e[j]
-        else:
-            for j in range(nn):
-                mu[first + j] = 0.0
+                counts[j] *= e[j]
     _spread_ends(spec, length, mu)
     return log_z
 
 
 @njit
-def _log_sum(x: Any, n: int) -> Any:
+def log_sum(x: Any, n: int) -> Any:
     """Log sum exp; nan for nan or +inf, -inf for an empty sum."""
-    _, m = _range(x, 0, n)
+    m = -np.inf
+    for k in range(n):
+        if math.isnan(x[k]):
+            return np.nan
+        m = max(m, x[k])
     if not math.isfinite(m):
         return m if m < 0 else np.nan
     total = 0.0
@@ -240,20 +274,32 @@ def _log_sum(x: Any, n: int) -> Any:
 
 
 @njit
-def _log_forward(spec: Any, length: int, theta: Any, unary: Any, alpha: Any, row: Any) -> Any:
-    """Log-space forward pass: fill unary (start and end added) and alpha, return logZ."""
+def log_forward(
+    spec: Any, length: int, theta: Any, unary: Any, alpha: Any, log_c: Any, row: Any
+) -> Any:
+    """Log-space forward pass: fill unary (start and end added), alpha and log c, return logZ.
+
+    alpha is normalised at each position: it stays small, and so do its rounding errors.
+    """
     n = spec[0]
-    _unary(spec, length, theta, unary)
+    unary_scores(spec, length, theta, unary)
     first = length * n
-    for k in range(n):
-        alpha[k] = unary[k]
-    for t in range(1, length):
+    log_z = 0.0
+    for t in range(length):
         step = first if spec[1] else first + (t - 1) * n * n
+        now = alpha[t * n : t * n + n]
         for k in range(n):
-            for j in range(n):
-                row[j] = alpha[(t - 1) * n + j] + theta[step + j * n + k]
-            alpha[t * n + k] = _log_sum(row, n) + unary[t * n + k]
-    return _log_sum(alpha[(length - 1) * n :], n)
+            now[k] = unary[t * n + k]
+            if t > 0:
+                for j in range(n):
+                    row[j] = alpha[(t - 1) * n + j] + theta[step + j * n + k]
+                now[k] += log_sum(row, n)
+        log_c[t] = log_sum(now, n)
+        log_z += log_c[t]
+        if log_c[t] > -np.inf:
+            for k in range(n):
+                now[k] -= log_c[t]
+    return log_z
 
 
 @njit
@@ -265,7 +311,8 @@ def _exact(spec: Any, length: int, theta: Any, mu: Any, work: Any) -> Any:
     alpha = work[length * n : 2 * length * n]
     at = 2 * length * n
     row, beta, after = work[at : at + n], work[at + n : at + 2 * n], work[at + 2 * n : at + 3 * n]
-    log_z = _log_forward(spec, length, theta, unary, alpha, row)
+    log_c = work[at + 3 * n : at + 3 * n + length]
+    log_z = log_forward(spec, length, theta, unary, alpha, log_c, row)
     if mu.size == 0:
         return log_z
     for p in range(mu.size):
@@ -277,17 +324,17 @@ def _exact(spec: Any, length: int, theta: Any, mu: Any, work: Any) -> Any:
         beta[k] = 0.0
     for t in range(length - 1, -1, -1):
         for k in range(n):
-            mu[t * n + k] = math.exp(alpha[t * n + k] + beta[k] - log_z)
+            mu[t * n + k] = math.exp(alpha[t * n + k] + beta[k])
         if t == 0:
             break
         step = first if spec[1] else first + (t - 1) * nn
         for k in range(n):
-            after[k] = unary[t * n + k] + beta[k]
+            after[k] = unary[t * n + k] + beta[k] - log_c[t]
         for j in range(n):
             for k in range(n):
                 row[k] = theta[step + j * n + k] + after[k]
-                mu[step + j * n + k] += math.exp(alpha[(t - 1) * n + j] + row[k] - log_z)
-            beta[j] = _log_sum(row, n)
+                mu[step + j * n + k] += math.exp(alpha[(t - 1) * n + j] + row[k])
+            beta[j] = log_sum(row, n)
     _spread_ends(spec, length, mu)
     return log_z
 
@@ -319,7 +366,7 @@ def chain_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
     score = work[length * n : length * n + n]
     best = work[length * n + n : length * n + 2 * n]
     back = work[length * n + 2 * n : 2 * length * n + 2 * n]
-    _unary(spec, length, theta, unary)
+    unary_scores(spec, length, theta, unary)
     first = length * n
     for k in range(n):
         score[k] = unary[k]
@@ -331,8 +378,8 @@ def chain_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
         for j in range(n):
             for k in range(n):
                 s = score[j] + theta[step + j * n + k]
-                # Written so that a nan is taken and kept.
-                if not s <= best[k]:
+                # A nan is taken and, as nothing is larger, kept.
+                if s > best[k] or math.isnan(s):
                     best[k] = s
                     back[t * n + k] = j
         for k in range(n):
@@ -355,96 +402,3 @@ def chain_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
             k = j
     _spread_ends(spec, length, mu)
     return top
-
-
-@njit
-def chain_k_best(spec: Any, topo: Any, theta: Any, n_best: int) -> Any:
-    """The n_best best labels: each state keeps its best n_best prefixes, merged from L lists.
-
-    Returns the scores and the labels as rows; fewer than n_best where fewer labels are allowed.
-    """
-    n = spec[0]
-    length = topo[0]
-    if length == 0:
-        return np.zeros(min(1, n_best)), np.zeros((min(1, n_best), 0), dtype=np.int64)
-    unary = np.empty(length * n)
-    _unary(spec, length, theta, unary)
-    first = length * n
-    # score, and the state and rank before it, of the r-th best prefix that ends in k at t
-    score = np.full((length, n, n_best), -np.inf)
-    state = np.zeros((length, n, n_best), dtype=np.int64)
-    rank = np.zeros((length, n, n_best), dtype=np.int64)
-    head = np.zeros(n, dtype=np.int64)
-    score[0, :, 0] = unary[:n]
-    for t in range(1, length):
-        step = first if spec[1] else first + (t - 1) * n * n
-        for k in range(n):
-            head[:] = 0
-            for r in range(n_best):
-                top, j_top = -np.inf, -1
-                for j in range(n):
-                    if head[j] < n_best:
-                        s = score[t - 1, j, head[j]] + theta[step + j * n + k]
-                        if s > top:
-                            top, j_top = s, j
-                if j_top < 0:
-                    break
-                score[t, k, r] = top + unary[t * n + k]
-                state[t, k, r] = j_top
-                rank[t, k, r] = head[j_top]
-                head[j_top] += 1
-    head[:] = 0
-    scores = np.empty(n_best)
-    labels = np.empty((n_best, length), dtype=np.int64)
-    found = 0
-    while found < n_best:
-        top, k = -np.inf, -1
-        for j in range(n):
-            if head[j] < n_best and score[length - 1, j, head[j]] > top:
-                top, k = score[length - 1, j, head[j]], j
-        if k < 0:
-            break
-        scores[found] = top
-        r = head[k]
-        head[k] += 1
-        for t in range(length - 1, -1, -1):
-            labels[found, t] = k
-            k, r = state[t, k, r], rank[t, k, r]
-        found += 1
-    return scores[:found], labels[:found]
-
-
-@njit
-def chain_sample(spec: Any, topo: Any, theta: Any, uniform: Any) -> Any:
-    """Filter forwards in log space, then draw y_{T-1}, ..., y_0 by inverting uniform[s, t]."""
-    n = spec[0]
-    length = topo[0]
-    size = uniform.shape[0]
-    labels = np.zeros((size, length), dtype=np.int64)
-    if length == 0:
-        return labels
-    unary = np.empty(length * n)
-    alpha = np.empty(length * n)
-    row = np.empty(n)
-    _log_forward(spec, length, theta, unary, alpha, row)
-    first = length * n
-    for s in range(size):
-        after = -1
-        for t in range(length - 1, -1, -1):
-            step = first if spec[1] else first + t * n * n
-            for k in range(n):
-                row[k] = alpha[t * n + k]
-                if after >= 0:
-                    row[k] += theta[step + k * n + after]
-            total = _log_sum(row, n)
-            mass = 0.0
-            after = -1
-            for k in range(n):
-                weight = math.exp(row[k] - total)
-                mass += weight
-                if weight > 0.0:
-                    after = k
-                    if uniform[s, t] < mass:
-                        break
-            labels[s, t] = after
-    return labels

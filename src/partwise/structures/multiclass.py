@@ -121,7 +121,8 @@ class Multiclass(Structure):
         self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator
     ) -> list[Ints]:
         """Invert the cumulative distribution."""
-        _, mu = self.expected_parts(theta, topo)
+        log_z, mu = self.expected_parts(theta, topo)
+        self._check_drawable(log_z)
         cumulative = np.cumsum(mu)
         drawn = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
         return [np.array([j], dtype=np.int64) for j in drawn]

@@ -1,0 +1,152 @@
+"""``partwise demo``: the main job on built-in data, as commands that can be repeated by hand."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import tempfile
+import time
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from partwise.errors import DataError
+from partwise.rows import Rows
+
+from .report import DONE, Outcome
+
+__all__ = ["run"]
+
+_N_TRAIN = 2000
+_N_TEST = 500
+_N_DIGITS_TEST = 500
+
+
+def run(arguments: argparse.Namespace) -> Outcome:
+    """Make data, then train, certify and evaluate a tagger and a classifier."""
+    began = time.perf_counter()
+    folder = Path(arguments.output)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(
+            f"{folder}: cannot be made ({error.strerror}); give --output another folder"
+        ) from error
+    compiled = _compile(arguments)
+    steps = [*_tagging(arguments, folder), *_digits(arguments, folder)]
+    codes = [step.pop("exit_code") for step in steps]
+    _say(
+        arguments,
+        f"\nAll of it took {time.perf_counter() - began:.1f} s; the files are in {folder}.",
+    )
+    record = {
+        "output": str(folder),
+        "compile_seconds": compiled,
+        "total_seconds": time.perf_counter() - began,
+        "steps": steps,
+    }
+    return Outcome(record, code=max(codes, default=DONE))
+
+
+def _tagging(arguments: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
+    from partwise.datasets import tagged_text, write
+
+    train, test, model = folder / "train.txt", folder / "test.txt", folder / "tagger.model"
+    write(tagged_text(_N_TRAIN, seed=1), train)
+    write(tagged_text(_N_TEST, seed=2), test)
+    _say(
+        arguments,
+        f"\nA tagger. {train} has {_N_TRAIN:,} sentences with words, parts of speech and chunks, "
+        f"{test} another {_N_TEST:,}.",
+    )
+    command = ["train", "--task", "tag", str(train), "--model", str(model), "--tol", "1e-6"]
+    # The demo must also run where only the library is installed.
+    if find_spec("matplotlib") is not None:
+        command += ["--plot", str(folder / "tagger.png")]
+    return [
+        _step(arguments, command),
+        _step(arguments, ["evaluate", str(model), str(test)]),
+    ]
+
+
+def _digits(arguments: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
+    from partwise.datasets import digits
+
+    train, test = folder / "digits-train.svm", folder / "digits-test.svm"
+    model = folder / "digits.model"
+    rows, labels = digits()
+    cut = len(labels) - _N_DIGITS_TEST
+    _write_svmlight(train, rows.take(slice(0, cut)), labels[:cut])
+    _write_svmlight(test, rows.take(slice(cut, None)), labels[cut:])
+    _say(
+        arguments,
+        f"\nA classifier. {train} has {cut:,} images of digits, {test} another {_N_DIGITS_TEST:,}.",
+    )
+    command = ["train", "--task", "classify", str(train), "--model", str(model)]
+    return [
+        _step(arguments, [*command, "--bias", "1", "--tol", "1e-6"]),
+        _step(arguments, ["evaluate", str(model), str(test)]),
+    ]
+
+
+def _compile(arguments: argparse.Namespace) -> float:
+    """Run all kernels once on next to nothing, and tell how long they took to be ready."""
+    from partwise.datasets import tagged_text, write
+
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory() as name:
+        text, model = f"{name}/text", f"{name}/model"
+        write(tagged_text(3), text)
+        _quietly(["train", "--task", "tag", text, "--model", model, "--dev", text])
+        Path(text).write_text("1 1:1\n2 2:1\n3 3:1\n", "ascii")
+        _quietly(["train", "--task", "classify", text, "--model", model, "--dev", text])
+    seconds = time.perf_counter() - began
+    _say(
+        arguments,
+        f"Loading or compiling the kernels took {seconds:.1f} s. Compiled code is kept on disk, so "
+        "only the first run waits for it.",
+    )
+    return seconds
+
+
+def _quietly(command: list[str]) -> None:
+    from .parser import build_parser
+
+    parsed = build_parser().parse_args([*command, "--quiet"])
+    import_module(f"partwise.cli.{parsed.command}").run(parsed)
+
+
+def _step(arguments: argparse.Namespace, command: list[str]) -> dict[str, Any]:
+    """Show a command, run it, show what it found, and give its record."""
+    from .parser import build_parser
+
+    line = shlex.join(["partwise", *command])
+    _say(arguments, f"\n$ {line}")
+    options = ["--quiet"] if arguments.quiet else []
+    parsed = build_parser().parse_args([*command, *options])
+    outcome: Outcome = import_module(f"partwise.cli.{parsed.command}").run(parsed)
+    _say(arguments, outcome.text)
+    return {"command_line": line, "exit_code": outcome.code, **outcome.record}
+
+
+def _say(arguments: argparse.Namespace, text: str) -> None:
+    if arguments.json:
+        return
+    sys.stdout.write(text + "\n")
+    # Progress goes to stderr; without this the two would come out of order.
+    sys.stdout.flush()
+
+
+def _write_svmlight(path: Path, rows: Rows, labels: list[str]) -> None:
+    from partwise.formats.source import writing
+
+    ends = rows.indptr.tolist()
+    indices = rows.indices.tolist()
+    values = [1.0] * len(indices) if rows.values is None else rows.values.tolist()
+    with writing(path) as stream:
+        for row, label in enumerate(labels):
+            entries = range(ends[row], ends[row + 1])
+            pairs = (f"{indices[entry] + 1}:{values[entry]:g}" for entry in entries)
+            stream.write(" ".join([label, *pairs]) + "\n")

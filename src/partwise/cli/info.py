@@ -1,0 +1,73 @@
+"""``partwise info``: what a model file holds, without the compiler."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from partwise.certificate import Certificate
+from partwise.modelfile import read_header
+from partwise.templates import TemplateSet
+
+from .report import Outcome, certificate_record, in_words
+
+__all__ = ["run"]
+
+_MOST_LABELS = 20
+
+
+def run(arguments: argparse.Namespace) -> Outcome:
+    """Describe a model from its header."""
+    header = read_header(arguments.model)
+    certificate = Certificate.from_json(header["certificate"])
+    templates = None
+    if header["templates"] is not None:
+        held = TemplateSet.from_json(header["templates"])
+        templates = [held.name(conjunction) for conjunction in held.conjunctions]
+    record = {
+        "model": arguments.model,
+        "partwise": header["partwise"],
+        "task": header["task"],
+        "structure": header["structure"],
+        "loss": header["loss"],
+        "l2": header["l2"],
+        "intercept": header["intercept"],
+        "constraints": header["constraints"] is not None,
+        "labels": header["labels"],
+        "n_labels": len(header["labels"]),
+        "n_inputs": header["n_inputs"],
+        "n_features": sum(header["n_features"]),
+        "n_weights": header["n_weights"],
+        "templates": templates,
+        "meta": header["meta"],
+        **certificate_record(certificate),
+    }
+    return Outcome(record, _text(record, certificate))
+
+
+def _text(record: dict[str, Any], certificate: Certificate) -> str:
+    labels = ", ".join(map(str, record["labels"][:_MOST_LABELS]))
+    if record["n_labels"] > _MOST_LABELS:
+        labels += ", ..."
+    lines = [
+        ("model", f"{record['model']}, written by partwise {record['partwise']}"),
+        ("task", f"{record['task']}, {record['loss']} loss, l2 = {record['l2']:g}"),
+        ("labels", f"{record['n_labels']}: {labels}"),
+        ("features", f"{record['n_features']:,}"),
+        ("weights", f"{record['n_weights']:,}"),
+    ]
+    if record["templates"] is not None:
+        columns = record["n_inputs"]
+        plural = "column" if columns == 1 else "columns"
+        lines.append(("reads", f"files of {columns} input {plural}, and the label or not"))
+        lines.append(("templates", " ".join(record["templates"])))
+    if record["intercept"]:
+        lines.append(("bias", f"{record['intercept']:g}"))
+    if record["constraints"]:
+        lines.append(("constraints", "yes"))
+    lines += [
+        ("training", f"{certificate.passes:.1f} passes, {certificate.seconds:.1f} s"),
+        ("", certificate.verdict),
+        ("certificate", in_words(certificate)),
+    ]
+    return "\n".join(f"{name:12}{value}" for name, value in lines)

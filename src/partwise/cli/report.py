@@ -1,0 +1,228 @@
+"""What every verb has in common: one result, one way to print it, one exit code."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import math
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from partwise.errors import DataError, PartwiseError
+
+if TYPE_CHECKING:
+    from partwise.certificate import Certificate
+
+__all__ = [
+    "BAD_DATA",
+    "BROKEN_PIPE",
+    "DONE",
+    "INTERRUPTED",
+    "STOPPED_EARLY",
+    "USAGE",
+    "Outcome",
+    "UsageError",
+    "certificate_record",
+    "check_target",
+    "deliver",
+    "in_words",
+]
+
+DONE: Final = 0
+BAD_DATA: Final = 1
+USAGE: Final = 2
+STOPPED_EARLY: Final = 3
+# 128 + the number of the signal, as shells have it.
+INTERRUPTED: Final = 130
+BROKEN_PIPE: Final = 141
+
+
+class UsageError(PartwiseError):
+    """Arguments that do not go together."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a verb came to.
+
+    Attributes
+    ----------
+    record
+        The result for ``--json``.
+    text
+        The result for people.
+    code
+        The exit code.
+    """
+
+    record: dict[str, Any]
+    text: str = ""
+    code: int = DONE
+
+
+def certificate_record(certificate: Certificate) -> dict[str, Any]:
+    """Give the certificate under the names that every record uses."""
+    return {
+        "objective": certificate.primal,
+        "dual": certificate.dual,
+        "gap": certificate.gap,
+        "relative_gap": certificate.relative_gap,
+        "tol": certificate.tol,
+        "passes": certificate.passes,
+        "seconds": certificate.seconds,
+        "converged": certificate.converged,
+        "verdict": certificate.verdict,
+    }
+
+
+def in_words(certificate: Certificate) -> str:
+    """Say what the certificate guarantees."""
+    return (
+        f"no weights have an objective below {certificate.dual:.6f}; these have "
+        f"{certificate.primal:.6f}, at most {certificate.gap:.2e} ({certificate.relative_gap:.1e} "
+        "of it) above the best"
+    )
+
+
+def check_target(
+    path: str, option: str, inputs: tuple[str | None, ...] = (), devices: bool = False
+) -> None:
+    """Refuse a file that cannot be written, before the work is done rather than after.
+
+    Parameters
+    ----------
+    path : str
+        The file that will be written.
+    option : str
+        How the user gave it.
+    inputs : tuple of str or None
+        Files that must not be overwritten.
+    devices : bool
+        Whether a device or a pipe will do. Files that appear whole or not at all take the place of
+        what has their name, and that must never be a device.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise DataError(f"{path}: is a folder; give {option} the name of a file")
+    if target.exists() and not target.is_file() and not devices:
+        raise DataError(f"{path}: is not a plain file; give {option} the name of a file")
+    folder = target.parent
+    if not folder.is_dir():
+        raise DataError(f"{path}: the folder {folder} does not exist; create it first")
+    if not os.access(folder, os.W_OK):
+        raise DataError(f"{path}: the folder {folder} is not writable; choose another for {option}")
+    for other in inputs:
+        known = other and other != "-" and target.exists() and os.path.exists(other)
+        if known and os.path.samefile(target, str(other)):
+            raise UsageError(f"{option} {path} would overwrite an input; choose another name")
+
+
+def deliver(arguments: argparse.Namespace, work: Callable[[argparse.Namespace], Outcome]) -> int:
+    """Do the work of a verb, print its result, and turn what went wrong into a sentence.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+        With ``command``, ``json``, ``verbose`` and ``quiet``.
+    work : callable
+        The verb.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    try:
+        with _log_on_stderr(arguments):
+            outcome = work(arguments)
+        if arguments.json:
+            _write(json.dumps(_plain({"command": arguments.command, **outcome.record})) + "\n")
+        elif outcome.text:
+            _write(outcome.text.rstrip("\n") + "\n")
+        return outcome.code
+    except BrokenPipeError:
+        _discard_stdout()
+        return BROKEN_PIPE
+    except KeyboardInterrupt:
+        return _fail(arguments, "interrupted; nothing was written half", INTERRUPTED)
+    except UsageError as error:
+        return _fail(arguments, f"{error} (see partwise {arguments.command} --help)", USAGE)
+    except PartwiseError as error:
+        return _fail(arguments, str(error), BAD_DATA)
+    except OSError as error:
+        where = "the output" if error.filename is None else error.filename
+        why = error.strerror or str(error)
+        return _fail(arguments, f"{where}: {why}; check space and permissions", BAD_DATA)
+    except MemoryError:
+        return _fail(
+            arguments,
+            "out of memory; use --weights observed or a larger --min-count, or split the file",
+            BAD_DATA,
+        )
+
+
+def _fail(arguments: argparse.Namespace, sentence: str, code: int) -> int:
+    # One line, whatever a file name or a field may hold.
+    sentence = " ".join(sentence.splitlines())
+    sys.stderr.write(f"partwise: error: {sentence}\n")
+    if arguments.json:
+        record = {"command": arguments.command, "error": sentence}
+        try:
+            _write(json.dumps(record) + "\n")
+        except OSError:
+            # Stdout is gone or full, and stderr has said what there is to say.
+            _discard_stdout()
+    return code
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    # Flushed here, so that a reader who went away is noticed while it can still be handled.
+    sys.stdout.flush()
+
+
+def _discard_stdout() -> None:
+    """Send what is still in the buffer nowhere: the interpreter flushes it when it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, sys.stdout.fileno())
+    finally:
+        os.close(nowhere)
+
+
+def _plain(value: Any) -> Any:
+    """Make a value fit for JSON: what is not finite becomes null."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    return value
+
+
+@contextmanager
+def _log_on_stderr(arguments: argparse.Namespace) -> Iterator[None]:
+    """Show what the package logs, as much of it as the user wants to see."""
+    logger = logging.getLogger("partwise")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("partwise: %(message)s"))
+    level = logging.ERROR if arguments.quiet else logging.WARNING
+    if arguments.verbose:
+        level = logging.INFO if arguments.verbose == 1 else logging.DEBUG
+    before = logger.level, logger.propagate
+    logger.addHandler(handler)
+    logger.setLevel(level)
+    logger.propagate = False
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before[0])
+        logger.propagate = before[1]

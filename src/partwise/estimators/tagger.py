@@ -1,0 +1,396 @@
+"""Taggers of sequences: conditional random fields and max-margin Markov networks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ..errors import DataError
+from ..model import Model
+from ..rows import Rows
+from ..structures.base import Floats, Ints
+from ..vocabulary import Vocabulary
+from .base import TrainedEstimator, has_probabilities
+from .sequences import read_features, read_fixed, read_labels, read_lengths, read_transitions
+
+__all__ = ["SequenceTagger"]
+
+
+class SequenceTagger(TrainedEstimator):
+    """A first-order linear-chain tagger, trained to a certified optimum.
+
+    The objective is ``l2/2 |w|^2 + sum_i c_i loss(w; x_i, y_i)`` over sequences i. Training stops
+    when the relative duality gap is at most `tol`, and ``certificate_`` tells how far the weights
+    are at most from the best ones.
+
+    Parameters
+    ----------
+    loss : {"log", "hinge", "softmax-margin"}
+        "log" is a conditional random field, "hinge" a max-margin Markov network (structural
+        support vector machine) with a cost of 1 for each wrong label, "softmax-margin" a
+        conditional random field with such a cost.
+    l2 : float
+        The regulariser. It is 2 c2 in CRFsuite and 1/c in CRF++.
+    solver : str
+        "auto", "online-eg" or "batch-eg".
+    tol : float
+        The relative duality gap to stop at.
+    max_passes : float
+        The number of passes over the data to stop at; a `ConvergenceWarning` then says how far
+        the gap is from `tol`.
+    weights : {"all", "observed"}
+        Whether a feature has a weight for every label, or only for those that it was seen with in
+        training; the same for transitions.
+    min_count : int
+        Features of fewer tokens are ignored.
+    start, end : bool
+        Whether first and last labels have weights of their own.
+    constraints : str, callable, iterable of pairs or None
+        What no label sequence may hold: a scheme such as "BIO" or "IOBES", pairs of labels
+        (from, to) that are forbidden, or a function that tells whether two labels may follow each
+        other. See :func:`partwise.constraints.make_constraints`. They hold in training too.
+    cost_matrix : array-like of shape (n_classes, n_classes) or None
+        ``cost_matrix[true, predicted]`` in the order of ``classes_``, for the losses with a cost.
+    class_weight : None, "balanced" or dict
+        Weights of the labels; a sequence is weighted by the mean over its tokens.
+    n_jobs : int or None
+        Threads for training and prediction; -1 is one a core. They do not change the result.
+    random_state : int, RandomState or None
+        Draws the order of the sequences. The default, 0, makes every fit of the same data the
+        same; None makes each one different.
+    warm_start : bool
+        Whether `fit` starts where the last one ended: from its dual point if lengths and labels
+        are the same, else from its weights. Features and labels may be new.
+    verbose : int
+        Above 0, progress is shown on stderr.
+    callbacks : callable, sequence of callables or None
+        Called after each epoch with a :class:`partwise.training.Progress`; a true result stops
+        the fit.
+    solver_options : dict or None
+        Further arguments of the solver.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    coef_ : ndarray of shape (n_classes, n_features)
+        The weights of features with labels.
+    transitions_ : ndarray of shape (n_classes, n_classes)
+        The weights of pairs of labels, from row to column.
+    start_, end_ : ndarray of shape (n_classes,)
+        The weights of first and last labels, where asked for.
+    vocabulary_ : Vocabulary or None
+        The names of the features; None if the tagger was fitted on matrices.
+    certificate_ : Certificate
+        Primal, dual and gap of the fit.
+    trace_ : tuple of TraceRow
+        How the fit went, an epoch a row.
+    n_iter_ : int
+        The number of passes over the data.
+    model_ : Model
+        The model, for :func:`partwise.save_model`.
+    """
+
+    def __init__(
+        self,
+        loss: str = "log",
+        l2: float = 1.0,
+        solver: str = "auto",
+        tol: float = 1e-4,
+        max_passes: float = 1000,
+        weights: str = "all",
+        min_count: int = 1,
+        start: bool = False,
+        end: bool = False,
+        constraints: Any = None,
+        cost_matrix: Any = None,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        warm_start: bool = False,
+        verbose: int = 0,
+        callbacks: Any = None,
+        solver_options: dict[str, Any] | None = None,
+    ) -> None:
+        self.loss = loss
+        self.l2 = l2
+        self.solver = solver
+        self.tol = tol
+        self.max_passes = max_passes
+        self.weights = weights
+        self.min_count = min_count
+        self.start = start
+        self.end = end
+        self.constraints = constraints
+        self.cost_matrix = cost_matrix
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.callbacks = callbacks
+        self.solver_options = solver_options
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        tags.target_tags.required = True
+        tags.no_validation = True
+        return tags
+
+    @classmethod
+    def from_model(cls, model: Model) -> SequenceTagger:
+        """Make a fitted tagger from a model, such as :func:`partwise.load_model` gives."""
+        if model.task != "tag":
+            raise DataError(
+                "the model classifies and does not tag; use LinearClassifier.from_model"
+            )
+        made = cls(
+            loss=model.loss,
+            l2=model.l2,
+            tol=model.certificate.tol,
+            start=model.layout.n_features[2] > 0,
+            end=model.layout.n_features[3] > 0,
+            constraints=model.constraints,
+        )
+        made._adopt(model)
+        return made
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        lengths: Any = None,
+        X_transitions: Any = None,
+    ) -> SequenceTagger:
+        """Train.
+
+        Parameters
+        ----------
+        X : iterable of sequences, or a matrix
+            Features, in one of these shapes:
+
+            - sequences of tokens, a token being a dict (``{"w": "the", "title": True}``), some
+              strings, or one string; see :func:`partwise.vocabulary.fit_rows`;
+            - matrices, dense or sparse, one a sequence, with one row a token;
+            - one matrix, dense or sparse, of all tokens, along with `lengths`.
+        y : iterable of sequences of str or int
+            The labels of each sequence; with `lengths` also all labels one after the other.
+        sample_weight : array-like of shape (n_sequences,) or None
+            The weights c_i; None is 1 each.
+        lengths : array-like of int or None
+            The number of tokens of each sequence, if X is one matrix.
+        X_transitions : as X, or None
+            Features for each pair of neighbouring tokens: ``len(sequence) - 1`` a sequence, the
+            first being that of tokens 0 and 1. Transitions keep a constant feature besides.
+
+        Returns
+        -------
+        SequenceTagger
+            The estimator itself.
+        """
+        settings = self._settings(
+            weights=self.weights,
+            min_count=self.min_count,
+            start=self.start,
+            end=self.end,
+            constraints=self.constraints,
+        )
+        stacked = read_lengths(lengths)
+        rows, counts, vocabulary = read_features(X, stacked, "X")
+        flat = read_labels(y, counts, stacked is not None)
+        labels = sorted(set(flat))
+        numbers = {label: number for number, label in enumerate(labels)}
+        numbered = np.fromiter(map(numbers.__getitem__, flat), np.int64, len(flat))
+        more: dict[str, Any] = {}
+        if X_transitions is not None:
+            more["transition_rows"], more["transition_vocabulary"] = read_transitions(
+                X_transitions, counts, stacked is not None, None, None
+            )
+        self._train(
+            "tag",
+            rows,
+            counts,
+            np.split(numbered, np.cumsum(counts)[:-1])[: len(counts)],
+            labels,
+            settings,
+            sample_weight,
+            vocabulary=vocabulary,
+            **more,
+        )
+        return self
+
+    @property
+    def coef_(self) -> Floats:
+        """The weights of features with labels."""
+        model = self._fitted()
+        return np.asarray(model.layout.dense(model.weights, 0).T)
+
+    @property
+    def transitions_(self) -> Floats:
+        """The weights of pairs of labels, from row to column."""
+        model = self._fitted()
+        n = len(model.labels)
+        return np.asarray(model.layout.dense(model.weights, 1)[-1].reshape(n, n))
+
+    @property
+    def start_(self) -> Floats:
+        """The weights of first labels."""
+        return self._ends(2, "start")
+
+    @property
+    def end_(self) -> Floats:
+        """The weights of last labels."""
+        return self._ends(3, "end")
+
+    @property
+    def vocabulary_(self) -> Vocabulary | None:
+        """The names of the features; None if the tagger was fitted on matrices."""
+        return self._fitted().vocabulary
+
+    def predict(
+        self,
+        X: Any,
+        k: int | None = None,
+        fixed: Any = None,
+        lengths: Any = None,
+        X_transitions: Any = None,
+    ) -> list[Any]:
+        """Predict the best label sequences, or the k best.
+
+        Parameters
+        ----------
+        X, lengths, X_transitions
+            As in `fit`. Features that were not seen in training are ignored.
+        k : int or None
+            How many label sequences to give for each sequence.
+        fixed : sequence or None
+            What is known: for each sequence None, or a dict from positions to a label or a list
+            of labels that are allowed there, or a list as long as the sequence of labels, lists
+            of labels, and None where nothing is known.
+
+        Returns
+        -------
+        list of lists
+            The labels of each sequence; with k, for each sequence a list of pairs
+            ``(labels, score)``, best first, shorter if there are fewer than k sequences.
+        """
+        model, rows, counts, transitions = self._read(X, lengths, X_transitions)
+        allowed = read_fixed(fixed, counts, model.label_index)
+        jobs = self.n_jobs
+        more: dict[str, Any] = {"transition_rows": transitions, "allowed": allowed, "n_jobs": jobs}
+
+        def named(numbers: Ints) -> list[Any]:
+            return [model.labels[number] for number in numbers.tolist()]
+
+        if k is None:
+            return [named(labels) for labels in model.predict(rows, counts, **more)]
+        return [
+            [(named(labels), float(score)) for score, labels in zip(scores, ranking, strict=True)]
+            for scores, ranking in model.k_best(rows, counts, k, **more)
+        ]
+
+    @available_if(has_probabilities)
+    def predict_marginals(
+        self, X: Any, lengths: Any = None, X_transitions: Any = None
+    ) -> list[Floats]:
+        """Compute the probability of every label at every token; not for the hinge loss.
+
+        The most probable label of a token need not be the one in the most probable sequence.
+        The parameters are those of `predict`.
+
+        Returns
+        -------
+        list of ndarray of shape (length, n_classes)
+        """
+        model, rows, counts, transitions = self._read(X, lengths, X_transitions)
+        jobs = self.n_jobs
+        return model.marginals(rows, counts, transition_rows=transitions, n_jobs=jobs)
+
+    @available_if(has_probabilities)
+    def log_proba(self, X: Any, y: Any, lengths: Any = None, X_transitions: Any = None) -> Floats:
+        """Compute the log-probability of given label sequences; not for the hinge loss.
+
+        Parameters
+        ----------
+        X, y, lengths, X_transitions
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            -inf where a label was not seen in training or the constraints forbid the sequence.
+        """
+        model, rows, counts, transitions = self._read(X, lengths, X_transitions)
+        flat = read_labels(y, counts, lengths is not None)
+        numbers = np.array([model.label_index.get(label, -1) for label in flat], dtype=np.int64)
+        gold = np.split(numbers, np.cumsum(counts)[:-1])[: len(counts)]
+        jobs = self.n_jobs
+        return model.log_proba(rows, counts, gold, transition_rows=transitions, n_jobs=jobs)
+
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        lengths: Any = None,
+        X_transitions: Any = None,
+    ) -> float:
+        """Compute the share of tokens whose label is right.
+
+        Parameters
+        ----------
+        X, y, lengths, X_transitions
+            As in `fit`.
+        sample_weight : array-like of shape (n_sequences,) or None
+            The weights of the sequences.
+        """
+        model, rows, counts, transitions = self._read(X, lengths, X_transitions)
+        flat = read_labels(y, counts, lengths is not None)
+        if not flat:
+            raise DataError("there are no tokens to score; give at least one")
+        numbers = np.array([model.label_index.get(label, -1) for label in flat], dtype=np.int64)
+        jobs = self.n_jobs
+        found = model.predict(rows, counts, transition_rows=transitions, n_jobs=jobs)
+        right = np.concatenate(found) == numbers
+        weight = np.ones(len(counts)) if sample_weight is None else np.asarray(sample_weight, float)
+        if weight.shape != counts.shape:
+            raise DataError(f"{weight.size} sample weights for {len(counts)} sequences")
+        return float(np.average(right, weights=np.repeat(weight, counts)))
+
+    def _fitted(self) -> Model:
+        model: Model | None = self.__dict__.get("model_")
+        if model is None:
+            raise AttributeError("the tagger has not been fitted; call fit first")
+        return model
+
+    def _ends(self, kind: int, name: str) -> Floats:
+        model = self._fitted()
+        if not model.layout.n_features[kind]:
+            raise AttributeError(f"the tagger was fitted with {name}=False")
+        return np.asarray(model.layout.dense(model.weights, kind)[0])
+
+    def _read(
+        self, X: Any, lengths: Any, X_transitions: Any
+    ) -> tuple[Model, Rows, Ints, Rows | None]:
+        """Read what is to be predicted."""
+        check_is_fitted(self, "model_")
+        model = self._fitted()
+        stacked = read_lengths(lengths)
+        wanted = model.n_features if model.vocabulary is None else None
+        rows, counts, _ = read_features(X, stacked, "X", model.vocabulary, wanted)
+        if X_transitions is None:
+            if model.input_transitions:
+                raise DataError("the tagger was fitted with X_transitions; give them here too")
+            return model, rows, counts, None
+        if not model.input_transitions:
+            raise DataError("the tagger was fitted without X_transitions; leave them out")
+        names = model.transition_vocabulary
+        wanted = model.n_transition_features if names is None else None
+        transitions, _ = read_transitions(X_transitions, counts, stacked is not None, names, wanted)
+        return model, rows, counts, transitions

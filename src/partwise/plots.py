@@ -1,0 +1,175 @@
+"""Pictures of a fit. matplotlib is imported when the first one is drawn."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import DataError, PartwiseError
+
+if TYPE_CHECKING:
+    from .training import TraceRow
+
+__all__ = ["convergence_picture", "require_matplotlib"]
+
+_PRIMAL = "#c2410c"
+_DUAL = "#1d4ed8"
+_GAP = "#166534"
+_GREY = "#6b7280"
+
+
+def require_matplotlib() -> None:
+    """Raise a PartwiseError that says how to install matplotlib, if it is missing."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise PartwiseError(
+            'pictures need matplotlib, which is not installed; run pip install "partwise[plots]"'
+        ) from None
+
+
+def convergence_picture(
+    trace: Sequence[TraceRow],
+    path: str | os.PathLike[str],
+    title: str | None = None,
+    tol: float | None = None,
+) -> None:
+    """Draw how a fit converged, as a PNG file.
+
+    On the left are primal and dual against passes, on the right the relative gap against seconds.
+    Certified values have markers; the lines between are running estimates.
+
+    Parameters
+    ----------
+    trace : sequence of TraceRow
+        The trace of a fit.
+    path : str or path-like
+        The file; it appears whole or not at all.
+    title : str or None
+        What to write above.
+    tol : float or None
+        The relative gap that was asked for, drawn as a line.
+
+    Raises
+    ------
+    PartwiseError
+        If matplotlib is missing.
+    DataError
+        If the trace is empty or the file cannot be written.
+    """
+    if not trace:
+        raise DataError("an empty trace cannot be drawn; give the trace of a fit")
+    require_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10.0, 4.2), dpi=120, layout="constrained")
+    FigureCanvasAgg(figure)
+    left, right = figure.subplots(1, 2)
+    _draw_objectives(left, trace)
+    _draw_gap(right, trace, tol)
+    for axes in (left, right):
+        axes.grid(True, color="#e5e7eb", linewidth=0.8)
+        axes.set_axisbelow(True)
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(False)
+    if title:
+        figure.suptitle(title, fontsize=12)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", metadata={"Software": None})
+    _replace(os.fspath(path), buffer.getvalue())
+
+
+def _draw_objectives(axes: Any, trace: Sequence[TraceRow]) -> None:
+    target = trace[-1].l2
+    settled = [row for row in trace if row.l2 == target]
+    certified = [row for row in trace if row.certified]
+    annealed = [row for row in trace if row.l2 != target]
+    if annealed:
+        axes.axvspan(0.0, annealed[-1].passes, color="#f3f4f6", zorder=0, label="l2 still annealed")
+    axes.plot(
+        [row.passes for row in settled], [row.dual for row in settled],
+        color=_DUAL, linewidth=1.6, label="dual (no weights lie below)",
+    )  # fmt: skip
+    axes.plot(
+        [row.passes for row in certified], [row.primal for row in certified],
+        color=_PRIMAL, linewidth=1.6, label="primal (the objective)",
+    )  # fmt: skip
+    # One point alone makes no line, so points are drawn on their own.
+    for values, colour in (("dual", _DUAL), ("primal", _PRIMAL)):
+        axes.plot(
+            [row.passes for row in certified], [getattr(row, values) for row in certified],
+            "o", color=colour, markersize=4.5,
+        )  # fmt: skip
+    low, high = _range(settled)
+    axes.set_ylim(low, high)
+    axes.set_xlim(left=0.0)
+    axes.ticklabel_format(axis="y", useOffset=False)
+    axes.set_xlabel("passes over the data")
+    axes.set_ylabel("objective")
+    axes.set_title("The optimum lies between the curves", fontsize=10, color=_GREY)
+    axes.legend(frameon=False, fontsize=9)
+
+
+def _range(settled: Sequence[TraceRow]) -> tuple[float, float]:
+    """Choose limits that show the meeting of the curves, not how bad the first epochs were."""
+    values = [row.dual for row in settled if math.isfinite(row.dual)]
+    values += [row.primal for row in settled if math.isfinite(row.primal)]
+    end = values[-1] if values else 0.0
+    if settled and math.isfinite(settled[-1].dual):
+        end = settled[-1].dual
+    room = 0.5 * abs(end) or 1.0
+    low = max(min(values, default=end), end - room)
+    high = min(max(values, default=end), end + room)
+    margin = 0.08 * (high - low) or 1e-6 * max(abs(end), 1.0)
+    return low - margin, high + margin
+
+
+def _draw_gap(axes: Any, trace: Sequence[TraceRow], tol: float | None) -> None:
+    target = trace[-1].l2
+    running = [row for row in trace if row.l2 == target and _drawable(row)]
+    certified = [row for row in running if row.certified]
+    axes.plot(
+        [row.seconds for row in running], [row.relative_gap for row in running],
+        color=_GAP, linewidth=1.2, alpha=0.6, label="running estimate",
+    )  # fmt: skip
+    axes.plot(
+        [row.seconds for row in certified], [row.relative_gap for row in certified],
+        "o", color=_GAP, markersize=5.5, label="certified",
+    )  # fmt: skip
+    if tol is not None:
+        axes.axhline(tol, color=_GREY, linestyle="--", linewidth=1.2, label=f"asked for: {tol:g}")
+    if running or tol is not None:
+        axes.set_yscale("log")
+    axes.set_xlim(left=0.0)
+    axes.set_xlabel("seconds")
+    axes.set_ylabel("relative gap")
+    axes.set_title("How far from the optimum, at most", fontsize=10, color=_GREY)
+    axes.legend(frameon=False, fontsize=9)
+
+
+def _drawable(row: TraceRow) -> bool:
+    return row.relative_gap > 0.0 and math.isfinite(row.relative_gap)
+
+
+def _replace(path: str, data: bytes) -> None:
+    # Follow links, so that the file behind a link is replaced and not the link itself.
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        # A device or a pipe must not be replaced by a file.
+        raise DataError(f"{path}: is not a plain file; give the name of a file")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
+    try:
+        temporary.write_bytes(data)
+        os.replace(temporary, target)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise DataError(
+            f"{path}: cannot be written ({error.strerror}); give a path in a folder that exists "
+            "and is writable"
+        ) from error

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from partwise.cli import main
+from partwise.datasets import tagged_text, write
+
+SVMLIGHT = "".join(
+    f"{label} {label}:1 {4 + k % 3}:{0.5 + 0.1 * (k % 4):g}\n"
+    for k in range(12)
+    for label in (1, 2, 3)
+)
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def runner(capfd: pytest.CaptureFixture[str]) -> Run:
+    """Run a command in this process: its exit code, stdout and stderr."""
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        capfd.readouterr()
+        code = main([str(argument) for argument in arguments])
+        out, err = capfd.readouterr()
+        return code, out, err
+
+    return call
+
+
+def trained(folder: Path) -> Path:
+    """Fill a folder with data and a model of each task."""
+    write(tagged_text(60, seed=1), folder / "train.txt")
+    write(tagged_text(20, seed=2), folder / "test.txt")
+    (folder / "train.svm").write_text(SVMLIGHT, "ascii")
+    for task, data in (("tag", "train.txt"), ("classify", "train.svm")):
+        train = ["train", "--task", task, f"{folder}/{data}", "--model", f"{folder}/{task}"]
+        assert main([*train, "--quiet"]) == 0
+    return folder
+
+
+def one_object(out: str) -> dict[str, Any]:
+    def refuse(text: str) -> None:
+        raise AssertionError(f"{text} is not JSON")
+
+    found = json.loads(out, parse_constant=refuse)
+    assert isinstance(found, dict)
+    assert out.count("\n") == 1
+    return found
+
+
+def sentence(err: str) -> str:
+    """The one line that an error is."""
+    assert err.startswith("partwise: error: ")
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+    return err
+
+
+def process(*arguments: object, **more: Any) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "partwise", *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **more,
+    )
