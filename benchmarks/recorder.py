@@ -40,6 +40,7 @@ class Recorder:
         self._cpu = time.process_time()
         self._wall = time.perf_counter()
         self._peak: float | None = None
+        self._running = False
 
     def event(self, event: str, **fields: Any) -> None:
         """Write one line and flush it."""
@@ -48,11 +49,16 @@ class Recorder:
 
     def start(self) -> None:
         """Set the clock to zero and the budget running."""
-        used = time.process_time()
-        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(used + 1.05 * self.budget) + 1, hard))
+        self._running = True
         self._cpu = time.process_time()
         self._wall = time.perf_counter()
+        self._limit()
+
+    def _limit(self) -> None:
+        """Let the kernel end the process when what is left of the budget is used up."""
+        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        end = math.ceil(self._cpu + 1.05 * self.budget) + 1 if self._running else hard
+        resource.setrlimit(resource.RLIMIT_CPU, (end, hard))
 
     def elapsed(self) -> tuple[float, float]:
         """CPU and wall seconds on the clock."""
@@ -65,8 +71,8 @@ class Recorder:
         weights must not count.
         """
         cpu, wall = self.elapsed()
-        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-        resource.setrlimit(resource.RLIMIT_CPU, (hard, hard))
+        self._running = False
+        self._limit()
         if self._peak is None:
             self._peak = peak_megabytes()
         self.event("stop", cpu=cpu, wall=wall, peak_mb=self._peak)
@@ -90,3 +96,4 @@ class Recorder:
         finally:
             self._cpu += time.process_time() - cpu
             self._wall += time.perf_counter() - wall
+            self._limit()

@@ -103,6 +103,30 @@ def _models_table(summaries: list[Summary]) -> list[str]:
     return _table(header, rows)
 
 
+def _certified_table(summaries: list[Summary]) -> list[str]:
+    rows = [
+        [
+            _label(s),
+            f"{tol:.0e}",
+            *(_spread(value) for value in (found.cpu, found.wall)),
+            _spread(found.passes, 1),
+            f"{found.relative_gap:.1e}",
+        ]
+        for s in summaries
+        for tol, found in s.certified.items()
+    ]
+    if not rows:
+        return []
+    header = ["contestant", "tol", "CPU s", "wall s", "passes", "certified gap"]
+    return [
+        "Separate runs that end when the trainer has proved its own relative gap to be at most "
+        "tol, with all that the proof takes:",
+        "",
+        *_table(header, rows),
+        "",
+    ]
+
+
 def _default_stop(summary: Summary) -> list[str]:
     stop = summary.default_stop
     if not stop:
@@ -149,8 +173,13 @@ def results_markdown(
         lines += ["", f"## {task}: {task_named(task).title}", ""]
         lines += [f"Best objective: {best:.6f}" if best is not None else "No contestant finished."]
         lines += ["", f"![{task}]({task}.png)", ""] if best is not None else [""]
-        lines += [*_times_table(summaries), "", *_models_table(summaries), ""]
-        lines += ["Seconds outside the training clock (CPU; compilation: wall, part of it inside):"]
+        trained = [s for s in summaries if s.start != "cold" or s.objective is not None]
+        lines += [*_times_table(trained), "", *_models_table(trained), ""]
+        lines += _certified_table(trained)
+        lines += [
+            "Seconds outside the training clock (CPU; compilation: wall, a part of the others; "
+            "cold: nothing was compiled before):"
+        ]
         lines += ["", *_starts_table(summaries)]
     if skipped:
         lines += ["", "## Skipped", ""]

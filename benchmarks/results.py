@@ -22,6 +22,19 @@ class Spread:
     repeats: int
 
 
+@dataclass(frozen=True)
+class Certified:
+    """Training to a relative gap ``tol`` that the trainer itself has proved.
+
+    Without ``cpu`` and ``wall`` some repeat ended before; ``relative_gap`` is the largest of all.
+    """
+
+    cpu: Spread | None
+    wall: Spread | None
+    passes: Spread | None
+    relative_gap: float
+
+
 @dataclass
 class Summary:
     """One contestant on one task, over all repeats of one kind of start.
@@ -46,6 +59,7 @@ class Summary:
     loaded_mb: Spread | None
     stages: dict[str, Spread | None]
     compilation: Spread | None
+    certified: dict[float, Certified] = field(default_factory=dict)
     default_stop: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -80,6 +94,27 @@ def summarise(runs: list[Run]) -> list[Summary]:
     return [_summarise_group(group, best) for group in groups.values()]
 
 
+def _certified(runs: list[Run]) -> dict[float, Certified]:
+    """For each tol, what it took to get there."""
+    found: dict[float, list[dict[str, float]]] = {}
+    for run in runs:
+        for fields in run.certified:
+            found.setdefault(fields["tol"], []).append(fields)
+
+    def reached(many: list[dict[str, float]], name: str) -> Spread | None:
+        return spread([f[name] if f["relative_gap"] <= f["tol"] else None for f in many])
+
+    return {
+        tol: Certified(
+            cpu=reached(many, "cpu"),
+            wall=reached(many, "wall"),
+            passes=reached(many, "passes"),
+            relative_gap=max(f["relative_gap"] for f in many),
+        )
+        for tol, many in found.items()
+    }
+
+
 def _summarise_group(runs: list[Run], best: float | None) -> Summary:
     first = runs[0]
     objectives = [point.objective for run in runs for point in run.points]
@@ -108,6 +143,7 @@ def _summarise_group(runs: list[Run], best: float | None) -> Summary:
         loaded_mb=spread([run.stages.get("load", {}).get("peak_mb") for run in runs]),
         stages={n: spread([run.stages.get(n, {}).get("cpu") for run in runs]) for n in stage_names},
         compilation=spread([run.compilation_seconds for run in runs]),
+        certified=_certified(runs),
         default_stop=first.default_stop,
         notes=list(dict.fromkeys(note for run in runs for note in run.notes)),
     )

@@ -53,6 +53,7 @@ class Run:
     stop: dict[str, float] = field(default_factory=dict)
     result: dict[str, Any] = field(default_factory=dict)
     default_stop: dict[str, float] = field(default_factory=dict)
+    certified: list[dict[str, float]] = field(default_factory=list)
     compilation_seconds: float | None = None
     notes: list[str] = field(default_factory=list)
 
@@ -78,6 +79,8 @@ def read_events(run: Run, lines: list[str]) -> None:
             run.result = fields
         elif event == "default stop":
             run.default_stop = fields
+        elif event == "certified":
+            run.certified.append(fields)
         elif event == "compilation":
             run.compilation_seconds = fields["wall"]
         elif event == "over budget":
@@ -106,6 +109,7 @@ def run_once(run: Run, budget: float, cache: Path | None) -> Run:
         events = Path(folder, "events.jsonl")
         command = [sys.executable, "-m", "benchmarks.worker", run.task, run.contestant]
         command += ["--events", str(events), "--budget", repr(budget)]
+        command += ["--prepare-only"] if run.start == "cold" else []
         done = subprocess.run(
             command,
             cwd=ROOT,
@@ -132,8 +136,9 @@ def run_once(run: Run, budget: float, cache: Path | None) -> Run:
 def run_task(task: Task, contestants: list[Contestant], repeat: int, budget: float) -> list[Run]:
     """All contestants on one task, ``repeat`` times, beginning with another one each time.
 
-    A compiled contestant runs cold, with an empty cache, and at once again warm. The others have
-    nothing to warm up and run once.
+    A compiled contestant is first prepared cold, with an empty cache, and then runs warm. It
+    compiles while it prepares, so training would be the same in both. The others have nothing to
+    warm up and run once.
     """
     runs: list[Run] = []
     for turn in range(repeat):
@@ -156,6 +161,8 @@ def summary_line(run: Run) -> str:
     """One line for the log."""
     if run.status == "failed":
         return f"failed: {run.notes[-1]}"
+    if run.start == "cold":
+        return f"prepared, {run.compilation_seconds or 0.0:.1f} s of compilation"
     cpu = run.stop.get("cpu", 0.0)
     value = min((point.objective for point in run.points), default=float("nan"))
     return f"{run.status}, {len(run.points)} points, {cpu:.2f} CPU s, objective {value:.6f}"

@@ -50,13 +50,17 @@ def _compilations(recorder: Recorder, contestant: Contestant) -> Iterator[None]:
     recorder.event("compilation", wall=sum(seconds))
 
 
-def run(contestant: Contestant, problem: Problem, recorder: Recorder) -> None:
+def run(
+    contestant: Contestant, problem: Problem, recorder: Recorder, prepare_only: bool = False
+) -> None:
     """Train and evaluate one contestant on a problem that is already loaded."""
     with _compilations(recorder, contestant):
         with _stage(recorder, "import"):
             contestant.load_library()
         with _stage(recorder, "prepare"):
             contestant.prepare(problem)
+        if prepare_only:
+            return
         weights = contestant.train(problem, recorder)
     score_name, score = score_on_test(problem, weights)
     recorder.event(
@@ -75,6 +79,7 @@ def main() -> None:
     parser.add_argument("contestant")
     parser.add_argument("--events", type=Path, required=True)
     parser.add_argument("--budget", type=float, default=600.0)
+    parser.add_argument("--prepare-only", action="store_true")
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.WARNING)
     # The kernel ends a run that is over its budget with a signal that would otherwise dump core.
@@ -85,7 +90,8 @@ def main() -> None:
             problem = task_named(arguments.task).load()
             # What was in memory only while reading must not hide what training needs.
             forget_peak()
-        run(contestant_named(arguments.contestant), problem, recorder)
+        contestant = contestant_named(arguments.contestant)
+        run(contestant, problem, recorder, arguments.prepare_only)
 
 
 if __name__ == "__main__":

@@ -25,8 +25,9 @@ class Contestant(abc.ABC):
     packages
         Distributions whose versions are reported.
     compiled
-        Whether it compiles with numba. Such a contestant runs twice: cold, with an empty cache of
-        compiled code, and warm, with the cache that the cold run filled.
+        Whether it compiles with numba, which it then must do in ``prepare``. Such a contestant is
+        prepared twice: cold, with an empty cache of compiled code, and warm, with the cache that
+        the cold start filled. It is trained warm.
     """
 
     name: str
@@ -48,8 +49,10 @@ class Contestant(abc.ABC):
 
         ``recorder.point(objective)`` marks the way. What only serves the record (such as evaluating
         the objective) belongs inside ``recorder.paused()``. What the tables should say goes to
-        ``recorder.event("note", text=...)``; a run that gives up early, which it may when
-        ``recorder.spent()``, says ``recorder.event("over budget")``.
+        ``recorder.event("note", text=...)``; what a run proved about itself to
+        ``recorder.event("certified", tol=, cpu=, wall=, passes=, relative_gap=)``; a run that
+        gives up early, which it may when ``recorder.spent()``, says
+        ``recorder.event("over budget")``.
         """
 
 

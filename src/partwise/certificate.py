@@ -68,8 +68,14 @@ class Certificate:
     @staticmethod
     def from_json(data: dict[str, Any]) -> Certificate:
         """Read what :meth:`to_json` wrote."""
-        names = ("primal", "dual", "tol", "passes", "seconds")
-        return Certificate(*(float(data[name]) for name in names), verdict=str(data["verdict"]))
+        return Certificate(
+            primal=float(data["primal"]),
+            dual=float(data["dual"]),
+            tol=float(data["tol"]),
+            passes=float(data["passes"]),
+            seconds=float(data["seconds"]),
+            verdict=str(data["verdict"]),
+        )
 
     def __str__(self) -> str:
         """One line for people."""

@@ -99,7 +99,8 @@ class Layout:
         offset = self.feature_offset(kind)
         first = self.first[offset : offset + n]
         if not self.slot.size or width == 0:
-            return weights[first[:, None] + np.arange(width)]
+            block: Floats = weights[first[:, None] + np.arange(width)]
+            return block
         dense = np.zeros((n, width))
         rows, at = np.arange(n), first
         while len(rows):
@@ -149,7 +150,11 @@ def site_rows(
         shapes.append(known[key])
     site_ptr = np.concatenate([[0], np.cumsum([len(s.part) for s in shapes], dtype=np.int64)])
     empty = structure.sites(structure.topology(0)) if not shapes else None
-    sites = Sites(*(np.concatenate(column) for column in zip(*shapes, strict=True))) if shapes else empty
+    sites = (
+        Sites(*(np.concatenate(column) for column in zip(*shapes, strict=True)))
+        if shapes
+        else empty
+    )
     assert sites is not None
     source = np.empty(len(sites.kind), dtype=np.int64)
     offsets = np.concatenate([[0], np.cumsum([r.n_features for r in features])])
@@ -274,8 +279,10 @@ def scatter(design: Any, i: int, delta: Any, v: Any) -> Any:
 
 @njit(fastmath=FAST)
 def scatter_between(design: Any, i: int, delta: Any, v: Any, low: int, high: int) -> None:
-    """v += F_i^T delta for the blocks that begin in [low, high): threads share v by blocks, and
-    every weight receives its terms in the order of the examples, whatever their number.
+    """v += F_i^T delta for the blocks that begin in [low, high).
+
+    Threads share v by blocks, and every weight receives its terms in the order of the examples,
+    whatever the number of threads.
     """
     valued = design.value.size > 0
     for s in range(design.site_ptr[i], design.site_ptr[i + 1]):

@@ -16,4 +16,4 @@ class ModelFileError(PartwiseError, ValueError):
 
 
 class MismatchError(PartwiseError, ValueError):
-    """A product of structure, loss and solver that cannot work; the message names what would fit."""
+    """Structure, loss and solver that do not go together; the message names what would fit."""

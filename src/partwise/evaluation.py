@@ -7,8 +7,7 @@ fixed order, so the result does not depend on how many there are.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,10 +16,15 @@ from .errors import DataError
 from .jit import FAST, njit
 from .problem import Problem, example_marginals, example_maximum
 from .structures.base import Floats
+from .threads import run
+
+_Result = TypeVar("_Result")
 
 
 @njit(fastmath=FAST)
-def _marginals_of(a: Any, theta: Any, mu: Any, entropy: Any, begin: int, end: int, work: Any) -> Any:
+def _marginals_of(
+    a: Any, theta: Any, mu: Any, entropy: Any, begin: int, end: int, work: Any
+) -> Any:
     """mu_i = marginals of theta_i and H_i = logZ_i - theta_i.mu_i for i in [begin, end).
 
     Returns the first example whose logZ is not finite, or -1.
@@ -104,15 +108,9 @@ class Evaluator:
         self.problem = problem
         self.n_jobs = n_jobs
 
-    def run(self, size: int, task: Callable[[int, int], Any]) -> list[Any]:
+    def run(self, size: int, task: Callable[[int, int], _Result]) -> list[_Result]:
         """Split range(size) into one run a thread."""
-        jobs = max(1, min(self.n_jobs, size))
-        if jobs == 1:
-            return [task(0, size)]
-        ends = [size * j // jobs for j in range(jobs + 1)]
-        with ThreadPoolExecutor(jobs) as pool:
-            futures = [pool.submit(task, a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
-            return [future.result() for future in futures]
+        return run(size, self.n_jobs, task)
 
     def marginals(self, theta: Floats, mu: Floats, entropy: Floats) -> None:
         """Fill mu and entropy from theta."""
@@ -120,7 +118,8 @@ class Evaluator:
 
         def task(begin: int, end: int) -> int:
             work = np.empty(problem.work_size)
-            return int(_marginals_of(problem.arrays, theta, mu, entropy, begin, end, work))
+            found = _marginals_of(problem.arrays, theta, mu, entropy, begin, end, work)
+            return int(found)
 
         bad = [i for i in self.run(problem.n_examples, task) if i >= 0]
         if bad:

@@ -1,6 +1,6 @@
 """A loss is data: a temperature tau and a cost.
 
-    loss_i(w) = tau log sum_y exp((w.f_i(y) + cost_i(y)) / tau) - w.f_i(y_i)     (tau = 0: a maximum)
+    loss_i(w) = tau log sum_y exp((w.f_i(y) + cost_i(y)) / tau) - w.f_i(y_i)     (tau = 0: max)
 
 tau = 1 without a cost is the log loss of conditional random fields and logistic regression;
 tau = 0 with a cost is the hinge loss of max-margin Markov networks; tau = 1 with a cost is
@@ -70,7 +70,7 @@ def make_loss(name: str, n_labels: int, cost_matrix: Floats | None = None) -> Lo
     if cost_matrix is None:
         return Loss(name, tau, has_cost)
     if not has_cost:
-        raise DataError(f"the {name} loss has no cost; use hinge or softmax-margin with cost_matrix")
+        raise DataError(f"the {name} loss has no cost; cost_matrix needs hinge or softmax-margin")
     matrix = np.asarray(cost_matrix, dtype=np.float64)
     if matrix.shape != (n_labels, n_labels):
         raise DataError(

@@ -210,7 +210,8 @@ def _masks(
         masks.append(structure.mask(topo, constraints))
         begins[topo.tobytes()] = at
         at += len(masks[-1])
-    return np.concatenate(masks), np.array([begins[t.tobytes()] for t in topologies], dtype=np.int64)
+    ptr = np.array([begins[t.tobytes()] for t in topologies], dtype=np.int64)
+    return np.concatenate(masks), ptr
 
 
 def _check_gold(mask: Floats, mask_ptr: Ints, encoded: Sequence[tuple[Ints, Floats]]) -> None:
@@ -232,7 +233,8 @@ def _reach(site_ptr: Ints, uses: Ints, rows: Rows) -> Floats:
     ends = np.concatenate([[0.0], np.cumsum(squares)])
     norm = np.sqrt(np.maximum(ends[rows.indptr[1:]] - ends[rows.indptr[:-1]], 0.0))
     reach = np.concatenate([[0.0], np.cumsum(math.sqrt(2.0) * uses * norm)])
-    return reach[site_ptr[1:]] - reach[site_ptr[:-1]]
+    bound: Floats = reach[site_ptr[1:]] - reach[site_ptr[:-1]]
+    return bound
 
 
 @njit

@@ -3,7 +3,7 @@
 There is one stopping rule, ``relative_gap <= tol``, and only a full evaluation decides it. Between
 evaluations each epoch gives a free estimate of the gap. A full evaluation is made when that
 estimate, corrected by how wrong it was the last time, says that tol is reached, and every
-``EVERY`` epochs besides. The schedule counts epochs and never looks at the clock, so that the same
+``EVERY`` passes besides. The schedule counts passes and never looks at the clock, so that the same
 data and seed give the same model.
 """
 
@@ -24,16 +24,16 @@ from .errors import DataError
 from .evaluation import Evaluator
 from .interrupt import Interrupt
 from .problem import Problem
-from .solvers.base import Evaluation, Solver
+from .solvers.base import Evaluation
 from .solvers.registry import make_solver
 from .structures.base import Floats
 
 _logger = logging.getLogger(__name__)
 
-#: A full evaluation costs about 0.8 epochs: one in 8 epochs is a tenth of the run.
-EVERY: Final = 8
-#: Evaluations that the estimate asks for may take another tenth.
+#: A full evaluation costs about 0.8 passes: one in 12 is a fifteenth of the run.
+EVERY: Final = 12.0
 _COST = 0.8
+#: Evaluations that the estimate asks for wait until all together stay below this share.
 _SHARE = 0.2
 
 
@@ -95,21 +95,21 @@ class _Schedule:
 
     def __init__(self, tol: float) -> None:
         self.tol = tol
-        self.ratio = 1.0  # true gap / estimate, at the last evaluation
+        self.ratio = 0.8  # true gap / estimate, at the last evaluation
         self.evaluations = 0
-        self.last = 0
+        self.last = 0.0
 
-    def due(self, epoch: int, estimate: float, dual: float) -> bool:
-        if epoch - self.last >= EVERY:
+    def due(self, passes: float, estimate: float, dual: float) -> bool:
+        if passes - self.last >= EVERY:
             return True
-        promising = self.ratio * estimate <= self.tol * abs(dual)
         spent = _COST * (self.evaluations + 1)
-        return promising and (self.evaluations < 2 or spent <= _SHARE * (epoch + spent))
+        affordable = self.evaluations == 0 or spent <= _SHARE * (passes + spent)
+        return affordable and self.ratio * estimate <= self.tol * abs(dual)
 
-    def made(self, epoch: int, estimate: float, gap: float) -> None:
+    def made(self, passes: float, estimate: float, gap: float) -> None:
         self.evaluations += 1
-        self.last = epoch
-        if estimate > 0.0 and gap > 0.0:
+        self.last = passes
+        if 0.0 < estimate < math.inf and gap > 0.0:
             self.ratio = gap / estimate
 
 
@@ -155,6 +155,8 @@ def train(
         Further arguments of the solver.
     """
     _check(l2, tol, max_passes)
+    if not problem.arrays.weight.any():
+        raise DataError("all examples have weight 0; give some a positive sample_weight")
     began = time.perf_counter()
     evaluator = Evaluator(problem, n_jobs)
     if start is None and initial_weights is not None:
@@ -173,11 +175,9 @@ def train(
             passes += epoch.passes
             done = interrupt.requested or passes >= max_passes
             best = None
-            if done or (
-                machine.settled and schedule.due(len(trace) + 1, epoch.gap_estimate, epoch.dual)
-            ):
+            if done or (machine.settled and schedule.due(passes, epoch.gap_estimate, epoch.dual)):
                 best = machine.evaluate()
-                schedule.made(len(trace) + 1, epoch.gap_estimate, best.primal - best.dual)
+                schedule.made(passes, epoch.gap_estimate, best.primal - best.dual)
             row = TraceRow(
                 epoch=len(trace) + 1,
                 passes=passes,
@@ -204,6 +204,12 @@ def train(
                 verdict = f"stopped at max_passes = {max_passes:g}"
         if best is None:
             best = machine.evaluate()
+    if relative_gap(best.primal, best.dual) > tol:
+        # Far from the optimum even w = 0 may be better.
+        zero = np.zeros(problem.layout.n_weights)
+        at_zero = evaluator.primal(zero, l2)
+        if at_zero < best.primal:
+            best = Evaluation(zero, at_zero, best.dual)
     certificate = Certificate(
         primal=best.primal,
         dual=best.dual,
@@ -228,7 +234,7 @@ def _advice(certificate: Certificate, max_passes: float) -> str:
         f"relative gap {certificate.relative_gap:.3g} > tol {certificate.tol:.3g} after "
         f"{certificate.passes:.1f} passes ({certificate.verdict}); the objective is at most "
         f"{certificate.gap:.6g} above the optimum. Raise max_passes (now {max_passes:g}), go on "
-        "with warm_start=True, or use a larger l2 or tol"
+        "with warm_start=True, scale the features to similar sizes, or use a larger l2 or tol"
     )
 
 
@@ -244,6 +250,3 @@ def describe(problem: Problem) -> str:
         f"{problem.layout.n_weights:,} weights, {problem.n_parts:,} parts; about "
         f"{total / 2**20:,.0f} MiB"
     )
-
-
-__all__ = ["Callback", "Fit", "Progress", "Solver", "TraceRow", "describe", "train"]

@@ -21,7 +21,9 @@ from .exponentiated_gradient import Annealing, ExponentiatedGradient
 
 
 @njit(fastmath=FAST)
-def batch_eg_directions(a: Any, v: Any, l2: float, theta: Any, out: Any, begin: int, end: int) -> None:
+def batch_eg_directions(
+    a: Any, v: Any, l2: float, theta: Any, out: Any, begin: int, end: int
+) -> None:
     """out_i = F_i w + cost_i - tau theta_i for i in [begin, end): the way of every EG step."""
     for i in range(begin, end):
         lo, hi = a.part_ptr[i], a.part_ptr[i + 1]
@@ -52,7 +54,7 @@ class BatchEG(ExponentiatedGradient):
         l2: float,
         evaluator: Evaluator,
         *,
-        start: float | Floats = 10.0,
+        start: float | Floats | None = None,
         first_step: float = 0.5,
         safe: bool = False,
         annealing: Annealing | None = None,

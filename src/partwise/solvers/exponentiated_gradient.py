@@ -25,17 +25,17 @@ class Annealing(NamedTuple):
     """l2 begins at start, stays for hold epochs, then decays towards the target.
 
     Epoch t (from 0) uses ``target + (start - target) factor^(t - hold + 1)``, the schedule of
-    section 7.1.1, and the target itself once it is within 1%.
+    section 7.1.1, and the target itself once it is within 10%.
     """
 
     start: float
     hold: int = 0
-    factor: float = 0.5
+    factor: float = 0.7
 
     def at(self, target: float, t: int) -> float:
         """The l2 of epoch t."""
         l2 = target + (self.start - target) * self.factor ** max(0, t - self.hold + 1)
-        return l2 if l2 > 1.01 * target else target
+        return l2 if l2 > 1.1 * target else target
 
 
 class Duals(NamedTuple):
@@ -45,8 +45,9 @@ class Duals(NamedTuple):
     mu: Floats  # a part: expected counts under theta
     entropy: Floats  # an example
     eta: Floats  # an example: its step
+    gap: Floats  # an example: estimate of its share of the gap, at its last visit
     v: Floats  # a weight
-    totals: Floats  # |v|^2, sum_i c_i (tau H_i + cost_i.mu_i), visits, gap estimate
+    totals: Floats  # |v|^2, sum_i c_i (tau H_i + cost_i.mu_i), visits
 
     def copy(self) -> Duals:
         """Copy every array."""
@@ -54,31 +55,28 @@ class Duals(NamedTuple):
 
 
 #: Positions in ``Duals.totals``.
-NORM, LINEAR, VISITS, ESTIMATE = range(4)
+NORM, LINEAR, VISITS = range(3)
 
 
 class Average:
-    """Averages the iterates v with weights that grow linearly.
+    """Averages the iterates v since the last power of two, with weights that grow linearly.
 
-    For the hinge loss the primal at w(u) lags far behind the dual; the primal at the averaged
-    weights does not, and any weights may serve a certificate.
+    For the hinge loss the primal at w(u) may lag behind the dual; any weights may serve a
+    certificate, and the averaged ones are often better.
     """
 
     def __init__(self) -> None:
         self.v: Floats | None = None
-        self.count = 0
+        self.added = 0
+        self.begun = 0
 
     def add(self, v: Floats) -> None:
         """Take one more iterate in."""
-        self.count += 1
-        if self.v is None:
-            self.v = v.copy()
+        self.added += 1
+        if self.v is None or self.added & (self.added - 1) == 0:
+            self.v, self.begun = v.copy(), self.added
         else:
-            self.v += (2.0 / (self.count + 1.0)) * (v - self.v)
-
-    def forget(self) -> None:
-        """Start over."""
-        self.v, self.count = None, 0
+            self.v += (2.0 / (self.added - self.begun + 2.0)) * (v - self.v)
 
 
 class ExponentiatedGradient(Solver):
@@ -88,9 +86,11 @@ class ExponentiatedGradient(Solver):
     ----------
     problem, l2, evaluator
         What to solve.
-    start : float or ndarray
+    start : float, ndarray or None
         The first theta: a number for the parts of the gold label, 0 elsewhere (0: the uniform
-        distribution; 3, 5 and 10 have been used), or a whole theta from another fit.
+        distribution), or a whole theta from another fit. None: 10, or 3 for the hinge, the
+        values that served best; too small a number saturates examples, too large a one is slow
+        for the hinge, whose steps are the same however far theta has to go.
     first_step : float
         The first eta of every example.
     annealing : Annealing or None
@@ -105,7 +105,7 @@ class ExponentiatedGradient(Solver):
         l2: float,
         evaluator: Evaluator,
         *,
-        start: float | Floats = 10.0,
+        start: float | Floats | None = None,
         first_step: float = 0.5,
         annealing: Annealing | None = None,
     ) -> None:
@@ -115,6 +115,8 @@ class ExponentiatedGradient(Solver):
         if isinstance(start, np.ndarray):
             theta = np.array(start, dtype=np.float64)
         else:
+            if start is None:
+                start = 10.0 if problem.loss.tau > 0.0 else 3.0
             theta = np.zeros(problem.n_parts)
             offset = np.repeat(arrays.part_ptr[:-1], np.diff(arrays.gold_ptr))
             theta[offset + arrays.gold_part] = start
@@ -123,8 +125,9 @@ class ExponentiatedGradient(Solver):
             mu=np.empty_like(theta),
             entropy=np.empty(n),
             eta=np.full(n, float(first_step)),
+            gap=np.where(arrays.weight > 0.0, np.inf, 0.0),
             v=np.empty(0),
-            totals=np.zeros(4),
+            totals=np.zeros(3),
         )
         self.annealing = annealing
         self.epochs = 0

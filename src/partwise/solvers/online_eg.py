@@ -24,7 +24,6 @@ from ..problem import Problem, example_marginals
 from ..structures.base import Floats, Ints
 from .base import Epoch
 from .exponentiated_gradient import (
-    ESTIMATE,
     LINEAR,
     NORM,
     VISITS,
@@ -33,17 +32,36 @@ from .exponentiated_gradient import (
     scratch,
 )
 
-ORDERS = ("permutation", "replacement", "deterministic")
+ORDERS = ("permutation", "focused", "replacement", "deterministic")
+
+#: "focused" leaves an example out while its share of the gap is below this part of the mean ...
+_FOCUS = 0.3
+#: ... but visits it at least every so many epochs.
+_WAIT = 3
 
 
 @njit(fastmath=FAST)
 def online_eg_epoch(
-    a: Any, duals: Any, order: Any, l2: float, halvings: int, growth: float, steps: Any, buffers: Any
+    a: Any,
+    duals: Any,
+    order: Any,
+    l2: float,
+    halvings: int,
+    growth: float,
+    least: Any,
+    most: float,
+    buffers: Any,
 ) -> Any:
     """Visit the examples in order.
 
     halvings: how often a step may be halved at one visit (0: the step is fixed and every change
-    is taken); growth: the factor after a visit; steps: the smallest and the largest eta.
+    is taken); growth: the factor after a visit; least: the smallest eta of each example; most:
+    the largest eta.
+
+    The share of example i in the gap is tau KL(u_i, p_i), p_i = p(.|x_i; w). A step that goes a
+    fraction eta tau of the way to p_i has KL(u_i, u_i') of about (eta tau)^2 KL(u_i, p_i), and
+    KL(u_i, u_i') + KL(u_i', u_i) = (theta' - theta).(mu' - mu). For tau = 0 the share is at least
+    (F_i w + cost_i).(mu' - mu).
 
     Returns (the first example without a finite logZ or -1, how many first trials improved).
     """
@@ -75,13 +93,12 @@ def online_eg_epoch(
             log_z = example_marginals(a, i, theta[:n], mu[:n], masked, work)
             if not math.isfinite(log_z):
                 return i, improved
-            inner = 0.0
-            spread = 0.0  # (theta' - theta).(mu' - mu) = KL(u, u') + KL(u', u)
-            cost = 0.0
+            inner = spread = cost = size = 0.0
             for r in range(n):
                 inner += theta[r] * mu[r]
+                size += abs(q[r]) * mu[r]
                 change = mu[r] - old_mu[r]
-                spread += (theta[r] - old[r]) * change
+                spread += (theta[r] - old[r]) * change  # KL(u, u') + KL(u', u)
                 # delta: what v lacks after the trials before this one
                 delta[r] = -c * change - delta[r]
             if a.cost.size > 0:
@@ -90,33 +107,36 @@ def online_eg_epoch(
             entropy = log_z - inner
             norm += scatter(a.design, i, delta, duals.v)
             linear = c * (tau * (entropy - duals.entropy[i]) + cost)
-            noise = 1e-14 * (c * (abs(log_z) + abs(inner)) + abs(norm) / l2)
-            better = linear - norm / (2.0 * l2) >= -noise
-            if better and trial == 0:
+            gain = linear - norm / (2.0 * l2)
+            # What rounding may do to the gain; the error of mu grows with theta.
+            noise = tau * (abs(log_z) + abs(inner)) + (1.0 + abs(log_z)) * size
+            noise = 1e-15 * (c * noise + abs(norm) / l2)
+            duals.gap[i] = c * spread / (2.0 * tau * eta * eta if tau > 0.0 else eta)
+            if gain >= -noise and trial == 0:
                 improved += 1
-            if better or halvings == 0:
+            # Where tau = 0 and nothing can be gained theta would run off to infinity: it stays.
+            stay = tau == 0.0 and halvings > 0 and abs(gain) <= noise
+            if (gain >= -noise and not stay) or halvings == 0:
                 duals.totals[LINEAR] += linear
                 duals.totals[NORM] += norm
-                if tau > 0.0:
-                    duals.totals[ESTIMATE] += c * spread / (2.0 * tau * eta * eta)
-                else:
-                    duals.totals[ESTIMATE] += c * spread / eta
                 duals.entropy[i] = entropy
                 for r in range(n):
                     old[r] = theta[r]
                     old_mu[r] = mu[r]
                 break
             trial += 1
-            eta = max(0.5 * eta, steps[0])
+            give_up = stay or trial > halvings or duals.eta[i] <= least[i]
             for r in range(n):
                 delta[r] = -c * (mu[r] - old_mu[r])
-            if trial > halvings or duals.eta[i] <= steps[0]:
-                # Given up for this visit: take the last trial back.
-                for r in range(n):
+                if give_up:
                     delta[r] = -delta[r]
+            if give_up:
                 scatter(a.design, i, delta, duals.v)
+            if not stay:
+                eta = max(0.5 * eta, least[i])
+            if give_up:
                 break
-        duals.eta[i] = min(eta * growth, steps[1])
+        duals.eta[i] = min(eta * growth, most)
     return -1, improved
 
 
@@ -130,9 +150,10 @@ class OnlineEG(ExponentiatedGradient):
         As in :class:`ExponentiatedGradient`.
     rng : numpy.random.Generator
         Draws the orders.
-    order : {"permutation", "replacement", "deterministic"}
-        A new random permutation each pass; sampling with replacement, which the convergence
-        proofs are about; or the order of the data.
+    order : {"permutation", "focused", "replacement", "deterministic"}
+        A new random permutation each epoch; the same, but examples whose share of the gap was
+        small at their last visit are left out for up to two epochs; sampling with replacement,
+        which the convergence proofs are about; or the order of the data.
     first_step : float or "trial"
         The first eta; "trial" halves it from 1 until, on a tenth of the data, at least 95% of the
         steps improve the dual.
@@ -150,7 +171,7 @@ class OnlineEG(ExponentiatedGradient):
         evaluator: Evaluator,
         rng: np.random.Generator,
         *,
-        start: float | Floats = 10.0,
+        start: float | Floats | None = None,
         order: str = "permutation",
         first_step: float | str = 0.5,
         safe: bool = False,
@@ -160,13 +181,14 @@ class OnlineEG(ExponentiatedGradient):
             raise DataError(f"unknown order {order!r}; use one of {', '.join(ORDERS)}")
         trial = first_step == "trial"
         eta = 1.0 if trial else float(first_step)
-        super().__init__(
-            problem, l2, evaluator, start=start, first_step=eta, annealing=annealing
-        )
+        super().__init__(problem, l2, evaluator, start=start, first_step=eta, annealing=annealing)
         self.rng = rng
         self.order = order
         self.safe = safe
         self.buffers = scratch(problem)
+        self.age = np.zeros(problem.n_examples, dtype=np.int64)  # epochs since the last visit
+        # A safe step always improves the dual, so there is no need to go below it.
+        self.least = np.minimum(1e-3, safe_steps(problem, l2))
         if safe:
             self.duals.eta[:] = safe_steps(problem, l2)
         elif trial:
@@ -174,23 +196,30 @@ class OnlineEG(ExponentiatedGradient):
 
     def _draw(self) -> Ints:
         n = self.problem.n_examples
-        if self.order == "permutation":
-            return self.rng.permutation(n)
         if self.order == "replacement":
             return self.rng.integers(n, size=n)
-        return np.arange(n)
+        if self.order == "deterministic":
+            return np.arange(n)
+        order = self.rng.permutation(n)
+        if self.order == "focused" and self.epochs > 1:
+            self.age += 1
+            gap = self.duals.gap
+            wanted = (gap >= _FOCUS * gap.mean()) | (self.age >= _WAIT)
+            order = order[wanted[order]]
+            self.age[order] = 0
+        return order
 
     def _visit(self, order: Ints, l2: float, halvings: int) -> int:
-        fixed = halvings == 0
-        steps = np.array([1e-3, 1.0 / self.problem.loss.tau if self.problem.loss.tau else np.inf])
+        tau = self.problem.loss.tau
         bad, improved = online_eg_epoch(
             self.problem.arrays,
             self.duals,
             order,
             l2,
             halvings,
-            1.0 if fixed else 1.05,
-            steps,
+            1.0 if halvings == 0 else 1.05,
+            self.least,
+            1.0 / tau if tau else 1e6,
             self.buffers,
         )
         if bad >= 0:
@@ -217,20 +246,18 @@ class OnlineEG(ExponentiatedGradient):
     def epoch(self) -> Epoch:
         """Visit as many examples as there are."""
         totals = self.duals.totals
-        totals[ESTIMATE] = 0.0
         l2 = self.current_l2
         halvings = 0 if self.safe else (2 if self.epochs == 0 else 5)
         self._visit(self._draw(), l2, halvings)
         self.epochs += 1
-        passes = totals[VISITS] / self.problem.n_examples
+        passes = float(totals[VISITS]) / self.problem.n_examples
         totals[VISITS] = 0.0
         if self.problem.loss.tau == 0.0:
             self.average.add(self.duals.v)
-        return Epoch(passes, self.running_dual(l2), float(totals[ESTIMATE]), l2)
+        return Epoch(passes, self.running_dual(l2), float(self.duals.gap.sum()), l2)
 
 
 def safe_steps(problem: Problem, l2: float) -> Floats:
     """1 / (tau + c_i |A_ii|) with |A_ii| <= max_y |F_i^T (gold_i - y)|^2 / l2: Theorem 2."""
     size = problem.arrays.weight * problem.reach**2 / l2
     return 1.0 / np.maximum(problem.arrays.tau + size, 1e-300)
-

@@ -37,7 +37,8 @@ def make_solver(
     Parameters
     ----------
     name : str
-        One of ``SOLVER_NAMES``; "auto" is online EG with the l2 annealed where it is small.
+        One of ``SOLVER_NAMES``; "auto" is online EG in the "focused" order, with l2 annealed
+        where it is small.
     problem, l2, evaluator
         What to solve.
     rng : numpy.random.Generator
@@ -52,7 +53,8 @@ def make_solver(
         name = OnlineEG.name
         if start is None and "annealing" not in options:
             options["annealing"] = default_annealing(problem, l2)
-        _logger.info("solver auto: %s, annealing %s", name, options.get("annealing"))
+        options.setdefault("order", "focused")
+        _logger.info("solver auto: %s with %s", name, options)
     if name not in SOLVERS:
         raise DataError(f"unknown solver {name!r}; use one of {', '.join(SOLVER_NAMES)}")
     solver = SOLVERS[name]

@@ -105,9 +105,7 @@ class Structure(ABC):
         """Give the k best labels, best first, and their scores (fewer if there are fewer)."""
 
     @abstractmethod
-    def sample(
-        self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator
-    ) -> list[Ints]:
+    def sample(self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator) -> list[Ints]:
         """Draw labels with probability exp(theta.y) / Z; a DataError if there is none to draw."""
 
     # Derived from the oracles, the same for all structures.

@@ -146,9 +146,7 @@ class Chain(Structure):
         scores, labels = chain_k_best(self.spec, topo, theta, k)
         return scores, list(labels)
 
-    def sample(
-        self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator
-    ) -> list[Ints]:
+    def sample(self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator) -> list[Ints]:
         """Filter forwards, sample backwards."""
         self._check_drawable(self.log_partition(theta, topo))
         theta = np.ascontiguousarray(theta, dtype=np.float64)

@@ -1,6 +1,6 @@
 """One label out of L: the parts are the labels themselves.
 
-    logZ = log sum_k exp(theta_k),    mu_k = exp(theta_k - logZ)
+logZ = log sum_k exp(theta_k),    mu_k = exp(theta_k - logZ)
 """
 
 from __future__ import annotations
@@ -117,9 +117,7 @@ class Multiclass(Structure):
         order = order[theta[order] > -np.inf]
         return theta[order], [np.array([j], dtype=np.int64) for j in order]
 
-    def sample(
-        self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator
-    ) -> list[Ints]:
+    def sample(self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator) -> list[Ints]:
         """Invert the cumulative distribution."""
         log_z, mu = self.expected_parts(theta, topo)
         self._check_drawable(log_z)

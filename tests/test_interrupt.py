@@ -1,0 +1,94 @@
+"""Ctrl-C once stops with a certified model; twice quits."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from instances import make_instance
+
+from partwise.certificate import ConvergenceWarning
+from partwise.interrupt import Interrupt
+from partwise.training import Fit, Progress, train
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@pytest.fixture(autouse=True)
+def _handlers_are_given_back() -> Iterator[None]:
+    before = [signal.getsignal(number) for number in SIGNALS]
+    yield
+    assert [signal.getsignal(number) for number in SIGNALS] == before
+
+
+def long_fit(callback: Any) -> Fit:
+    return train(make_instance("chain", n=8).problem, 0.01, tol=1e-300, callbacks=[callback])
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_one_signal_stops_at_the_end_of_the_epoch(number: signal.Signals) -> None:
+    def callback(progress: Progress) -> None:
+        if progress.row.epoch == 3:
+            signal.raise_signal(number)
+
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        fit = long_fit(callback)
+    assert len(fit.trace) == 3
+    assert fit.certificate.verdict.startswith("interrupted")
+    assert not fit.certificate.converged
+    assert fit.certificate.dual <= fit.certificate.primal < float("inf")
+    assert fit.weights.any()
+
+
+def test_the_second_signal_quits() -> None:
+    def callback(progress: Progress) -> None:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        long_fit(callback)
+
+
+def test_an_error_in_a_callback_passes_through() -> None:
+    def callback(progress: Progress) -> None:
+        raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        long_fit(callback)
+
+
+def test_a_converged_fit_stays_converged() -> None:
+    def callback(progress: Progress) -> None:
+        if progress.row.certified and progress.row.relative_gap <= progress.tol:
+            signal.raise_signal(signal.SIGINT)
+
+    fit = train(make_instance("chain").problem, 1.0, tol=1e-3, callbacks=[callback])
+    assert fit.certificate.verdict.startswith("converged")
+
+
+def test_other_threads_catch_nothing() -> None:
+    before = [signal.getsignal(number) for number in SIGNALS]
+    seen: list[Any] = []
+
+    def work() -> None:
+        with Interrupt() as interrupt:
+            seen.append([signal.getsignal(number) for number in SIGNALS])
+            seen.append(interrupt.requested)
+        seen.append(train(make_instance().problem, 1.0, tol=1e-6).certificate.converged)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [before, False, True]
+
+
+def test_handlers_nest() -> None:
+    with Interrupt() as outer:
+        with Interrupt() as inner:
+            signal.raise_signal(signal.SIGINT)
+        assert (inner.requested, outer.requested) == (True, False)
+        signal.raise_signal(signal.SIGINT)
+        assert outer.requested

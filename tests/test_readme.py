@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from commands import SVMLIGHT
+
+from partwise.cli import main
+from partwise.datasets import tagged_text, write
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "benchmarks/README.md"]
+LINK = re.compile(r"\]\(([^)#]+)\)")
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The code blocks of a page in one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
+
+
+EXAMPLES = [
+    pytest.param(code, id=f"{page.stem}-{number}")
+    for page in PAGES
+    for number, code in enumerate(blocks(page, "python"))
+]
+
+
+def test_there_are_examples() -> None:
+    assert len(EXAMPLES) >= 3
+
+
+@pytest.mark.parametrize("code", EXAMPLES)
+def test_python(code: str, tmp_path: Path) -> None:
+    # In a process of its own, where a warning is an error, as a reader would run it.
+    command = [sys.executable, "-W", "error", "-c", code]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    printed = done.stdout.splitlines()
+    for promised in re.findall(r"# -> (.*)$", code, re.M):
+        assert promised in printed
+
+
+def test_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    demo = tmp_path / "demo"
+    demo.mkdir()
+    write(tagged_text(60, seed=1), demo / "train.txt")
+    write(tagged_text(20, seed=2), demo / "test.txt")
+    for name in ("digits-train.svm", "digits-test.svm"):
+        (demo / name).write_text(SVMLIGHT, "ascii")
+    lines = [line for code in blocks(ROOT / "README.md", "sh") for line in code.splitlines()]
+    assert len(lines) >= 5
+    for line in lines:
+        program, *arguments = shlex.split(line)
+        assert program == "partwise"
+        assert main(arguments) == 0, (line, capfd.readouterr().err)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
+def test_pages(page: Path) -> None:
+    text = page.read_text("utf-8")
+    assert text.isascii()
+    for target in LINK.findall(text):
+        assert (page.parent / target).exists(), target

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+import pytest
+from instances import make_instance
+
+from partwise.errors import DataError, MismatchError
+from partwise.evaluation import Evaluator
+from partwise.problem import Problem
+from partwise.solvers.base import Solver
+from partwise.solvers.batch_eg import BatchEG
+from partwise.solvers.exponentiated_gradient import Annealing
+from partwise.solvers.online_eg import OnlineEG
+from partwise.solvers.registry import (
+    SOLVER_NAMES,
+    SOLVERS,
+    default_annealing,
+    make_solver,
+    offered,
+)
+
+
+def make(name: str, problem: Problem | None = None, l2: float = 1.0, **more: Any) -> Solver:
+    problem = problem or make_instance().problem
+    return make_solver(name, problem, l2, Evaluator(problem), np.random.default_rng(0), **more)
+
+
+class Smooth(Solver):
+    """Stands for a solver that needs a temperature."""
+
+    name = "smooth"
+    needs = frozenset({"marginals", "tau>0"})
+
+
+def test_names() -> None:
+    assert SOLVER_NAMES[0] == "auto"
+    assert {name: type(make(name)) for name in ("online-eg", "batch-eg")} == {
+        "online-eg": OnlineEG,
+        "batch-eg": BatchEG,
+    }
+    assert all(name == solver.name for name, solver in SOLVERS.items())
+
+
+def test_auto_says_what_it_chose(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="partwise"):
+        machine = make("auto", l2=1e-3)
+    assert isinstance(machine, OnlineEG)
+    assert machine.annealing is not None
+    assert "solver auto: online-eg" in caplog.text
+
+
+def test_auto_leaves_the_options_alone() -> None:
+    options = {"order": "deterministic", "annealing": None}
+    machine = make("auto", l2=1e-3, options=options)
+    assert isinstance(machine, OnlineEG)
+    assert (machine.order, machine.annealing) == ("deterministic", None)
+    assert options == {"order": "deterministic", "annealing": None}
+
+
+def test_a_warm_start_is_not_annealed() -> None:
+    problem = make_instance().problem
+    machine = make("auto", problem, 1e-3, start=np.zeros(problem.n_parts))
+    assert isinstance(machine, OnlineEG)
+    assert machine.annealing is None
+
+
+def test_annealing_where_l2_is_small() -> None:
+    problem = make_instance().problem
+    small = default_annealing(problem, 1e-4)
+    assert isinstance(small, Annealing)
+    assert small.start > 1e-4
+    assert default_annealing(problem, 1e4) is None
+
+
+def test_an_unknown_solver() -> None:
+    with pytest.raises(
+        DataError, match="unknown solver 'lbfgs'; use one of auto, online-eg, batch-eg"
+    ):
+        make("lbfgs")
+
+
+def test_an_unknown_option() -> None:
+    with pytest.raises(
+        DataError, match=r"batch-eg has no option order, speed; it has .*first_step"
+    ):
+        make("batch-eg", options={"order": "permutation", "speed": 1})
+    with pytest.raises(DataError, match=r"online-eg has no option speed; it has .*order"):
+        make("auto", options={"speed": 1})
+
+
+def test_an_unknown_order() -> None:
+    with pytest.raises(DataError, match="unknown order 'random'; use one of permutation"):
+        make("online-eg", options={"order": "random"})
+
+
+def test_what_a_loss_offers() -> None:
+    assert offered(make_instance(loss="log").problem) == {"marginals", "maximum", "tau>0"}
+    assert offered(make_instance(loss="hinge").problem) == {"marginals", "maximum"}
+
+
+def test_a_product_that_cannot_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SOLVERS, "smooth", Smooth)
+    with pytest.raises(MismatchError) as error:
+        make("smooth", make_instance("chain", "hinge").problem)
+    assert str(error.value) == (
+        "smooth needs tau>0, which chain with the hinge loss does not offer; "
+        "use online-eg or batch-eg"
+    )
+
+
+def test_no_solver_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(SOLVERS):
+        monkeypatch.delitem(SOLVERS, name)
+    monkeypatch.setitem(SOLVERS, "smooth", Smooth)
+    with pytest.raises(MismatchError, match="use another loss"):
+        make("smooth", make_instance(loss="hinge").problem)
