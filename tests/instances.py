@@ -212,10 +212,8 @@ def _matrix(problem: Problem, i: int) -> Floats:
                 for k in range(d.site_width[s]):
                     out[d.site_part[s] + k, at + k] += x
                 continue
-            while d.slot[at] >= 0:
-                out[d.site_part[s] + d.slot[at], at] += x
-                at += 1
-            out[d.site_part[s] + ~d.slot[at], at] += x
+            for j in range(at, at + d.size[e]):
+                out[d.site_part[s] + d.slot[j], j] += x
     return out
 
 

@@ -89,6 +89,15 @@ class Layout:
         slot[last] = ~slot[last]
         return Layout(self.widths, self.n_features, first, slot, len(slot))
 
+    def sizes(self) -> Ints:
+        """How many weights the block of each feature has."""
+        if not self.slot.size:
+            return np.repeat(np.asarray(self.widths, dtype=np.int64), self.n_features)
+        # The features of a kind without parts have no block: they begin, and end, past the last.
+        ends = np.append(np.flatnonzero(self.slot < 0), self.n_weights - 1)
+        sizes: Ints = ends[np.searchsorted(ends, self.first)] + 1 - self.first
+        return sizes
+
     def feature_offset(self, kind: int) -> int:
         """Number of the first feature of a kind."""
         return sum(self.n_features[:kind])
@@ -120,7 +129,8 @@ class Design(NamedTuple):
     entry_ptr: Ints  # S + 1: the entries of a site
     start: Ints  # an entry: where the block of its feature begins
     value: Floats  # an entry: the value of its feature; empty if all are 1
-    slot: npt.NDArray[np.int32]  # a weight: see Layout.slot
+    size: Ints  # an entry: how many weights its block has; empty if as many as the site has parts
+    slot: npt.NDArray[np.uint32]  # a weight: its part, counted within the site; empty likewise
 
 
 def site_rows(
@@ -192,6 +202,9 @@ def _number_through(features: Sequence[Rows], offsets: Ints) -> Rows:
 
 def make_design(layout: Layout, site_ptr: Ints, sites: Sites, rows: Rows) -> Design:
     """Point every entry at its block."""
+    size = np.zeros(0, dtype=np.int64)
+    if layout.slot.size:
+        size = layout.sizes()[rows.indices]
     return Design(
         site_ptr=site_ptr,
         site_part=sites.part,
@@ -199,7 +212,8 @@ def make_design(layout: Layout, site_ptr: Ints, sites: Sites, rows: Rows) -> Des
         entry_ptr=np.ascontiguousarray(rows.indptr, dtype=np.int64),
         start=layout.first[rows.indices],
         value=np.zeros(0) if rows.values is None else rows.values,
-        slot=layout.slot,
+        size=size,
+        slot=np.where(layout.slot < 0, ~layout.slot, layout.slot).astype(np.uint32),
     )
 
 
@@ -219,12 +233,11 @@ def score(design: Any, i: int, w: Any, q: Any) -> None:
         e, end = design.entry_ptr[s], design.entry_ptr[s + 1]
         if design.slot.size > 0:
             for f in range(e, end):
-                at = design.start[f]
+                at, m = design.start[f], design.size[f]
+                block, slot = w[at : at + m], design.slot[at : at + m]
                 x = design.value[f] if valued else 1.0
-                while design.slot[at] >= 0:
-                    out[design.slot[at]] += x * w[at]
-                    at += 1
-                out[~design.slot[at]] += x * w[at]
+                for j in range(m):
+                    out[slot[j]] += x * block[j]
             continue
         # Four blocks at a time: four cache misses overlap, and out is loaded and stored once.
         while e + 4 <= end:
@@ -261,13 +274,12 @@ def scatter(design: Any, i: int, delta: Any, v: Any) -> Any:
             at = design.start[e]
             x = design.value[e] if valued else 1.0
             if design.slot.size > 0:
-                k = 0
-                while k >= 0:
-                    k = design.slot[at]
-                    d = x * change[k if k >= 0 else ~k]
-                    norm += (2.0 * v[at] + d) * d
-                    v[at] += d
-                    at += 1
+                m = design.size[e]
+                block, slot = v[at : at + m], design.slot[at : at + m]
+                for j in range(m):
+                    d = x * change[slot[j]]
+                    norm += (2.0 * block[j] + d) * d
+                    block[j] += d
             else:
                 block = v[at : at + n]
                 for k in range(n):
@@ -294,10 +306,10 @@ def scatter_between(design: Any, i: int, delta: Any, v: Any, low: int, high: int
                 continue
             x = design.value[e] if valued else 1.0
             if design.slot.size > 0:
-                while design.slot[at] >= 0:
-                    v[at] += x * change[design.slot[at]]
-                    at += 1
-                v[at] += x * change[~design.slot[at]]
+                m = design.size[e]
+                block, slot = v[at : at + m], design.slot[at : at + m]
+                for j in range(m):
+                    block[j] += x * change[slot[j]]
             else:
                 block = v[at : at + n]
                 for k in range(n):

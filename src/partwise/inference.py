@@ -81,10 +81,6 @@ def make_batch(
     topos = [structure.topology(int(length)) for length in distinct]
     topologies = [topos[s] for s in shape.tolist()]
     site_ptr, sites, rows = site_rows(structure, topologies, features)
-    # Kernels are compiled for arrays that may be written; those of another process may not.
-    layout = Layout(
-        layout.widths, layout.n_features, layout.first, _writeable(layout.slot), layout.n_weights
-    )
     mask, mask_ptr = _masks(structure, topologies, constraints, allowed)
     encoded = [
         structure.encode(y, t) for y, t in zip(gold or (), topologies, strict=gold is not None)

@@ -30,8 +30,8 @@ from .structures.base import Floats
 
 _logger = logging.getLogger(__name__)
 
-#: A full evaluation costs about 0.8 passes: one in 12 is a fifteenth of the run.
-EVERY: Final = 12.0
+#: A full evaluation costs about 0.8 passes: one in 25 is 3% of the run.
+EVERY: Final = 25.0
 _COST = 0.8
 #: Evaluations that the estimate asks for wait until all together stay below this share.
 _SHARE = 0.2
@@ -95,7 +95,7 @@ class _Schedule:
 
     def __init__(self, tol: float) -> None:
         self.tol = tol
-        self.ratio = 0.8  # true gap / estimate, at the last evaluation
+        self.ratio = 1.0  # true gap / estimate, at the last evaluation
         self.evaluations = 0
         self.last = 0.0
 

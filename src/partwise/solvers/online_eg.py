@@ -17,7 +17,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from ..design import scatter, score
-from ..errors import DataError
+from ..errors import DataError, MismatchError
 from ..evaluation import Evaluator, not_finite
 from ..jit import FAST, njit
 from ..problem import Problem, example_marginals
@@ -152,8 +152,8 @@ class OnlineEG(ExponentiatedGradient):
         Draws the orders.
     order : {"permutation", "focused", "replacement", "deterministic"}
         A new random permutation each epoch; the same, but examples whose share of the gap was
-        small at their last visit are left out for up to two epochs; sampling with replacement,
-        which the convergence proofs are about; or the order of the data.
+        small at their last visit are left out for up to two epochs (for tau > 0); sampling with
+        replacement, which the convergence proofs are about; or the order of the data.
     first_step : float or "trial"
         The first eta; "trial" halves it from 1 until, on a tenth of the data, at least 95% of the
         steps improve the dual.
@@ -179,6 +179,11 @@ class OnlineEG(ExponentiatedGradient):
     ) -> None:
         if order not in ORDERS:
             raise DataError(f"unknown order {order!r}; use one of {', '.join(ORDERS)}")
+        if order == "focused" and problem.loss.tau == 0.0:
+            raise MismatchError(
+                "the focused order needs a smooth loss, whose shares of the gap are known; use "
+                "order='permutation' with the hinge"
+            )
         trial = first_step == "trial"
         eta = 1.0 if trial else float(first_step)
         super().__init__(problem, l2, evaluator, start=start, first_step=eta, annealing=annealing)

@@ -37,8 +37,8 @@ def make_solver(
     Parameters
     ----------
     name : str
-        One of ``SOLVER_NAMES``; "auto" is online EG in the "focused" order, with l2 annealed
-        where it is small.
+        One of ``SOLVER_NAMES``; "auto" is online EG, with l2 annealed where it is small, and in
+        the "focused" order for the smooth losses.
     problem, l2, evaluator
         What to solve.
     rng : numpy.random.Generator
@@ -53,7 +53,7 @@ def make_solver(
         name = OnlineEG.name
         if start is None and "annealing" not in options:
             options["annealing"] = default_annealing(problem, l2)
-        options.setdefault("order", "focused")
+        options.setdefault("order", "focused" if problem.loss.tau > 0.0 else "permutation")
         _logger.info("solver auto: %s with %s", name, options)
     if name not in SOLVERS:
         raise DataError(f"unknown solver {name!r}; use one of {', '.join(SOLVER_NAMES)}")
