@@ -77,6 +77,10 @@ def write_container(
         If the header or an array cannot be kept in such a file, or the file cannot be written.
     """
     target = _file_path(path)
+    if os.path.exists(target) and not os.path.isfile(target):
+        raise ModelFileError(
+            f"{target} cannot be written: it is not a plain file; choose another name"
+        )
     packed = {name: _packed(target, name, array) for name, array in arrays.items()}
     text = _header_text(target, header, packed)
     try:

@@ -93,9 +93,10 @@ class Layout:
         """How many weights the block of each feature has."""
         if not self.slot.size:
             return np.repeat(np.asarray(self.widths, dtype=np.int64), self.n_features)
-        # The features of a kind without parts have no block: they begin, and end, past the last.
-        ends = np.append(np.flatnonzero(self.slot < 0), self.n_weights - 1)
-        sizes: Ints = ends[np.searchsorted(ends, self.first)] + 1 - self.first
+        ends = np.flatnonzero(self.slot < 0)
+        # Features of a kind without parts have no block; they may begin past the last one.
+        block = np.minimum(np.searchsorted(ends, self.first), len(ends) - 1)
+        sizes: Ints = ends[block] + 1 - self.first
         return sizes
 
     def feature_offset(self, kind: int) -> int:

@@ -95,6 +95,7 @@ def _compile(arguments: argparse.Namespace) -> float:
     """Run all kernels once on next to nothing, and tell how long they took to be ready."""
     from partwise.datasets import tagged_text, write
 
+    _say(arguments, "Getting the kernels ready: the first run compiles them, in about a minute.")
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as name:
         text, model = f"{name}/text", f"{name}/model"

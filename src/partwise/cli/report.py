@@ -84,7 +84,7 @@ def certificate_record(certificate: Certificate) -> dict[str, Any]:
 def in_words(certificate: Certificate) -> str:
     """Say what the certificate guarantees."""
     return (
-        f"no weights have an objective below {certificate.dual:.6f}; these have "
+        f"no weights have an objective below {max(certificate.dual, 0.0):.6f}; these have "
         f"{certificate.primal:.6f}, at most {certificate.gap:.2e} ({certificate.relative_gap:.1e} "
         "of it) above the best"
     )

@@ -246,5 +246,5 @@ def _advice(certificate: Certificate, path: str) -> str:
     return (
         f"stopped before the requested gap: relative gap {certificate.relative_gap:.3g} > tol "
         f"{certificate.tol:.3g} ({certificate.verdict}); go on with --resume {path}, raise "
-        "--max-passes, or use a larger --l2 or --tol"
+        "--max-passes, scale the features to similar sizes, or use a larger --l2 or --tol"
     )

@@ -34,7 +34,8 @@ class LinearClassifier(ClassifierMixin, TrainedEstimator):
         "log" is multinomial logistic regression, "hinge" the multiclass machine of Crammer and
         Singer, "softmax-margin" the log loss with a cost for wrong labels.
     l2 : float
-        The regulariser. It is 1/C in scikit-learn's LogisticRegression and LinearSVC.
+        The regulariser. It is 1/C in scikit-learn's LogisticRegression and LinearSVC for
+        three classes or more, and 2/C for two, where those have one weight vector.
     solver : str
         "auto", "online-eg" or "batch-eg".
     tol : float
