@@ -238,24 +238,26 @@ def _reach(site_ptr: Ints, uses: Ints, rows: Rows) -> Floats:
 
 
 @njit
-def example_marginals(a: Any, i: int, theta: Any, mu: Any, masked: Any, work: Any) -> Any:
-    """Call the marginal oracle for example i, its mask added to theta in the scratch masked."""
-    topo = a.topo[a.topo_ptr[i] : a.topo_ptr[i + 1]]
+def _allowed_scores(a: Any, i: int, theta: Any, masked: Any) -> Any:
+    """theta with the mask of example i added, in the scratch masked; theta itself without one."""
     if a.mask.size == 0:
-        return a.marginals(a.spec, topo, theta, mu, work)
+        return theta
+    out = masked[: theta.size]
     at = a.mask_ptr[i]
     for r in range(theta.size):
-        masked[r] = theta[r] + a.mask[at + r]
-    return a.marginals(a.spec, topo, masked[: theta.size], mu, work)
+        out[r] = theta[r] + a.mask[at + r]
+    return out
+
+
+@njit
+def example_marginals(a: Any, i: int, theta: Any, mu: Any, masked: Any, work: Any) -> Any:
+    """Call the marginal oracle for example i under its mask."""
+    topo = a.topo[a.topo_ptr[i] : a.topo_ptr[i + 1]]
+    return a.marginals(a.spec, topo, _allowed_scores(a, i, theta, masked), mu, work)
 
 
 @njit
 def example_maximum(a: Any, i: int, theta: Any, mu: Any, masked: Any, work: Any) -> Any:
-    """Call the maximum oracle for example i, its mask added to theta in the scratch masked."""
+    """Call the maximum oracle for example i under its mask."""
     topo = a.topo[a.topo_ptr[i] : a.topo_ptr[i + 1]]
-    if a.mask.size == 0:
-        return a.maximum(a.spec, topo, theta, mu, work)
-    at = a.mask_ptr[i]
-    for r in range(theta.size):
-        masked[r] = theta[r] + a.mask[at + r]
-    return a.maximum(a.spec, topo, masked[: theta.size], mu, work)
+    return a.maximum(a.spec, topo, _allowed_scores(a, i, theta, masked), mu, work)

@@ -171,13 +171,12 @@ def _fail(arguments: argparse.Namespace, sentence: str, code: int) -> int:
     # One line, whatever a file name or a field may hold.
     sentence = " ".join(sentence.splitlines())
     sys.stderr.write(f"partwise: error: {sentence}\n")
-    if arguments.json:
-        record = {"command": arguments.command, "error": sentence}
-        try:
-            _write(json.dumps(record) + "\n")
-        except OSError:
-            # Stdout is gone or full, and stderr has said what there is to say.
-            _discard_stdout()
+    record = {"command": arguments.command, "error": sentence}
+    try:
+        _write(json.dumps(record) + "\n" if arguments.json else "")
+    except OSError:
+        # Stdout is gone or full, and stderr has said what there is to say.
+        _discard_stdout()
     return code
 
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from ..design import score
-from ..evaluation import Evaluator
+from ..evaluation import Evaluator, inner
 from ..jit import FAST, njit
 from ..problem import Problem
 from ..structures.base import Floats
@@ -96,7 +96,8 @@ class BatchEG(ExponentiatedGradient):
                 self.duals = old
                 break
         change = self.duals.mu - old.mu
-        spread = (eta * direction * change) @ np.repeat(arrays.weight, np.diff(arrays.part_ptr))
+        weight = np.repeat(arrays.weight, np.diff(arrays.part_ptr))
+        spread = inner(eta * direction * change, weight)
         estimate = spread / (2.0 * tau * eta * eta) if tau > 0.0 else spread / eta
         if not self.safe:
             self.eta = min(1.05 * self.eta, 1.0 / tau if tau else np.inf)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..evaluation import Evaluator
+from ..evaluation import Evaluator, inner
 from ..problem import Problem
 from ..structures.base import Floats
 from .base import Evaluation, Solver
@@ -158,7 +158,7 @@ class ExponentiatedGradient(Solver):
         """Compute v and the totals from mu and H: the running ones drift."""
         v = self.evaluator.dual_sum(self.duals.mu)
         self.duals = self.duals._replace(v=v)
-        norm = float(v @ v)
+        norm = float(inner(v, v))
         linear = self.evaluator.dual(self.duals.mu, self.duals.entropy, v, 1.0) + 0.5 * norm
         self.duals.totals[NORM] = norm
         self.duals.totals[LINEAR] = linear

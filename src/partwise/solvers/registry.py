@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..errors import DataError, MismatchError
-from ..evaluation import Evaluator
+from ..evaluation import Evaluator, inner
 from ..problem import Problem
 from ..structures.base import Floats
 from .base import Solver
@@ -90,6 +90,6 @@ def offered(problem: Problem) -> frozenset[str]:
 def default_annealing(problem: Problem, l2: float) -> Annealing | None:
     """Begin at half the mean squared norm of a position's features, where l2 is well below it."""
     design = problem.arrays.design
-    squares = float(design.value @ design.value) if design.value.size else len(design.start)
+    squares = inner(design.value, design.value) if design.value.size else len(design.start)
     start = 0.5 * squares / max(1, len(design.site_part))
     return Annealing(start) if start > 2.0 * l2 else None
