@@ -93,22 +93,20 @@ class Chain(Structure):
         return Sites(*(np.array(column, dtype=np.int64) for column in (part, width, kind, uses)))
 
     def encode(self, label: Ints, topo: Ints) -> tuple[Ints, Floats]:
-        """Unary parts and transitions; tied transitions are counted."""
+        """Unary parts and transitions; a tied transition stands as often as it occurs."""
         n, length = self.n_labels, int(topo[0])
         y = np.asarray(label, dtype=np.int64)
-        pairs = y[:-1] * n + y[1:]
+        pairs = length * n + y[:-1] * n + y[1:]
         if not self.tied:
-            pairs = pairs + np.arange(len(pairs)) * n * n
-        pairs, counts = np.unique(pairs, return_counts=True)
-        parts = [np.arange(length) * n + y, length * n + pairs]
+            pairs += np.arange(len(pairs)) * n * n
+        parts = [np.arange(length) * n + y, pairs]
         at = length * n + self._matrices(length) * n * n
         for wanted, ends in ((self.start, y[:1]), (self.end, y[-1:])):
             if wanted:
                 parts.append(at + ends)
                 at += n
-        n_ends = sum(len(p) for p in parts[2:])
-        ones = np.ones(length), counts.astype(np.float64), np.ones(n_ends)
-        return np.concatenate(parts), np.concatenate(ones)
+        together = np.concatenate(parts)
+        return together, np.ones(len(together))
 
     def decode(self, mu: Floats, topo: Ints) -> Ints:
         """The largest unary count at every position."""
