@@ -146,7 +146,7 @@ class Explicit:
             counts = np.zeros((len(labels), instance.structure.n_parts(topo)))
             for row, label in zip(counts, labels, strict=True):
                 parts, times = instance.structure.encode(np.array(label, dtype=np.int64), topo)
-                np.add.at(row, parts, times)
+                row[parts] = times
             features = _matrix(instance.problem, i)
             mine = labels.index(tuple(gold.tolist()))
             self.counts.append(counts)

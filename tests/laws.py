@@ -264,7 +264,8 @@ class StructureLaws:
         label = np.array(table.labels[y], dtype=np.int64)
         parts, counts = structure.encode(label, topo)
         dense = np.zeros(structure.n_parts(topo))
-        np.add.at(dense, parts, counts)
+        dense[parts] = counts
+        assert len(set(parts.tolist())) == len(parts)
         assert parts.dtype == np.int64
         assert counts.dtype == np.float64
         np.testing.assert_array_equal(dense, table.counts[y])

@@ -172,14 +172,18 @@ class Evaluator:
         losses = inner(self.losses(weights), self.problem.arrays.weight)
         return float(losses + 0.5 * l2 * inner(weights, weights))
 
-    def dual(self, mu: Floats, entropy: Floats, v: Floats, l2: float) -> float:
-        """Compute D(u) from the marginals, the entropies and v(u)."""
+    def dual_linear(self, mu: Floats, entropy: Floats) -> float:
+        """Compute the part of D(u) beside the norm: sum_i c_i (tau H_i + cost_i.mu_i)."""
         arrays = self.problem.arrays
         value = arrays.tau * inner(arrays.weight, entropy)
         if arrays.cost.size:
             weight = np.repeat(arrays.weight, np.diff(arrays.part_ptr))
             value += inner(arrays.cost * mu, weight)
-        return float(value - inner(v, v) / (2.0 * l2))
+        return float(value)
+
+    def dual(self, mu: Floats, entropy: Floats, v: Floats, l2: float) -> float:
+        """Compute D(u) from the marginals, the entropies and v(u)."""
+        return self.dual_linear(mu, entropy) - float(inner(v, v)) / (2.0 * l2)
 
 
 def not_finite(example: int) -> DataError:

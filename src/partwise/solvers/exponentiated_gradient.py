@@ -158,18 +158,16 @@ class ExponentiatedGradient(Solver):
         """Compute v and the totals from mu and H: the running ones drift."""
         v = self.evaluator.dual_sum(self.duals.mu)
         self.duals = self.duals._replace(v=v)
-        norm = float(inner(v, v))
-        linear = self.evaluator.dual(self.duals.mu, self.duals.entropy, v, 1.0) + 0.5 * norm
-        self.duals.totals[NORM] = norm
-        self.duals.totals[LINEAR] = linear
+        self.duals.totals[NORM] = inner(v, v)
+        self.duals.totals[LINEAR] = self.evaluator.dual_linear(self.duals.mu, self.duals.entropy)
 
     def running_dual(self, l2: float) -> float:
         """D(u) from the running totals."""
         return float(self.duals.totals[LINEAR] - self.duals.totals[NORM] / (2.0 * l2))
 
     def evaluate(self) -> Evaluation:
-        """Rebuild v from the duals, then evaluate both sides."""
-        self.rebuild()
+        """Compute mu, H and v from theta again, then both sides."""
+        self.refresh()
         dual = self.running_dual(self.l2)
         weights = self.current_weights()
         primal = self.evaluator.primal(weights, self.l2)
@@ -190,6 +188,6 @@ class ExponentiatedGradient(Solver):
 
 
 def scratch(problem: Problem) -> tuple[Any, ...]:
-    """The buffers that an epoch needs: four as long as the parts of one example, one work."""
+    """The buffers that an epoch needs: five as long as the parts of one example, one work."""
     size = problem.max_parts
     return (*(np.empty(size) for _ in range(5)), np.empty(problem.work_size))

@@ -86,7 +86,7 @@ class Structure(ABC):
 
     @abstractmethod
     def encode(self, label: Ints, topo: Ints) -> tuple[Ints, Floats]:
-        """Give the parts of a label and their counts; those of a part that stands twice add up."""
+        """Give the distinct parts of a label and their counts."""
 
     @abstractmethod
     def decode(self, mu: Floats, topo: Ints) -> Ints:

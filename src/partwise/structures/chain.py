@@ -93,12 +93,19 @@ class Chain(Structure):
         return Sites(*(np.array(column, dtype=np.int64) for column in (part, width, kind, uses)))
 
     def encode(self, label: Ints, topo: Ints) -> tuple[Ints, Floats]:
-        """Unary parts and transitions; a tied transition stands as often as it occurs."""
+        """Unary parts and transitions; tied transitions are counted."""
         n, length = self.n_labels, int(topo[0])
         y = np.asarray(label, dtype=np.int64)
         pairs = length * n + y[:-1] * n + y[1:]
-        if not self.tied:
+        if self.tied:
+            # What np.unique does, at a third of its cost for so few numbers.
+            pairs.sort()
+            first = np.flatnonzero(np.concatenate(([-1], pairs[:-1])) != pairs)
+            counts = np.diff(first, append=len(pairs)).astype(np.float64)
+            pairs = pairs[first]
+        else:
             pairs += np.arange(len(pairs)) * n * n
+            counts = np.ones(len(pairs))
         parts = [np.arange(length) * n + y, pairs]
         at = length * n + self._matrices(length) * n * n
         for wanted, ends in ((self.start, y[:1]), (self.end, y[-1:])):
@@ -106,7 +113,9 @@ class Chain(Structure):
                 parts.append(at + ends)
                 at += n
         together = np.concatenate(parts)
-        return together, np.ones(len(together))
+        times = np.ones(len(together))
+        times[length : length + len(counts)] = counts
+        return together, times
 
     def decode(self, mu: Floats, topo: Ints) -> Ints:
         """The largest unary count at every position."""
