@@ -6,6 +6,7 @@ the labels of an instance, and names the parts of a label in the plainest way.
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -82,6 +83,11 @@ class Table:
         return Table([self.labels[y] for y in kept], self.counts[kept])
 
 
+def flat(label: npt.NDArray[Any]) -> Label:
+    """A label as the tables list it."""
+    return tuple(np.ravel(label).tolist())
+
+
 def log_sum(scores: npt.NDArray[Any]) -> Any:
     top = scores.max(initial=-np.inf)
     return top + np.log(np.exp(scores - top).sum()) if top > -np.inf else -np.inf
@@ -121,9 +127,33 @@ class StructureLaws:
         """List the parts of a label, repeated as often as it holds them."""
         raise NotImplementedError
 
-    def constraints(self, structure: Structure, topo: Ints) -> st.SearchStrategy[Constraints]:
+    def constraints(self, structure: Structure, topo: Ints) -> st.SearchStrategy[Any]:
         """Draw hard constraints that have a meaning for the structure."""
         raise NotImplementedError
+
+    def permitted(self, structure: Structure, topo: Ints, label: Label, rules: Any) -> bool:
+        """Whether a label keeps the constraints, read off their definition."""
+        return permitted(label, rules)
+
+    def impossible(self, structure: Structure, topo: Ints) -> Any:
+        """Constraints that no label keeps."""
+        return Constraints(labels=range(structure.n_labels))
+
+    def array(self, structure: Structure, topo: Ints, label: Label) -> Ints:
+        """The label as the structure takes it."""
+        return np.array(label, dtype=np.int64)
+
+    def matrix(self, structure: Structure, rng: np.random.Generator) -> Floats | None:
+        """A random cost matrix, for a structure whose parts carry label numbers."""
+        return rng.random((structure.n_labels, structure.n_labels))
+
+    def cost(
+        self, structure: Structure, topo: Ints, gold: Label, label: Label, matrix: Floats | None
+    ) -> float:
+        """What it costs to predict `label`, read off the definition."""
+        if matrix is None:
+            return sum(g != k for g, k in zip(gold, label, strict=True))
+        return sum(float(matrix[g, k]) for g, k in zip(gold, label, strict=True))
 
     # What the laws share.
 
@@ -173,7 +203,7 @@ class StructureLaws:
         top, label = structure.best(theta, topo)
         close(top, scores.max())
         if top > -np.inf:
-            close(scores[table.labels.index(tuple(label))], scores.max())
+            close(scores[table.labels.index(flat(label))], scores.max())
 
     @law()
     def test_maximum_gives_the_counts_of_its_label(self, data: st.DataObject) -> None:
@@ -183,7 +213,7 @@ class StructureLaws:
         top = call(structure.maximum, structure.spec, topo, theta, mu, work)
         assert top == call(structure.maximum, structure.spec, topo, theta, np.empty(0), work)
         if top > -np.inf:
-            counts = table.counts[table.labels.index(tuple(structure.decode(mu, topo)))]
+            counts = table.counts[table.labels.index(flat(structure.decode(mu, topo)))]
             np.testing.assert_array_equal(mu, counts)
 
     @law()
@@ -195,7 +225,7 @@ class StructureLaws:
         ranked = np.sort(scores[scores > -np.inf])[::-1][:k]
         assert len(labels) == len(best) == len(ranked)
         close(best, ranked)
-        places = [table.labels.index(tuple(label)) for label in labels]
+        places = [table.labels.index(flat(label)) for label in labels]
         assert len(set(places)) == len(places)
         close(best, scores[places])
 
@@ -217,7 +247,7 @@ class StructureLaws:
         assume(scores.max() > -np.inf and len(scores) <= 125)
         size = 5000
         drawn = structure.sample(theta, topo, size, np.random.default_rng(0))
-        seen = Counter(tuple(label.tolist()) for label in drawn)
+        seen = Counter(flat(label) for label in drawn)
         observed = np.array([seen[label] for label in table.labels], dtype=float)
         assert observed.sum() == size
         assert not observed[np.isneginf(scores)].any()
@@ -261,7 +291,7 @@ class StructureLaws:
     def test_encode(self, data: st.DataObject) -> None:
         structure, topo, table, theta = self.draw(data, "small", "large")
         y = data.draw(st.integers(0, len(table.labels) - 1))
-        label = np.array(table.labels[y], dtype=np.int64)
+        label = self.array(structure, topo, table.labels[y])
         parts, counts = structure.encode(label, topo)
         dense = np.zeros(structure.n_parts(topo))
         dense[parts] = counts
@@ -281,8 +311,18 @@ class StructureLaws:
         assert ends[-1] == structure.n_parts(topo)
         assert (np.diff(sites.kind) >= 0).all()
         assert (sites.kind < len(structure.kinds)).all()
+        assert len(structure.widths) == len(structure.kinds)
+        assert (sites.width == np.array(structure.widths)[sites.kind]).all()
         for part, width, uses in zip(sites.part, sites.width, sites.uses, strict=True):
             assert table.counts[:, part : part + width].sum(axis=1).max() <= uses
+
+    @law(25)
+    def test_constants_make_the_structure_again(self, data: st.DataObject) -> None:
+        structure, topo, _, theta = self.draw(data, "small")
+        again = type(structure)(**json.loads(json.dumps(structure.constants())))
+        np.testing.assert_array_equal(again.spec, structure.spec)
+        assert again.kinds == structure.kinds
+        assert again.log_partition(theta, topo) == structure.log_partition(theta, topo)
 
     @law()
     def test_shift(self, data: st.DataObject) -> None:
@@ -302,14 +342,14 @@ class StructureLaws:
         close(moved_mu, mu)
 
     @law()
-    def test_position_cost(self, data: st.DataObject) -> None:
+    def test_part_cost(self, data: st.DataObject) -> None:
         structure, topo, table, _ = self.draw(data, "zero")
-        length = len(table.labels[0])
-        cost = np.random.default_rng(0).random((length, structure.n_labels))
-        spread = structure.position_cost(cost, topo)
-        expected = [sum(cost[t, k] for t, k in enumerate(label)) for label in table.labels]
-        assert spread.shape == (structure.n_parts(topo),)
-        close(table.scores(spread), expected)
+        gold = table.labels[data.draw(st.integers(0, len(table.labels) - 1))]
+        for matrix in (None, self.matrix(structure, np.random.default_rng(0))):
+            spread = structure.part_cost(self.array(structure, topo, gold), topo, matrix)
+            expected = [self.cost(structure, topo, gold, y, matrix) for y in table.labels]
+            assert spread.shape == (structure.n_parts(topo),)
+            close(table.scores(spread), expected)
 
     @law(60)
     def test_constraints(self, data: st.DataObject) -> None:
@@ -317,26 +357,28 @@ class StructureLaws:
         rules = data.draw(self.constraints(structure, topo))
         mask = structure.mask(topo, rules)
         assert np.isin(mask, [0.0, -np.inf]).all()
-        allowed = table.keep([permitted(label, rules) for label in table.labels])
+        allowed = table.keep(
+            [self.permitted(structure, topo, label, rules) for label in table.labels]
+        )
         scores = allowed.scores(theta)
         log_z, mu = structure.expected_parts(theta + mask, topo)
         top, label = structure.best(theta + mask, topo)
         best, labels = structure.k_best(theta + mask, topo, len(table.labels))
         close(log_z, log_sum(scores))
         close(top, scores.max(initial=-np.inf))
-        assert {tuple(label) for label in labels} == set(allowed.labels)
+        assert {flat(label) for label in labels} == set(allowed.labels)
         close(best, np.sort(scores)[::-1])
         if allowed.labels:
             close(mu, probabilities(scores) @ allowed.counts)
-            assert tuple(label) in allowed.labels
+            assert flat(label) in allowed.labels
             drawn = structure.sample(theta + mask, topo, 20, np.random.default_rng(0))
-            assert {tuple(label) for label in drawn} <= set(allowed.labels)
+            assert {flat(label) for label in drawn} <= set(allowed.labels)
 
     @law(25)
     def test_nothing_allowed(self, data: st.DataObject) -> None:
         structure, topo, table, theta = self.draw(data, "small", "masked", "large")
         assume(table.counts.any(axis=1).all())  # a label without parts cannot be forbidden
-        mask = structure.mask(topo, Constraints(labels=range(structure.n_labels)))
+        mask = structure.mask(topo, self.impossible(structure, topo))
         log_z, mu = structure.expected_parts(theta + mask, topo)
         assert log_z == structure.log_partition(theta + mask, topo) == -np.inf
         assert not mu.any()

@@ -12,6 +12,7 @@ from instances import LOSSES, STRUCTURES, Explicit, make_instance
 from partwise.errors import DataError
 from partwise.evaluation import Evaluator
 from partwise.losses import LOSS_NAMES, Loss, make_loss
+from partwise.structures.base import label_costs
 
 COSTS = np.array([[0.0, 2.0, 0.5], [1.0, 0.0, 3.0], [0.25, 1.5, 0.0]])
 
@@ -54,11 +55,12 @@ def test_costs_that_make_no_sense(at: tuple[int, int], value: float) -> None:
 
 def test_costs_may_be_a_list() -> None:
     loss = make_loss("hinge", 2, [[0, 1], [2, 0]])  # type: ignore[arg-type]
-    np.testing.assert_array_equal(loss.position_costs(np.array([1, 0]), 2), [[2, 0], [0, 1]])
+    costs = label_costs(np.array([1, 0]), 2, loss.cost_matrix)
+    np.testing.assert_array_equal(costs, [[2, 0], [0, 1]])
 
 
 def test_one_for_each_wrong_label() -> None:
-    costs = LOSSES["hinge"].position_costs(np.array([2, 0]), 3)
+    costs = label_costs(np.array([2, 0]), 3, LOSSES["hinge"].cost_matrix)
     np.testing.assert_array_equal(costs, [[1, 1, 0], [0, 1, 1]])
 
 

@@ -242,7 +242,7 @@ def test_bad_input_is_a_sentence() -> None:
         model.log_proba(rows, LENGTHS, gold[1:])
     with pytest.raises(DataError, match="label numbers above 2"):
         model.log_proba(rows, LENGTHS, [y + 3 for y in gold])
-    with pytest.raises(DataError, match="allowed labels for 1 examples"):
+    with pytest.raises(DataError, match="constraints for 1 examples"):
         model.predict(rows, LENGTHS, allowed=[[(0, [1])]])
     conditioned, rows, steps = make("conditioned")
     with pytest.raises(DataError, match="features for transitions; give"):

@@ -160,13 +160,8 @@ def site_rows(
             known[key] = structure.sites(topo)
         shapes.append(known[key])
     site_ptr = np.concatenate([[0], np.cumsum([len(s.part) for s in shapes], dtype=np.int64)])
-    empty = structure.sites(structure.topology(0)) if not shapes else None
-    sites = (
-        Sites(*(np.concatenate(column) for column in zip(*shapes, strict=True)))
-        if shapes
-        else empty
-    )
-    assert sites is not None
+    nothing = Sites(*(np.zeros(0, dtype=np.int64),) * 4)
+    sites = Sites(*(np.concatenate(column) for column in zip(nothing, *shapes, strict=True)))
     source = np.empty(len(sites.kind), dtype=np.int64)
     offsets = np.concatenate([[0], np.cumsum([r.n_features for r in features])])
     base = 0

@@ -6,25 +6,29 @@ results do not depend on how many there are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from .design import Layout, make_design, score, site_rows
-from .errors import DataError
 from .evaluation import not_finite
 from .jit import FAST, njit
-from .problem import Arrays, example_marginals, example_maximum
+from .problem import (
+    Arrays,
+    example_marginals,
+    example_maximum,
+    make_masks,
+    make_topologies,
+)
 from .rows import Rows
-from .structures.base import Constraints, Floats, Ints, Structure
+from .structures.base import Floats, Ints, Structure
 from .threads import run
 
-#: For an example, the labels that are allowed at some of its positions.
-Allowed = Sequence[tuple[int, Sequence[int]]]
+#: How many part counts are held at a time: 32 MB.
+_STRETCH: Final = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -34,14 +38,13 @@ class Batch:
     structure: Structure
     weights: Floats
     arrays: Arrays
-    position_ptr: Ints  # the positions of example i are position_ptr[i] : position_ptr[i+1]
     work_size: int
     max_parts: int
 
     @property
     def n_examples(self) -> int:
         """How many examples there are."""
-        return len(self.position_ptr) - 1
+        return len(self.arrays.weight)
 
     def topology(self, i: int) -> Ints:
         """The shape of example i."""
@@ -54,10 +57,10 @@ def make_batch(
     layout: Layout,
     weights: Floats,
     features: Sequence[Rows],
-    lengths: Ints,
+    shapes: Sequence[Any] | Ints,
     *,
-    constraints: Constraints | None = None,
-    allowed: Sequence[Allowed | None] | None = None,
+    constraints: Any = None,
+    own_constraints: Sequence[Any] | None = None,
     gold: Sequence[Ints] | None = None,
 ) -> Batch:
     """Put examples together for prediction.
@@ -68,32 +71,32 @@ def make_batch(
         The model's.
     features : sequence of Rows
         For each kind of site, its features (see :func:`partwise.design.site_rows`).
-    lengths : ndarray of int64
-        The number of positions of each example.
+    shapes : sequence
+        What `structure.topology` takes, for each example.
     constraints : Constraints or None
-        What holds for all examples.
-    allowed : sequence or None
-        For each example the labels allowed at some positions, or None.
+        What holds for all examples, as `structure.mask` takes it.
+    own_constraints : sequence or None
+        For each example, constraints of its own or None.
     gold : sequence of ndarray or None
         Labels to be scored, for :func:`log_probabilities`.
     """
-    distinct, shape = np.unique(lengths, return_inverse=True)
-    topos = [structure.topology(int(length)) for length in distinct]
-    topologies = [topos[s] for s in shape.tolist()]
+    topologies = make_topologies(structure, shapes)
     site_ptr, sites, rows = site_rows(structure, topologies, features)
-    mask, mask_ptr = _masks(structure, topologies, constraints, allowed)
+    mask, mask_ptr = make_masks(structure, topologies, constraints, own_constraints)
     encoded = [
         structure.encode(y, t) for y, t in zip(gold or (), topologies, strict=gold is not None)
     ]
-    parts = np.array([structure.n_parts(topo) for topo in topos], dtype=np.int64)
+    distinct = {topo.tobytes(): topo for topo in topologies}
+    sizes = {key: structure.n_parts(topo) for key, topo in distinct.items()}
+    parts = np.array([sizes[topo.tobytes()] for topo in topologies], dtype=np.int64)
     empty = np.zeros(0, dtype=np.int64)
     arrays = Arrays(
         marginals=structure.marginals,
         maximum=structure.maximum,
         spec=structure.spec,
         topo=np.concatenate([*topologies, empty]),
-        topo_ptr=_pointers(np.array([len(topo) for topo in topos], dtype=np.int64)[shape]),
-        part_ptr=_pointers(parts[shape]),
+        topo_ptr=_pointers(np.array([len(topo) for topo in topologies], dtype=np.int64)),
+        part_ptr=_pointers(parts),
         design=make_design(layout, site_ptr, sites, rows),
         tau=1.0,
         cost=np.zeros(0),
@@ -102,44 +105,56 @@ def make_batch(
         gold_ptr=_pointers(np.array([len(p) for p, _ in encoded], dtype=np.int64)),
         gold_part=np.concatenate([*(p for p, _ in encoded), empty]),
         gold_count=np.concatenate([*(c for _, c in encoded), np.zeros(0)]),
-        weight=np.ones(len(lengths)),
+        weight=np.ones(len(topologies)),
     )
     return Batch(
         structure=structure,
         weights=_writeable(weights),
         arrays=arrays,
-        position_ptr=_pointers(lengths),
-        work_size=max((structure.work_size(topo) for topo in topos), default=0),
+        work_size=max((structure.work_size(topo) for topo in distinct.values()), default=0),
         max_parts=int(parts.max(initial=0)),
     )
 
 
-def best_labels(batch: Batch, n_jobs: int | None = 1) -> Ints:
-    """Give the best label of every position, the examples one after the other."""
-    labels = np.empty(int(batch.position_ptr[-1]), dtype=np.int64)
-
-    def task(begin: int, end: int) -> int:
-        work = np.empty(batch.work_size)
-        size = batch.max_parts
-        return int(_best_labels(batch.arrays, batch.weights, batch.position_ptr, labels, begin, end,
-                                size, work))  # fmt: skip
-
-    _complain(run(batch.n_examples, n_jobs, task))
+def best_labels(batch: Batch, n_jobs: int | None = 1) -> list[Ints]:
+    """Give the best label of every example."""
+    labels: list[Ints] = []
+    for begin, end, mu in _counts(batch, True, n_jobs):
+        topologies = [batch.topology(i) for i in range(begin, end)]
+        labels += batch.structure.decode_all(mu, topologies)
     return labels
 
 
-def position_marginals(batch: Batch, n_jobs: int | None = 1) -> Floats:
-    """Give the probability of every (position, label), the examples one after the other."""
-    table = np.empty((int(batch.position_ptr[-1]), batch.structure.n_labels))
+def part_marginals(batch: Batch, n_jobs: int | None = 1) -> list[Floats]:
+    """Give the expected count of every part, an array an example."""
+    found: list[Floats] = []
+    ptr = batch.arrays.part_ptr
+    for begin, end, mu in _counts(batch, False, n_jobs):
+        found += np.split(mu, ptr[begin + 1 : end] - ptr[begin])
+    return found
 
-    def task(begin: int, end: int) -> int:
-        work = np.empty(batch.work_size)
-        size = batch.max_parts
-        return int(_position_marginals(batch.arrays, batch.weights, batch.position_ptr, table,
-                                       begin, end, size, work))  # fmt: skip
 
-    _complain(run(batch.n_examples, n_jobs, task))
-    return table
+def _counts(batch: Batch, best: bool, n_jobs: int | None) -> Iterator[tuple[int, int, Floats]]:
+    """Run an oracle over all examples, a stretch of them at a time."""
+    ptr = batch.arrays.part_ptr
+    begin = 0
+    while begin < batch.n_examples:
+        end = int(np.searchsorted(ptr, ptr[begin] + _STRETCH, "right")) - 1
+        end = min(max(end, begin + 1), batch.n_examples)
+        mu = np.empty(int(ptr[end] - ptr[begin]))
+
+        def task(first: int, last: int, begin: int = begin, mu: Floats = mu) -> int:
+            first, last = first + begin, last + begin
+            mine = mu[ptr[first] - ptr[begin] :]
+            work = np.empty(batch.work_size)
+            size = batch.max_parts
+            return int(
+                _part_counts(batch.arrays, batch.weights, best, mine, first, last, size, work)
+            )
+
+        _complain(run(end - begin, n_jobs, task))
+        yield begin, end, mu
+        begin = end
 
 
 def log_probabilities(batch: Batch, n_jobs: int | None = 1) -> Floats:
@@ -179,11 +194,6 @@ def k_best_labels(batch: Batch, k: int, n_jobs: int | None = 1) -> list[tuple[Fl
     return results
 
 
-def split(flat: npt.NDArray[Any], position_ptr: Ints) -> list[Any]:
-    """Cut what belongs to all positions into one array an example."""
-    return [flat[a:b] for a, b in pairwise(position_ptr.tolist())]
-
-
 def _complain(bad: list[int]) -> None:
     for i in bad:
         if i >= 0:
@@ -200,85 +210,32 @@ def _pointers(sizes: Ints) -> Ints:
     return pointers
 
 
-def _masks(
-    structure: Structure,
-    topologies: Sequence[Ints],
-    constraints: Constraints | None,
-    allowed: Sequence[Allowed | None] | None,
-) -> tuple[Floats, Ints]:
-    """One mask a shape, shared, and one for each example with constraints of its own."""
-    own = allowed is not None and any(allowed)
-    if constraints is None and not own:
-        return np.zeros(0), np.zeros(len(topologies), dtype=np.int64)
-    if allowed is not None and len(allowed) != len(topologies):
-        raise DataError(
-            f"allowed labels for {len(allowed)} examples where there are {len(topologies)}"
-        )
-    begins: dict[bytes, int] = {}
-    masks = [np.zeros(0)]
-    pointers = np.empty(len(topologies), dtype=np.int64)
-    at = 0
-    for i, topo in enumerate(topologies):
-        mine = allowed[i] if allowed is not None else None
-        key = topo.tobytes()
-        if not mine and key in begins:
-            pointers[i] = begins[key]
-            continue
-        if not mine:
-            begins[key] = at
-        pointers[i] = at
-        whole = (constraints or Constraints())._replace(allowed=list(mine or ()))
-        masks.append(structure.mask(topo, whole))
-        at += len(masks[-1])
-    return np.concatenate(masks), pointers
-
-
 @njit(fastmath=FAST)
-def _best_labels(
-    a: Any, w: Any, position_ptr: Any, labels: Any, begin: int, end: int, size: int, work: Any
+def _part_counts(
+    a: Any, w: Any, best: bool, out: Any, begin: int, end: int, size: int, work: Any
 ) -> Any:
-    """The label with the largest count at every position of the maximiser.
+    """out holds, example after example, the counts of the best label or the expected counts.
 
-    Returns the first example whose best score is not finite, or -1.
+    Returns the first example whose best score or log Z is not finite, or -1.
     """
-    q, mu, masked = np.empty(size), np.empty(size), np.empty(size)
-    n_labels = a.spec[0]
+    q, masked = np.empty(size), np.empty(size)
+    at = a.part_ptr[begin]
     for i in range(begin, end):
         n = a.part_ptr[i + 1] - a.part_ptr[i]
+        mu = out[a.part_ptr[i] - at : a.part_ptr[i + 1] - at]
         score(a.design, i, w, q)
-        if not np.isfinite(example_maximum(a, i, q[:n], mu[:n], masked, work)):
+        if best:
+            value = example_maximum(a, i, q[:n], mu, masked, work)
+        else:
+            value = example_marginals(a, i, q[:n], mu, masked, work)
+        if not np.isfinite(value):
             return i
-        for t in range(position_ptr[i + 1] - position_ptr[i]):
-            counts = mu[t * n_labels : (t + 1) * n_labels]
-            best = 0
-            for k in range(n_labels):
-                if counts[k] > counts[best]:
-                    best = k
-            labels[position_ptr[i] + t] = best
-    return -1
-
-
-@njit(fastmath=FAST)
-def _position_marginals(
-    a: Any, w: Any, position_ptr: Any, table: Any, begin: int, end: int, size: int, work: Any
-) -> Any:
-    """table[position, k] = p(y_position = k | x); returns as `_best_labels`."""
-    q, mu, masked = np.empty(size), np.empty(size), np.empty(size)
-    n_labels = a.spec[0]
-    for i in range(begin, end):
-        n = a.part_ptr[i + 1] - a.part_ptr[i]
-        score(a.design, i, w, q)
-        if not np.isfinite(example_marginals(a, i, q[:n], mu[:n], masked, work)):
-            return i
-        for t in range(position_ptr[i + 1] - position_ptr[i]):
-            for k in range(n_labels):
-                table[position_ptr[i] + t, k] = mu[t * n_labels + k]
     return -1
 
 
 @njit(fastmath=FAST)
 def _log_probabilities(a: Any, w: Any, out: Any, begin: int, end: int, size: int, work: Any) -> Any:
-    """out_i = gold_i.theta_i - logZ(theta_i) with theta_i = F_i w; returns as `_best_labels`."""
+    """out_i = gold_i.theta_i - logZ(theta_i) with theta_i = F_i w; returns as `_part_counts`."""
     q, masked = np.empty(size), np.empty(size)
     nothing = np.empty(0)
     for i in range(begin, end):

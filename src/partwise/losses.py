@@ -4,8 +4,8 @@
 
 tau = 1 without a cost is the log loss of conditional random fields and logistic regression;
 tau = 0 with a cost is the hinge loss of max-margin Markov networks; tau = 1 with a cost is
-softmax-margin. The cost is a sum over positions: 1 for each wrong label (Hamming), or
-``cost_matrix[gold, predicted]``.
+softmax-margin. The cost is a sum over the parts of a label (``Structure.part_cost``): as a rule 1
+for each wrong position (Hamming), or ``cost_matrix[gold, predicted]``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from .errors import DataError
-from .structures.base import Floats, Ints
+from .structures.base import Floats
 
 _NAMED: Final = {"log": (1.0, False), "hinge": (0.0, True), "softmax-margin": (1.0, True)}
 LOSS_NAMES: Final = tuple(_NAMED)
@@ -35,21 +35,13 @@ class Loss:
     has_cost : bool
         Whether wrong labels have a cost.
     cost_matrix : ndarray or None
-        ``cost_matrix[gold, predicted]``, zero on the diagonal; None: 1 for each wrong label.
+        ``cost_matrix[gold, predicted]``, zero on the diagonal; None: 1 for each error.
     """
 
     name: str
     tau: float
     has_cost: bool
     cost_matrix: Floats | None = None
-
-    def position_costs(self, gold: Ints, n_labels: int) -> Floats:
-        """Cost of every label at every position of one example."""
-        if self.cost_matrix is not None:
-            return self.cost_matrix[gold]
-        cost = np.ones((len(gold), n_labels))
-        cost[np.arange(len(gold)), gold] = 0.0
-        return cost
 
 
 def make_loss(name: str, n_labels: int, cost_matrix: Floats | None = None) -> Loss:

@@ -18,7 +18,7 @@ from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from .design import Layout
-    from .inference import Allowed, Batch
+    from .inference import Batch
     from .structures.base import Constraints, Structure
 
 __all__ = ["Label", "Model", "check_transitions", "site_features"]
@@ -26,6 +26,8 @@ __all__ = ["Label", "Model", "check_transitions", "site_features"]
 Label = str | int | float | bool
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+#: For an example, the labels that are allowed at some of its positions.
+Allowed = Sequence[tuple[int, Sequence[int]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,10 +164,9 @@ class Model:
         list of ndarray
             The label numbers of each example.
         """
-        from .inference import best_labels, split
+        from .inference import best_labels
 
-        batch = self._batch(rows, lengths, transition_rows, allowed)
-        return split(best_labels(batch, n_jobs), batch.position_ptr)
+        return best_labels(self._batch(rows, lengths, transition_rows, allowed), n_jobs)
 
     def k_best(
         self,
@@ -210,11 +211,14 @@ class Model:
         MismatchError
             If the model was trained with the hinge loss.
         """
-        from .inference import position_marginals, split
+        from .inference import part_marginals
 
         self._need_probabilities()
-        batch = self._batch(rows, lengths, transition_rows, allowed)
-        return split(position_marginals(batch, n_jobs), batch.position_ptr)
+        found = part_marginals(self._batch(rows, lengths, transition_rows, allowed), n_jobs)
+        # The parts of the positions come first.
+        n = len(self.labels)
+        counts = self._lengths(rows, lengths).tolist()
+        return [mu[: t * n].reshape(t, n) for mu, t in zip(found, counts, strict=True)]
 
     def log_proba(
         self,
@@ -289,7 +293,11 @@ class Model:
         gold: Sequence[Ints] | None = None,
     ) -> Batch:
         from .inference import make_batch
+        from .structures.base import Constraints
 
+        own = None
+        if allowed is not None:
+            own = [Constraints(allowed=mine) if mine else None for mine in allowed]
         lengths = self._lengths(rows, lengths)
         if transition_rows is not None:
             check_transitions(transition_rows, lengths)
@@ -300,7 +308,7 @@ class Model:
             self.problem_features(rows, transition_rows),
             lengths,
             constraints=self.constraints,
-            allowed=allowed,
+            own_constraints=own,
             gold=gold,
         )
 

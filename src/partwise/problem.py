@@ -21,7 +21,7 @@ from .errors import DataError
 from .jit import njit
 from .losses import Loss
 from .rows import Rows
-from .structures.base import Constraints, Floats, Ints, Structure
+from .structures.base import Floats, Ints, Structure
 
 
 class Arrays(NamedTuple):
@@ -69,14 +69,15 @@ class Problem:
 
 def build_problem(
     structure: Structure,
-    lengths: Ints,
+    shapes: Sequence[Any] | Ints,
     features: Sequence[Rows],
     gold: Sequence[Ints],
     loss: Loss,
     *,
     weights: str = "all",
     sample_weight: Floats | None = None,
-    constraints: Constraints | None = None,
+    constraints: Any = None,
+    own_constraints: Sequence[Any] | None = None,
 ) -> Problem:
     """Put a training problem together.
 
@@ -84,12 +85,12 @@ def build_problem(
     ----------
     structure : Structure
         What a label is made of.
-    lengths : ndarray of int64
-        The number of positions of each example.
+    shapes : sequence
+        What `structure.topology` takes, for each example: as a rule its number of positions.
     features : sequence of Rows
         For each kind of site, its features (see :func:`partwise.design.site_rows`).
     gold : sequence of ndarray
-        The label numbers of each example.
+        The label of each example, as `structure.encode` takes it.
     loss : Loss
         Temperature and cost.
     weights : {"all", "observed"}
@@ -98,12 +99,14 @@ def build_problem(
     sample_weight : ndarray or None
         The weight c_i of each example.
     constraints : Constraints or None
-        Hard constraints that hold in training and prediction alike.
+        Hard constraints on all examples, as `structure.mask` takes them.
+    own_constraints : sequence or None
+        For each example, constraints of its own or None; they come on top.
     """
-    n = len(lengths)
+    n = len(shapes)
     if n == 0:
         raise DataError("there is no example to train on; check that the data are not empty")
-    topologies = _topologies(structure, lengths)
+    topologies = make_topologies(structure, shapes)
     site_ptr, sites, rows = site_rows(structure, topologies, features)
     encoded = [structure.encode(y, topo) for y, topo in zip(gold, topologies, strict=True)]
     gold_ptr = _pointers([len(parts) for parts, _ in encoded])
@@ -111,9 +114,8 @@ def build_problem(
     gold_count = np.concatenate([counts for _, counts in encoded])
     part_ptr = _pointers([structure.n_parts(topo) for topo in topologies])
 
-    widths = _widths(structure)
     counts = [r.counts() * (1 if len(r) > 1 or n == 1 else n) for r in features]
-    layout = Layout.full(widths, counts)
+    layout = Layout.full(structure.widths, counts)
     if weights == "observed":
         owner = np.repeat(np.arange(n), np.diff(gold_ptr))
         seen = _observed(layout, site_ptr, sites.part, rows, owner, gold_part)
@@ -123,13 +125,12 @@ def build_problem(
     if loss.has_cost:
         cost = np.concatenate(
             [
-                structure.position_cost(loss.position_costs(y, structure.n_labels), topo)
+                structure.part_cost(y, topo, loss.cost_matrix)
                 for y, topo in zip(gold, topologies, strict=True)
             ]
         )
-    mask, mask_ptr = np.zeros(0), np.zeros(n, dtype=np.int64)
-    if constraints is not None:
-        mask, mask_ptr = _masks(structure, topologies, constraints)
+    mask, mask_ptr = make_masks(structure, topologies, constraints, own_constraints)
+    if mask.size:
         _check_gold(mask, mask_ptr, encoded)
     arrays = Arrays(
         marginals=structure.marginals,
@@ -159,9 +160,15 @@ def build_problem(
     )
 
 
-def _topologies(structure: Structure, lengths: Ints) -> list[Ints]:
-    known = {int(t): structure.topology(int(t)) for t in np.unique(lengths)}
-    return [known[int(t)] for t in lengths]
+def make_topologies(structure: Structure, shapes: Sequence[Any] | Ints) -> list[Ints]:
+    """Describe every example; equal shapes share one description."""
+    known: dict[Any, Ints] = {}
+    topologies = []
+    for shape in shapes.tolist() if isinstance(shapes, np.ndarray) else shapes:
+        if shape not in known:
+            known[shape] = np.ascontiguousarray(structure.topology(shape), dtype=np.int64)
+        topologies.append(known[shape])
+    return topologies
 
 
 def _distinct(topologies: Sequence[Ints]) -> list[Ints]:
@@ -170,16 +177,6 @@ def _distinct(topologies: Sequence[Ints]) -> list[Ints]:
 
 def _pointers(sizes: Sequence[int]) -> Ints:
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
-
-
-def _widths(structure: Structure) -> list[int]:
-    """The width of each kind of site, read off an example long enough to have all kinds."""
-    sites = structure.sites(structure.topology(2))
-    widths = []
-    for kind in range(len(structure.kinds)):
-        mine = sites.width[sites.kind == kind]
-        widths.append(int(mine[0]) if len(mine) else 0)
-    return widths
 
 
 def _observed(
@@ -199,19 +196,41 @@ def _observed(
     return seen
 
 
-def _masks(
-    structure: Structure, topologies: Sequence[Ints], constraints: Constraints
+def make_masks(
+    structure: Structure,
+    topologies: Sequence[Ints],
+    constraints: Any,
+    own_constraints: Sequence[Any] | None,
 ) -> tuple[Floats, Ints]:
-    """One mask a shape, and where each example's begins."""
+    """One mask a shape, shared, and one for each example with constraints of its own.
+
+    Returns the masks, one after the other, and where each example's begins; no masks at all if
+    nothing is constrained.
+    """
+    own = own_constraints if own_constraints is not None else [None] * len(topologies)
+    if len(own) != len(topologies):
+        raise DataError(f"constraints for {len(own)} examples where there are {len(topologies)}")
+    pointers = np.zeros(len(topologies), dtype=np.int64)
+    if constraints is None and all(mine is None for mine in own):
+        return np.zeros(0), pointers
     begins: dict[bytes, int] = {}
-    masks: list[Floats] = []
+    masks = [np.zeros(0)]
     at = 0
-    for topo in _distinct(topologies):
-        masks.append(structure.mask(topo, constraints))
-        begins[topo.tobytes()] = at
-        at += len(masks[-1])
-    ptr = np.array([begins[t.tobytes()] for t in topologies], dtype=np.int64)
-    return np.concatenate(masks), ptr
+    for i, (topo, mine) in enumerate(zip(topologies, own, strict=True)):
+        key = topo.tobytes()
+        if mine is None and key in begins:
+            pointers[i] = begins[key]
+            continue
+        if mine is None:
+            begins[key] = at
+        pointers[i] = at
+        mask = np.zeros(structure.n_parts(topo))
+        for rules in (constraints, mine):
+            if rules is not None:
+                mask += structure.mask(topo, rules)
+        masks.append(mask)
+        at += len(mask)
+    return np.concatenate(masks), pointers
 
 
 def _check_gold(mask: Floats, mask_ptr: Ints, encoded: Sequence[tuple[Ints, Floats]]) -> None:

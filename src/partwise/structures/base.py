@@ -56,21 +56,30 @@ class Structure(ABC):
 
     name: ClassVar[str]
     #: The kinds of sites, in the order in which their features are laid out.
-    kinds: ClassVar[tuple[str, ...]]
+    kinds: tuple[str, ...]
     #: Compiled by :func:`partwise.jit.cfunc` with the signature ``ORACLE``.
     marginals: ClassVar[Any]
     maximum: ClassVar[Any]
 
     n_labels: int
 
+    @abstractmethod
+    def constants(self) -> dict[str, Any]:
+        """Give the arguments that make this structure again, as JSON can hold them."""
+
     @property
     @abstractmethod
     def spec(self) -> Ints:
         """Constants that the oracles need, the same for all examples."""
 
+    @property
     @abstractmethod
-    def topology(self, length: int) -> Ints:
-        """Describe the shape of an example with so many positions."""
+    def widths(self) -> tuple[int, ...]:
+        """For each kind, how many parts its sites have; 0 for a kind that is not in use."""
+
+    @abstractmethod
+    def topology(self, shape: Any) -> Ints:
+        """Describe the shape of an example: its number of positions, or what the structure asks."""
 
     @abstractmethod
     def n_parts(self, topo: Ints) -> int:
@@ -93,12 +102,19 @@ class Structure(ABC):
         """Give the label whose part counts are mu."""
 
     @abstractmethod
-    def position_cost(self, cost: Floats, topo: Ints) -> Floats:
-        """Spread a cost for each (position, label) over the parts."""
+    def part_cost(self, label: Ints, topo: Ints, matrix: Floats | None) -> Floats:
+        """Spread over the parts what it costs to predict them where `label` is right.
+
+        The cost of a label is the sum over its parts, counted with repetition. Where parts carry
+        label numbers, ``matrix[gold, predicted]`` is the cost of one; None: 1 for each error.
+        """
 
     @abstractmethod
-    def mask(self, topo: Ints, forbidden: Constraints) -> Floats:
-        """Turn hard constraints into a vector over the parts: 0 allowed, -inf forbidden."""
+    def mask(self, topo: Ints, constraints: Any) -> Floats:
+        """Turn hard constraints into a vector over the parts: 0 allowed, -inf forbidden.
+
+        Structures that label positions take :class:`Constraints`, others a type of their own.
+        """
 
     @abstractmethod
     def k_best(self, theta: Floats, topo: Ints, k: int) -> tuple[Floats, list[Ints]]:
@@ -107,6 +123,15 @@ class Structure(ABC):
     @abstractmethod
     def sample(self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator) -> list[Ints]:
         """Draw labels with probability exp(theta.y) / Z; a DataError if there is none to draw."""
+
+    def decode_all(self, mu: Floats, topologies: Sequence[Ints]) -> list[Ints]:
+        """Decode many labels, whose counts stand one after the other in mu."""
+        labels, at = [], 0
+        for topo in topologies:
+            n = self.n_parts(topo)
+            labels.append(self.decode(mu[at : at + n], topo))
+            at += n
+        return labels
 
     # Derived from the oracles, the same for all structures.
 
@@ -157,6 +182,15 @@ class Constraints(NamedTuple):
     starts: Sequence[int] = ()
     ends: Sequence[int] = ()
     allowed: Sequence[tuple[int, Sequence[int]]] = ()
+
+
+def label_costs(gold: Ints, n_labels: int, matrix: Floats | None) -> Floats:
+    """Give the cost of every label at every position; ``matrix`` as in `Structure.part_cost`."""
+    if matrix is not None:
+        return matrix[gold]
+    cost = np.ones((len(gold), n_labels))
+    cost[np.arange(len(gold)), gold] = 0.0
+    return cost
 
 
 @njit

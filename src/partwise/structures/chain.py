@@ -15,7 +15,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from .base import Constraints, Floats, Ints, Sites, Structure
+from .base import Constraints, Floats, Ints, Sites, Structure, label_costs
 from .chain_kernels import chain_marginals, chain_maximum
 from .chain_search import chain_k_best, chain_sample
 
@@ -35,7 +35,7 @@ class Chain(Structure):
     """
 
     name: ClassVar[str] = "chain"
-    kinds: ClassVar[tuple[str, ...]] = ("label", "transition", "start", "end")
+    kinds = ("label", "transition", "start", "end")
     marginals: ClassVar[Any] = chain_marginals
     maximum: ClassVar[Any] = chain_maximum
 
@@ -47,14 +47,29 @@ class Chain(Structure):
         self.start = start
         self.end = end
 
+    def constants(self) -> dict[str, Any]:
+        """As given."""
+        return {
+            "n_labels": self.n_labels,
+            "tied": self.tied,
+            "start": self.start,
+            "end": self.end,
+        }
+
     @property
     def spec(self) -> Ints:
         """Labels, and three switches."""
         return np.array([self.n_labels, self.tied, self.start, self.end], dtype=np.int64)
 
-    def topology(self, length: int) -> Ints:
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Labels, pairs of labels, first and last labels."""
+        n = self.n_labels
+        return n, n * n, self.start * n, self.end * n
+
+    def topology(self, shape: int) -> Ints:
         """The length."""
-        return np.array([length], dtype=np.int64)
+        return np.array([shape], dtype=np.int64)
 
     def _matrices(self, length: int) -> int:
         return 1 if self.tied else max(length - 1, 0)
@@ -123,27 +138,28 @@ class Chain(Structure):
         unary = mu[: length * self.n_labels].reshape(length, self.n_labels)
         return np.argmax(unary, axis=1).astype(np.int64) if length else np.zeros(0, dtype=np.int64)
 
-    def position_cost(self, cost: Floats, topo: Ints) -> Floats:
+    def part_cost(self, label: Ints, topo: Ints, matrix: Floats | None) -> Floats:
         """The cost of a label at a position goes to its unary part."""
+        cost = label_costs(label, self.n_labels, matrix)
         spread = np.zeros(self.n_parts(topo))
         spread[: cost.size] = np.ravel(cost)
         return spread
 
-    def mask(self, topo: Ints, forbidden: Constraints) -> Floats:
+    def mask(self, topo: Ints, constraints: Constraints) -> Floats:
         """Forbid labels, first and last labels in the unary parts, pairs in the transitions."""
         n, length = self.n_labels, int(topo[0])
         mask = np.zeros(self.n_parts(topo))
         unary = mask[: length * n].reshape(length, n)
-        unary[:, list(forbidden.labels)] = -np.inf
-        unary[:1, list(forbidden.starts)] = -np.inf
-        unary[length - 1 :, list(forbidden.ends)] = -np.inf
-        for t, labels in forbidden.allowed:
+        unary[:, list(constraints.labels)] = -np.inf
+        unary[:1, list(constraints.starts)] = -np.inf
+        unary[length - 1 :, list(constraints.ends)] = -np.inf
+        for t, labels in constraints.allowed:
             only = np.full(n, -np.inf)
             only[list(labels)] = 0.0
             unary[t] += only
         at = length * n
         transitions = mask[at : at + self._matrices(length) * n * n].reshape(-1, n, n)
-        for a, b in forbidden.transitions:
+        for a, b in constraints.transitions:
             transitions[:, a, b] = -np.inf
         return mask
 

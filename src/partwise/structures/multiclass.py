@@ -6,13 +6,14 @@ logZ = log sum_k exp(theta_k),    mu_k = exp(theta_k - logZ)
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar, final
 
 import numpy as np
 
 from ..exponential import exp_into
 from ..jit import cfunc
-from .base import ORACLE, Constraints, Floats, Ints, Sites, Structure
+from .base import ORACLE, Constraints, Floats, Ints, Sites, Structure, label_costs
 
 
 @cfunc(ORACLE)
@@ -60,19 +61,28 @@ class Multiclass(Structure):
     """Labels 0 .. n_labels-1, one an example."""
 
     name: ClassVar[str] = "multiclass"
-    kinds: ClassVar[tuple[str, ...]] = ("label",)
+    kinds = ("label",)
     marginals: ClassVar[Any] = multiclass_marginals
     maximum: ClassVar[Any] = multiclass_maximum
 
     def __init__(self, n_labels: int) -> None:
         self.n_labels = n_labels
 
+    def constants(self) -> dict[str, Any]:
+        """The number of labels."""
+        return {"n_labels": self.n_labels}
+
     @property
     def spec(self) -> Ints:
         """The number of labels."""
         return np.array([self.n_labels], dtype=np.int64)
 
-    def topology(self, length: int = 1) -> Ints:
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """The labels."""
+        return (self.n_labels,)
+
+    def topology(self, shape: int = 1) -> Ints:
         """All examples have the same shape."""
         return np.zeros(0, dtype=np.int64)
 
@@ -97,15 +107,19 @@ class Multiclass(Structure):
         """The part with the largest count."""
         return np.array([int(np.argmax(mu))], dtype=np.int64)
 
-    def position_cost(self, cost: Floats, topo: Ints) -> Floats:
-        """There is one position."""
-        return np.array(cost[0], dtype=np.float64)
+    def decode_all(self, mu: Floats, topologies: Sequence[Ints]) -> list[Ints]:
+        """All at once."""
+        return list(mu.reshape(-1, self.n_labels).argmax(axis=1).astype(np.int64)[:, None])
 
-    def mask(self, topo: Ints, forbidden: Constraints) -> Floats:
+    def part_cost(self, label: Ints, topo: Ints, matrix: Floats | None) -> Floats:
+        """There is one position."""
+        return label_costs(np.asarray(label).reshape(1), self.n_labels, matrix).ravel()
+
+    def mask(self, topo: Ints, constraints: Constraints) -> Floats:
         """Forbidden labels; constraints on transitions have no meaning here."""
         mask = np.zeros(self.n_labels)
-        mask[list(forbidden.labels)] = -np.inf
-        for _, labels in forbidden.allowed:
+        mask[list(constraints.labels)] = -np.inf
+        for _, labels in constraints.allowed:
             only = np.full(self.n_labels, -np.inf)
             only[list(labels)] = 0.0
             mask += only
