@@ -1,0 +1,206 @@
+"""Attachment scores of dependency trees: how many words get the right head and relation."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from partwise.errors import DataError
+
+__all__ = ["POLICIES", "AttachmentScores", "attachment_scores", "scored_words"]
+
+POLICIES: tuple[str, ...] = ("all", "none", "conllx")
+"""The names of the policies for punctuation; a set of parts of speech is one as well."""
+
+
+@dataclass(frozen=True)
+class AttachmentScores:
+    """Counts of right heads and relations; a ratio without a denominator is 0.
+
+    Attributes
+    ----------
+    words
+        How many words are scored.
+    heads, labels, both
+        How many of them have the right head, the right relation, and both.
+    sentences
+        How many sentences there are.
+    complete_heads, complete
+        In how many sentences all scored words have the right head, and head and relation.
+    labelled
+        Whether relations were compared; if not, their counts are 0.
+    """
+
+    words: int
+    heads: int
+    labels: int
+    both: int
+    sentences: int
+    complete_heads: int
+    complete: int
+    labelled: bool
+
+    @property
+    def uas(self) -> float:
+        """The unlabelled attachment score: the part of the words with the right head."""
+        return _ratio(self.heads, self.words)
+
+    @property
+    def las(self) -> float:
+        """The labelled attachment score: the part with the right head and relation."""
+        return _ratio(self.both, self.words)
+
+    @property
+    def label_accuracy(self) -> float:
+        """The part of the words with the right relation, whatever their head."""
+        return _ratio(self.labels, self.words)
+
+    @property
+    def unlabelled_match(self) -> float:
+        """The part of the sentences in which all heads are right."""
+        return _ratio(self.complete_heads, self.sentences)
+
+    @property
+    def labelled_match(self) -> float:
+        """The part of the sentences in which all heads and relations are right."""
+        return _ratio(self.complete, self.sentences)
+
+
+def _ratio(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
+
+
+def scored_words(
+    punctuation: str | Collection[str],
+    forms: Sequence[str] | None = None,
+    tags: Sequence[str] | None = None,
+) -> list[bool] | None:
+    """Tell which words of a sentence a policy for punctuation scores.
+
+    Parameters
+    ----------
+    punctuation
+        ``"all"`` scores every word. ``"none"`` leaves out words without any letter or digit.
+        ``"conllx"`` leaves out words whose characters are all Unicode punctuation, as the scorer
+        of CoNLL-X does; ``$`` and ````` are symbols, and are scored. A set of parts of speech
+        leaves out the words that have them.
+    forms
+        The words; ``"none"`` and ``"conllx"`` need them.
+    tags
+        Their parts of speech, for a set.
+
+    Returns
+    -------
+    list of bool or None
+        None if all are scored.
+
+    Raises
+    ------
+    DataError
+        If the policy is unknown, or lacks the forms or tags that it needs.
+    """
+    if punctuation == "all":
+        return None
+    if isinstance(punctuation, str):
+        if punctuation not in POLICIES:
+            raise DataError(
+                f"no punctuation policy {punctuation!r}; choose from {', '.join(POLICIES)}, or "
+                "give a set of parts of speech to leave out"
+            )
+        if forms is None:
+            raise DataError(
+                f"the punctuation policy {punctuation!r} looks at the words; pass the forms"
+            )
+        if punctuation == "none":
+            return [any(unicodedata.category(c)[0] in "LN" for c in form) for form in forms]
+        return [not all(unicodedata.category(c)[0] == "P" for c in form) for form in forms]
+    if tags is None:
+        raise DataError("a set of parts of speech is to be left out; pass the tags of the words")
+    left_out = frozenset(punctuation)
+    return [tag not in left_out for tag in tags]
+
+
+def attachment_scores(
+    gold: Sequence[Sequence[int]],
+    pred: Sequence[Sequence[int]],
+    *,
+    gold_labels: Sequence[Sequence[str]] | None = None,
+    pred_labels: Sequence[Sequence[str]] | None = None,
+    forms: Sequence[Sequence[str]] | None = None,
+    tags: Sequence[Sequence[str]] | None = None,
+    punctuation: str | Collection[str] = "all",
+) -> AttachmentScores:
+    """Compare gold and predicted dependency trees.
+
+    Parameters
+    ----------
+    gold, pred
+        For every sentence, the head of every word; 0 is the root.
+    gold_labels, pred_labels
+        The relation of every word to its head; both or neither.
+    forms, tags
+        The words and their (gold) parts of speech, if the policy for punctuation needs them.
+    punctuation
+        Which words are scored: ``"all"``, ``"none"``, ``"conllx"`` or a set of parts of speech to
+        leave out, as for `scored_words`. A sentence of which no word is scored is complete.
+
+    Returns
+    -------
+    AttachmentScores
+
+    Raises
+    ------
+    DataError
+        If the sentences or their words are not parallel, or a gold head is not known.
+    """
+    if (gold_labels is None) != (pred_labels is None):
+        raise DataError("relations are given on one side only; pass gold_labels and pred_labels")
+    _parallel(gold, pred=pred, gold_labels=gold_labels, pred_labels=pred_labels)
+    _parallel(gold, forms=forms, tags=tags)
+    counts = [0] * 6  # words; right heads, relations, both; complete heads, complete both
+    for place, (g, p) in enumerate(zip(gold, pred, strict=True)):
+        if any(head < 0 for head in g):
+            raise DataError(
+                f"sentence {place} (counting from 0) has a gold word without a head; only parsed "
+                "sentences can be scored"
+            )
+        scored = scored_words(punctuation, _at(forms, place), _at(tags, place))
+        head = _right(g, p, scored)
+        label = [False] * len(head)
+        if gold_labels is not None and pred_labels is not None:
+            label = _right(gold_labels[place], pred_labels[place], scored)
+        both = [a and b for a, b in zip(head, label, strict=True)]
+        complete = gold_labels is not None and all(both)
+        row = (len(head), sum(head), sum(label), sum(both), all(head), complete)
+        counts = [a + b for a, b in zip(counts, row, strict=True)]
+    words, heads, labels, right, complete_heads, complete_both = counts
+    labelled = gold_labels is not None
+    return AttachmentScores(
+        words, heads, labels, right, len(gold), complete_heads, complete_both, labelled
+    )
+
+
+def _at(column: Sequence[Sequence[str]] | None, place: int) -> Sequence[str] | None:
+    return None if column is None else column[place]
+
+
+def _right(gold: Sequence[object], pred: Sequence[object], scored: list[bool] | None) -> list[bool]:
+    right = [bool(a == b) for a, b in zip(gold, pred, strict=True)]
+    return right if scored is None else [r for r, s in zip(right, scored, strict=True) if s]
+
+
+def _parallel(gold: Sequence[Sequence[int]], **others: Sequence[Sequence[object]] | None) -> None:
+    for name, other in others.items():
+        if other is None:
+            continue
+        if len(other) != len(gold):
+            raise DataError(
+                f"gold has {len(gold)} sentences and {name} has {len(other)}; they must be parallel"
+            )
+        for place, (a, b) in enumerate(zip(gold, other, strict=True)):
+            if len(a) != len(b):
+                raise DataError(
+                    f"sentence {place} (counting from 0): gold has {len(a)} words and {name} has "
+                    f"{len(b)}; they must be parallel"
+                )
