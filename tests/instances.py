@@ -203,14 +203,14 @@ def _matrix(problem: Problem, i: int) -> Floats:
     """F_i written out, a row a part."""
     d = problem.arrays.design
     lo, hi = problem.arrays.part_ptr[i : i + 2]
-    out = np.zeros((hi - lo, problem.layout.n_weights))
+    out = np.zeros((hi - lo, problem.storage.n_places))
     for s in range(d.site_ptr[i], d.site_ptr[i + 1]):
         for e in range(d.entry_ptr[s], d.entry_ptr[s + 1]):
             x = d.value[e] if d.value.size else 1.0
             at = d.start[e]
-            if not d.slot.size:
+            if e < d.sparse_ptr[s]:
                 for k in range(d.site_width[s]):
-                    out[d.site_part[s] + k, at + k] += x
+                    out[d.site_part[s] + k, at + k] += x * (d.live[at + k] if d.live.size else 1.0)
                 continue
             for j in range(at, at + d.size[e]):
                 out[d.site_part[s] + d.slot[j], j] += x

@@ -13,16 +13,17 @@ from hypothesis import strategies as st
 
 from partwise.design import (
     Design,
-    Layout,
     make_design,
     scatter,
     scatter_between,
     score,
     site_rows,
 )
+from partwise.layout import Layout
 from partwise.losses import make_loss
 from partwise.problem import Problem, build_problem
 from partwise.rows import Rows
+from partwise.storage import Storage
 from partwise.structures.base import Floats, Ints, Structure
 from partwise.structures.chain import Chain
 from partwise.structures.multiclass import Multiclass
@@ -140,7 +141,9 @@ def lay_out(case: Case, observed: bool, rng: np.random.Generator) -> Layout:
 
 
 def operator(case: Case, layout: Layout) -> Design:
-    return make_design(layout, *site_rows(case.structure, case.topologies, case.features))
+    return make_design(
+        Storage.plain(layout), *site_rows(case.structure, case.topologies, case.features)
+    )
 
 
 @settings(max_examples=100)

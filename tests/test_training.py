@@ -43,7 +43,7 @@ def test_the_certificate_from_scratch(
     mu, entropy = np.empty(problem.n_parts), np.empty(problem.n_examples)
     evaluator.marginals(fit.dual_point, mu, entropy)
     dual = evaluator.dual(mu, entropy, evaluator.dual_sum(mu), l2)
-    primal = evaluator.primal(fit.weights, l2)
+    primal = evaluator.primal(problem.storage.scatter(fit.weights), l2)
     done = fit.certificate
     assert primal == pytest.approx(done.primal, rel=1e-9)
     assert dual == pytest.approx(done.dual, rel=1e-9)
@@ -108,9 +108,10 @@ def test_max_passes(solver: str, max_passes: float) -> None:
     assert all(row.passes < max_passes for row in fit.trace[:-1])
     assert done.dual <= done.primal
     # While l2 is annealed the primal may be poor, but never worse than without weights.
-    zero = np.zeros(problem.layout.n_weights)
+    zero = problem.storage.zeros()
     assert done.primal <= Evaluator(problem).primal(zero, 1e-3)
-    assert done.primal == pytest.approx(Evaluator(problem).primal(fit.weights, 1e-3), rel=1e-9)
+    stored = problem.storage.scatter(fit.weights)
+    assert done.primal == pytest.approx(Evaluator(problem).primal(stored, 1e-3), rel=1e-9)
 
 
 def test_callbacks() -> None:

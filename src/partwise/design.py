@@ -1,9 +1,7 @@
 """The features as a linear operator F_i from weights to the part scores of example i.
 
-A *feature* points at a contiguous *block* of weights, one weight for each part of the sites it
-can occur at (a site is a run of parts that the same features score; see ``structures.base``).
-A :class:`Layout` says which weights exist and where each block begins; it belongs to the model.
-A :class:`Design` says which features occur at which site of which example; it belongs to the data.
+A :class:`Design` says which features occur at which site of which example. A feature is a block of
+weights; blocks of the full width of a site are *dense*, others *sparse* (``storage.py``).
 
     score:    q = F_i w           scatter:  v += a F_i^T delta,  its adjoint
 """
@@ -11,7 +9,6 @@ A :class:`Design` says which features occur at which site of which example; it b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,106 +16,8 @@ import numpy.typing as npt
 
 from .jit import FAST, njit
 from .rows import Rows
+from .storage import Storage, filled_width
 from .structures.base import Floats, Ints, Sites, Structure
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Which weights exist.
-
-    Attributes
-    ----------
-    widths : tuple of int
-        For each kind of site, how many parts it has.
-    n_features : tuple of int
-        For each kind of site, how many features it has. Features are numbered through, the kinds
-        one after the other.
-    first : ndarray of int64
-        Where the block of each feature begins.
-    slot : ndarray of int32
-        Empty if every block holds a weight for every part of its site. Otherwise, for each
-        weight, the part it belongs to, counted within the site; the last weight of a block
-        stands as its complement (~slot), which ends the block.
-    n_weights : int
-        How many weights there are.
-    """
-
-    widths: tuple[int, ...]
-    n_features: tuple[int, ...]
-    first: Ints
-    slot: npt.NDArray[np.int32]
-    n_weights: int
-
-    @staticmethod
-    def full(widths: Sequence[int], counts: Sequence[Ints]) -> Layout:
-        """Give every feature a weight for every part of its site.
-
-        ``counts[kind][f]`` is how often feature f occurs: frequent blocks are laid side by side,
-        so that they share cache lines and pages.
-        """
-        n_features = tuple(len(c) for c in counts)
-        width = np.repeat(np.asarray(widths, dtype=np.int64), n_features)
-        order = np.argsort(-np.concatenate([*counts, np.zeros(0, dtype=np.int64)]), kind="stable")
-        ends = np.cumsum(width[order])
-        first = np.empty(len(width), dtype=np.int64)
-        first[order] = ends - width[order]
-        n_weights = int(ends[-1]) if len(ends) else 0
-        return Layout(tuple(widths), n_features, first, np.zeros(0, dtype=np.int32), n_weights)
-
-    def restricted(self, seen: npt.NDArray[np.bool_]) -> Layout:
-        """Keep of a full layout the weights marked in seen.
-
-        A feature without any keeps the weight of its first part: only the features of a kind that
-        the structure does not use have an empty block.
-        """
-        width = np.repeat(np.asarray(self.widths, dtype=np.int64), self.n_features)
-        order = np.argsort(self.first, kind="stable")
-        marked = np.concatenate([[0], np.cumsum(seen)])
-        kept = marked[self.first + width] - marked[self.first]
-        bare = (kept == 0) & (width > 0)
-        if bare.any():
-            seen = seen.copy()
-            seen[self.first[bare]] = True
-            kept[bare] = 1
-        ends = np.cumsum(kept[order])
-        first = np.empty_like(self.first)
-        first[order] = ends - kept[order]
-        owner = np.repeat(self.first[order], width[order])
-        slot = (np.arange(self.n_weights) - owner)[seen].astype(np.int32)
-        last = ends[kept[order] > 0] - 1
-        slot[last] = ~slot[last]
-        return Layout(self.widths, self.n_features, first, slot, len(slot))
-
-    def sizes(self) -> Ints:
-        """How many weights the block of each feature has."""
-        if not self.slot.size:
-            return np.repeat(np.asarray(self.widths, dtype=np.int64), self.n_features)
-        ends = np.flatnonzero(self.slot < 0)
-        # Features of a kind without parts have no block; they may begin past the last one.
-        block = np.minimum(np.searchsorted(ends, self.first), len(ends) - 1)
-        sizes: Ints = ends[block] + 1 - self.first
-        return sizes
-
-    def feature_offset(self, kind: int) -> int:
-        """Number of the first feature of a kind."""
-        return sum(self.n_features[:kind])
-
-    def dense(self, weights: Floats, kind: int) -> Floats:
-        """Spread the weights of one kind into a matrix, features by parts of the site."""
-        width, n = self.widths[kind], self.n_features[kind]
-        offset = self.feature_offset(kind)
-        first = self.first[offset : offset + n]
-        if not self.slot.size or width == 0:
-            block: Floats = weights[first[:, None] + np.arange(width)]
-            return block
-        dense = np.zeros((n, width))
-        rows, at = np.arange(n), first
-        while len(rows):
-            slot = self.slot[at]
-            dense[rows, np.where(slot < 0, ~slot, slot)] = weights[at]
-            more = slot >= 0
-            rows, at = rows[more], at[more] + 1
-        return dense
 
 
 class Design(NamedTuple):
@@ -127,11 +26,15 @@ class Design(NamedTuple):
     site_ptr: Ints  # n + 1: the sites of example i
     site_part: Ints  # S: first part, counted within the example
     site_width: Ints  # S: number of parts
-    entry_ptr: Ints  # S + 1: the entries of a site
-    start: Ints  # an entry: where the block of its feature begins
+    entry_ptr: Ints  # S + 1: the entries of a site, those with dense blocks first
+    sparse_ptr: Ints  # S: the first entry with a sparse block
+    start: npt.NDArray[np.uint32]  # an entry: where the block of its feature begins
     value: Floats  # an entry: the value of its feature; empty if all are 1
-    size: Ints  # an entry: how many weights its block has; empty if as many as the site has parts
-    slot: npt.NDArray[np.uint32]  # a weight: its part, counted within the site; empty likewise
+    size: npt.NDArray[np.uint32]  # an entry: how many weights its sparse block has; or empty
+    slot: npt.NDArray[np.uint32]  # a place: its part, counted within the site; or empty
+    live: Floats  # a place: 1 if there is a weight, 0 if it stays 0; empty if all are weights
+    filled: bool  # whether dense blocks are filled up to a multiple of 8
+    widest: int  # room for any site
 
 
 def site_rows(
@@ -196,21 +99,52 @@ def _number_through(features: Sequence[Rows], offsets: Ints) -> Rows:
     return Rows(np.concatenate(indptr), np.concatenate(indices).astype(np.int32), values, total)
 
 
-def make_design(layout: Layout, site_ptr: Ints, sites: Sites, rows: Rows) -> Design:
+def make_design(storage: Storage, site_ptr: Ints, sites: Sites, rows: Rows) -> Design:
     """Point every entry at its block."""
-    size = np.zeros(0, dtype=np.int64)
-    if layout.slot.size:
-        size = layout.sizes()[rows.indices]
+    entry_ptr = np.ascontiguousarray(rows.indptr, dtype=np.int64)
+    indices, values = rows.indices, rows.values
+    sparse_ptr, size = entry_ptr[1:], np.zeros(0, dtype=np.uint32)
+    if storage.slot.size:
+        # Feature by feature, as this is looked up at random.
+        block_size = storage.size.astype(np.uint32)
+        taken, sparse_ptr = _dense_first(entry_ptr, indices, block_size)
+        indices = indices[taken]
+        values = None if values is None else values[taken]
+        size = block_size[indices]
+    widest = int(sites.width.max(initial=0))
     return Design(
         site_ptr=site_ptr,
         site_part=sites.part,
         site_width=sites.width,
-        entry_ptr=np.ascontiguousarray(rows.indptr, dtype=np.int64),
-        start=layout.first[rows.indices],
-        value=np.zeros(0) if rows.values is None else rows.values,
+        entry_ptr=entry_ptr,
+        sparse_ptr=sparse_ptr,
+        start=storage.first.astype(np.uint32)[indices],
+        value=np.zeros(0) if values is None else values,
         size=size,
-        slot=np.where(layout.slot < 0, ~layout.slot, layout.slot).astype(np.uint32),
+        slot=storage.slot,
+        live=storage.live,
+        filled=storage.filled,
+        widest=int(filled_width(widest)),
     )
+
+
+@njit
+def _dense_first(entry_ptr: Any, indices: Any, block_size: Any) -> Any:
+    """An order of the entries in which those with dense blocks come first at every site."""
+    taken = np.empty(indices.size, dtype=np.int64)
+    sparse_ptr = np.empty(entry_ptr.size - 1, dtype=np.int64)
+    for s in range(sparse_ptr.size):
+        at = entry_ptr[s]
+        for e in range(entry_ptr[s], entry_ptr[s + 1]):
+            if block_size[indices[e]] == 0:
+                taken[at] = e
+                at += 1
+        sparse_ptr[s] = at
+        for e in range(entry_ptr[s], entry_ptr[s + 1]):
+            if block_size[indices[e]] != 0:
+                taken[at] = e
+                at += 1
+    return taken, sparse_ptr
 
 
 # The inner loops below run over slices: an index that is a loop variable cannot be negative, so
@@ -221,67 +155,84 @@ def make_design(layout: Layout, site_ptr: Ints, sites: Sites, rows: Rows) -> Des
 def score(design: Any, i: int, w: Any, q: Any) -> None:
     """q = F_i w."""
     valued = design.value.size > 0
+    room = np.empty(design.widest)
     for s in range(design.site_ptr[i], design.site_ptr[i + 1]):
         n = design.site_width[s]
-        out = q[design.site_part[s] : design.site_part[s] + n]
-        for k in range(n):
+        width = filled_width(n) if design.filled else n
+        site = q[design.site_part[s] : design.site_part[s] + n]
+        out = room[:width]
+        for k in range(width):
             out[k] = 0.0
-        e, end = design.entry_ptr[s], design.entry_ptr[s + 1]
-        if design.slot.size > 0:
-            for f in range(e, end):
-                at, m = design.start[f], design.size[f]
-                block, slot = w[at : at + m], design.slot[at : at + m]
-                x = design.value[f] if valued else 1.0
-                for j in range(m):
-                    out[slot[j]] += x * block[j]
-            continue
+        e, end = design.entry_ptr[s], design.sparse_ptr[s]
         # Four blocks at a time: four cache misses overlap, and out is loaded and stored once.
         while e + 4 <= end:
-            b0 = w[design.start[e] : design.start[e] + n]
-            b1 = w[design.start[e + 1] : design.start[e + 1] + n]
-            b2 = w[design.start[e + 2] : design.start[e + 2] + n]
-            b3 = w[design.start[e + 3] : design.start[e + 3] + n]
+            at = design.start[e : e + 4]
+            b0, b1 = w[at[0] : at[0] + width], w[at[1] : at[1] + width]
+            b2, b3 = w[at[2] : at[2] + width], w[at[3] : at[3] + width]
             if valued:
-                x0, x1 = design.value[e], design.value[e + 1]
-                x2, x3 = design.value[e + 2], design.value[e + 3]
-                for k in range(n):
+                x = design.value[e : e + 4]
+                x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
+                for k in range(width):
                     out[k] += (x0 * b0[k] + x1 * b1[k]) + (x2 * b2[k] + x3 * b3[k])
             else:
-                for k in range(n):
+                for k in range(width):
                     out[k] += (b0[k] + b1[k]) + (b2[k] + b3[k])
             e += 4
         while e < end:
-            b0 = w[design.start[e] : design.start[e] + n]
+            b0 = w[design.start[e] : design.start[e] + width]
             x0 = design.value[e] if valued else 1.0
-            for k in range(n):
+            for k in range(width):
                 out[k] += x0 * b0[k]
             e += 1
+        for e in range(end, design.entry_ptr[s + 1]):
+            first, m = design.start[e], design.size[e]
+            block, slot = w[first : first + m], design.slot[first : first + m]
+            x0 = design.value[e] if valued else 1.0
+            for j in range(m):
+                out[slot[j]] += x0 * block[j]
+        for k in range(n):
+            site[k] = out[k]
 
 
 @njit(fastmath=FAST)
 def scatter(design: Any, i: int, delta: Any, v: Any) -> Any:
     """v += F_i^T delta; returns the change of |v|^2."""
-    valued = design.value.size > 0
+    valued, masked = design.value.size > 0, design.live.size > 0
+    room = np.empty(design.widest)
     norm = 0.0
     for s in range(design.site_ptr[i], design.site_ptr[i + 1]):
         n = design.site_width[s]
-        change = delta[design.site_part[s] : design.site_part[s] + n]
-        for e in range(design.entry_ptr[s], design.entry_ptr[s + 1]):
+        width = filled_width(n) if design.filled else n
+        site = delta[design.site_part[s] : design.site_part[s] + n]
+        change = room[:width]
+        for k in range(n):
+            change[k] = site[k]
+        for k in range(n, width):
+            change[k] = 0.0
+        end = design.sparse_ptr[s]
+        for e in range(design.entry_ptr[s], end):
             at = design.start[e]
+            block = v[at : at + width]
             x = design.value[e] if valued else 1.0
-            if design.slot.size > 0:
-                m = design.size[e]
-                block, slot = v[at : at + m], design.slot[at : at + m]
-                for j in range(m):
-                    d = x * change[slot[j]]
-                    norm += (2.0 * block[j] + d) * d
-                    block[j] += d
+            if masked:
+                live = design.live[at : at + width]
+                for k in range(width):
+                    d = x * change[k] * live[k]
+                    norm += (2.0 * block[k] + d) * d
+                    block[k] += d
             else:
-                block = v[at : at + n]
-                for k in range(n):
+                for k in range(width):
                     d = x * change[k]
                     norm += (2.0 * block[k] + d) * d
                     block[k] += d
+        for e in range(end, design.entry_ptr[s + 1]):
+            at, m = design.start[e], design.size[e]
+            block, slot = v[at : at + m], design.slot[at : at + m]
+            x = design.value[e] if valued else 1.0
+            for j in range(m):
+                d = x * change[slot[j]]
+                norm += (2.0 * block[j] + d) * d
+                block[j] += d
     return norm
 
 
@@ -292,7 +243,7 @@ def scatter_between(design: Any, i: int, delta: Any, v: Any, low: int, high: int
     Threads share v by blocks, and every weight receives its terms in the order of the examples,
     whatever the number of threads.
     """
-    valued = design.value.size > 0
+    valued, masked = design.value.size > 0, design.live.size > 0
     for s in range(design.site_ptr[i], design.site_ptr[i + 1]):
         n = design.site_width[s]
         change = delta[design.site_part[s] : design.site_part[s] + n]
@@ -301,12 +252,17 @@ def scatter_between(design: Any, i: int, delta: Any, v: Any, low: int, high: int
             if not low <= at < high:
                 continue
             x = design.value[e] if valued else 1.0
-            if design.slot.size > 0:
+            if e >= design.sparse_ptr[s]:
                 m = design.size[e]
                 block, slot = v[at : at + m], design.slot[at : at + m]
                 for j in range(m):
                     block[j] += x * change[slot[j]]
+                continue
+            block = v[at : at + n]
+            if masked:
+                live = design.live[at : at + n]
+                for k in range(n):
+                    block[k] += x * change[k] * live[k]
             else:
-                block = v[at : at + n]
                 for k in range(n):
                     block[k] += x * change[k]

@@ -137,7 +137,7 @@ class Evaluator:
     def dual_sum(self, mu: Floats) -> Floats:
         """Compute v = sum_i c_i F_i^T (gold_i - mu_i)."""
         problem = self.problem
-        v = np.zeros(problem.layout.n_weights)
+        v = problem.storage.zeros()
 
         def task(begin: int, end: int) -> None:
             _dual_sum(problem.arrays, mu, v, begin, end, np.empty(problem.max_parts))

@@ -16,11 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .design import Design, Layout, make_design, site_rows
+from .design import Design, make_design, site_rows
 from .errors import DataError
 from .jit import njit
+from .layout import Layout
 from .losses import Loss
 from .rows import Rows
+from .storage import Storage
 from .structures.base import Floats, Ints, Structure
 
 
@@ -49,12 +51,17 @@ class Problem:
     """A training problem, ready for a solver."""
 
     structure: Structure
-    layout: Layout
+    storage: Storage
     loss: Loss
     arrays: Arrays
     work_size: int
     max_parts: int
     reach: Floats  # for each example, a bound on |F_i^T (gold_i - y)| over all labels y
+
+    @property
+    def layout(self) -> Layout:
+        """Which weights there are."""
+        return self.storage.layout
 
     @property
     def n_examples(self) -> int:
@@ -121,6 +128,8 @@ def build_problem(
         seen = _observed(layout, site_ptr, sites.part, rows, owner, gold_part)
         layout = layout.restricted(seen)
 
+    storage = Storage.spread(layout)
+
     cost = np.zeros(0)
     if loss.has_cost:
         cost = np.concatenate(
@@ -139,7 +148,7 @@ def build_problem(
         topo=np.concatenate([*topologies, np.zeros(0, dtype=np.int64)]),
         topo_ptr=_pointers([len(topo) for topo in topologies]),
         part_ptr=part_ptr,
-        design=make_design(layout, site_ptr, sites, rows),
+        design=make_design(storage, site_ptr, sites, rows),
         tau=loss.tau,
         cost=cost,
         mask=mask,
@@ -151,7 +160,7 @@ def build_problem(
     )
     return Problem(
         structure=structure,
-        layout=layout,
+        storage=storage,
         loss=loss,
         arrays=arrays,
         work_size=max((structure.work_size(t) for t in _distinct(topologies)), default=0),

@@ -95,7 +95,7 @@ class _Schedule:
 
     def __init__(self, tol: float) -> None:
         self.tol = tol
-        self.ratio = 1.0  # true gap / estimate, at the last evaluation
+        self.ratio = 0.8  # true gap / estimate, at the last evaluation
         self.evaluations = 0
         self.last = 0.0
 
@@ -160,7 +160,7 @@ def train(
     began = time.perf_counter()
     evaluator = Evaluator(problem, n_jobs)
     if start is None and initial_weights is not None:
-        start = evaluator.scores(initial_weights)
+        start = evaluator.scores(problem.storage.scatter(initial_weights))
     _logger.info(describe(problem))
     machine = make_solver(
         solver, problem, l2, evaluator, np.random.default_rng(seed), start, options
@@ -168,6 +168,10 @@ def train(
     trace: list[TraceRow] = []
     schedule = _Schedule(tol)
     passes, aside, verdict = 0.0, 0.0, ""
+
+    def weights() -> Floats:
+        return problem.storage.gather(machine.current_weights())
+
     best: Evaluation | None = None
     with Interrupt() as interrupt:
         while not verdict:
@@ -190,8 +194,7 @@ def train(
             trace.append(row)
             paused = time.perf_counter()
             stopped = [
-                bool(callback(Progress(row, tol, max_passes, machine.current_weights)))
-                for callback in callbacks
+                bool(callback(Progress(row, tol, max_passes, weights))) for callback in callbacks
             ]
             aside += time.perf_counter() - paused
             if best and row.relative_gap <= tol:
@@ -206,7 +209,7 @@ def train(
             best = machine.evaluate()
     if relative_gap(best.primal, best.dual) > tol:
         # Far from the optimum even w = 0 may be better.
-        zero = np.zeros(problem.layout.n_weights)
+        zero = problem.storage.zeros()
         at_zero = evaluator.primal(zero, l2)
         if at_zero < best.primal:
             best = Evaluation(zero, at_zero, best.dual)
@@ -220,7 +223,9 @@ def train(
     )
     if not certificate.converged:
         warnings.warn(_advice(certificate, max_passes), ConvergenceWarning, stacklevel=3)
-    return Fit(best.weights, certificate, tuple(trace), machine.dual_point())
+    return Fit(
+        problem.storage.gather(best.weights), certificate, tuple(trace), machine.dual_point()
+    )
 
 
 def _check(l2: float, tol: float, max_passes: float) -> None:
@@ -241,9 +246,9 @@ def _advice(certificate: Certificate, max_passes: float) -> str:
 def describe(problem: Problem) -> str:
     """Say how large a problem is and how much memory training will take."""
     arrays = problem.arrays
-    design = sum(array.nbytes for array in arrays.design)
+    design = sum(a.nbytes for a in arrays.design if isinstance(a, np.ndarray))
     duals = 8 * (2 * problem.n_parts + 2 * problem.n_examples)
-    weights = 8 * 3 * problem.layout.n_weights
+    weights = 8 * 3 * problem.storage.n_places
     total = design + duals + weights + arrays.cost.nbytes + arrays.gold_part.nbytes * 2
     return (
         f"{problem.n_examples:,} examples, {sum(problem.layout.n_features):,} features, "

@@ -1,6 +1,8 @@
 """The recursions of a first-order chain.
 
-Shapes: L labels, T positions; psi, alpha T x L; E L x L (tied) or (T-1) x L x L.
+Shapes: L labels, T positions; psi, alpha T x L; E L x L (tied) or (T-1) x L x L. In the scratch
+of the scaled recursions rows have a *pitch* of p >= L numbers, the rest of them zeros: vector
+instructions take 8 at a time, and 24 are done sooner than 22.
 
     psi_t(k) = exp(theta_t(k) - m_t)          E(j,k) = exp(theta(j,k) - M)
     alpha_0 = psi_0 / c_0                     alpha_t = psi_t . (alpha_{t-1} E) / c_t
@@ -32,6 +34,7 @@ import numpy as np
 
 from ..exponential import exp_into
 from ..jit import FAST, cfunc, njit
+from ..storage import filled_width
 from .base import ORACLE
 
 _SPREAD = 300.0
@@ -57,26 +60,26 @@ def _times_matrix(x: Any, e: Any, n: int, out: Any) -> None:
 
 
 @njit(fastmath=FAST)
-def _products(alpha: Any, g: Any, length: int, n: int, out: Any) -> None:
+def _products(alpha: Any, g: Any, length: int, n: int, p: int, out: Any) -> None:
     """out(j, k) = sum_{t>0} alpha_{t-1}(j) g_t(k), four positions at a time."""
     last = length - 1
     last4 = last - last % 4
     for j in range(n):
-        row = out[j * n : j * n + n]
-        for k in range(n):
+        row = out[j * p : j * p + p]
+        for k in range(p):
             row[k] = 0.0
         for t in range(0, last4, 4):
-            a, b = alpha[t * n + j], alpha[(t + 1) * n + j]
-            c, d = alpha[(t + 2) * n + j], alpha[(t + 3) * n + j]
-            block = g[(t + 1) * n : (t + 5) * n]
-            for k in range(n):
-                row[k] += (a * block[k] + b * block[n + k]) + (
-                    c * block[2 * n + k] + d * block[3 * n + k]
+            a, b = alpha[t * p + j], alpha[(t + 1) * p + j]
+            c, d = alpha[(t + 2) * p + j], alpha[(t + 3) * p + j]
+            block = g[(t + 1) * p : (t + 5) * p]
+            for k in range(p):
+                row[k] += (a * block[k] + b * block[p + k]) + (
+                    c * block[2 * p + k] + d * block[3 * p + k]
                 )
         for t in range(last4, last):
-            a = alpha[t * n + j]
-            block = g[(t + 1) * n : (t + 2) * n]
-            for k in range(n):
+            a = alpha[t * p + j]
+            block = g[(t + 1) * p : (t + 2) * p]
+            for k in range(p):
                 row[k] += a * block[k]
 
 
@@ -128,38 +131,70 @@ def _smallest(x: Any) -> Any:
     return low
 
 
+@njit
+def _pitched(rows: Any, n: int, p: int, shift: float, out: Any) -> None:
+    """Copy rows of n numbers, less the shift, into rows of p; the rest becomes 0."""
+    for at in range(0, rows.size // n):
+        row, copy = rows[at * n : at * n + n], out[at * p : at * p + p]
+        for k in range(n):
+            copy[k] = row[k] - shift
+        for k in range(n, p):
+            copy[k] = 0.0
+
+
+@njit
+def _clear_rest(x: Any, n: int, p: int) -> None:
+    """Zero what follows the first n numbers of every row of p."""
+    if p > n:
+        for at in range(n, x.size, p):
+            for k in range(at, at + p - n):
+                x[k] = 0.0
+
+
 @njit(fastmath=FAST)
-def _exponentials(spec: Any, length: int, theta: Any, work: Any) -> Any:
+def _exponentials(
+    spec: Any, length: int, p: int, theta: Any, psi: Any, e: Any, unary: Any, scores: Any
+) -> Any:
     """Fill psi and E; return (the shifts' sum, whether transitions can be trusted).
 
     The sum is not finite if a position or a matrix has no finite largest score. A nan comes
-    through as a nan in psi or E, and so in the first total that it enters.
+    through as a nan in psi or E, and so in the first total that it enters. unary and scores are
+    scratch: exp_into is scalar if it writes over its input.
     """
     n = spec[0]
     nn = n * n
-    # The shifted scores stand where alpha will: exp_into is scalar if it writes over its input.
-    unary = work[work.size - length * n :]
-    unary_scores(spec, length, theta, unary)
+    unary_scores(spec, length, theta, psi)
     shift = 0.0
     for t in range(length):
-        row = unary[t * n : t * n + n]
+        row, copy = psi[t * n : t * n + n], unary[t * p : t * p + p]
         m = _largest(row)
         shift += m
         for k in range(n):
-            row[k] -= m
+            copy[k] = row[k] - m
+        for k in range(n, p):
+            copy[k] = 0.0
     trusted = True
     if length > 1:
         at = length * n
-        for _ in range(1 if spec[1] else length - 1):
-            scores, e = theta[at : at + nn], work[at : at + nn]
-            m = _largest(scores)
-            trusted &= m - _smallest(scores) <= _SPREAD
+        for matrix in range(1 if spec[1] else length - 1):
+            given = theta[at : at + nn]
+            m = _largest(given)
+            trusted &= m - _smallest(given) <= _SPREAD
             shift += m * (length - 1) if spec[1] else m
             if math.isfinite(m):
-                exp_into(e, scores, m)
+                e_t = e[matrix * p * p : (matrix + 1) * p * p]
+                for k in range(n * p, p * p):
+                    e_t[k] = 0.0
+                if p == n:
+                    exp_into(e_t, given, m)
+                else:
+                    _pitched(given, n, p, m, scores)
+                    exp_into(e_t[: n * p], scores[: n * p], 0.0)
+                    _clear_rest(e_t[: n * p], n, p)
             at += nn
     if math.isfinite(shift):
-        exp_into(work[: length * n], unary, 0.0)
+        exp_into(psi, unary, 0.0)
+        _clear_rest(psi, n, p)
     return shift, trusted
 
 
@@ -167,37 +202,41 @@ def _exponentials(spec: Any, length: int, theta: Any, work: Any) -> Any:
 def _scaled(spec: Any, length: int, theta: Any, mu: Any, work: Any) -> Any:
     """Scaled forward-backward; nan asks for the redo in log space."""
     n = spec[0]
-    nn = n * n
+    p = filled_width(n)
+    nn, pp = n * n, p * p
     tied = spec[1] != 0
-    log_z, trusted = _exponentials(spec, length, theta, work)
-    if not math.isfinite(log_z):
-        return np.nan
     matrices = 1 if tied else length - 1
-    psi = work[: length * n]
-    at = length * n
-    e = work[at : at + matrices * nn]
-    at += matrices * nn
-    alpha = work[work.size - length * n :]
+    psi = work[: length * p]
+    at = length * p
+    e = work[at : at + matrices * pp]
+    at += matrices * pp
+    alpha = work[at : at + length * p]
+    at += length * p
     c = work[at : at + length]
     at += length
+    beta = work[at : at + p]
+    et = work[at + p : at + p + pp]
+    log_z, trusted = _exponentials(spec, length, p, theta, psi, e, alpha, et)
+    if not math.isfinite(log_z):
+        return np.nan
 
     regained, product = 0.0, 1.0
     for t in range(length):
-        now, psi_t = alpha[t * n : t * n + n], psi[t * n : t * n + n]
+        now, psi_t = alpha[t * p : t * p + p], psi[t * p : t * p + p]
         if t == 0:
-            for k in range(n):
+            for k in range(p):
                 now[k] = 1.0
         else:
-            step = 0 if tied else (t - 1) * nn
-            _times_matrix(alpha[t * n - n : t * n], e[step : step + nn], n, now)
+            step = 0 if tied else (t - 1) * pp
+            _times_matrix(alpha[t * p - p : t * p], e[step : step + pp], p, now)
         total = 0.0
-        for k in range(n):
+        for k in range(p):
             now[k] *= psi_t[k]
             total += now[k]
         if not total > 1e-290:
             return np.nan
         inverse = 1.0 / total
-        for k in range(n):
+        for k in range(p):
             now[k] *= inverse
         c[t] = inverse
         product *= total
@@ -207,7 +246,7 @@ def _scaled(spec: Any, length: int, theta: Any, mu: Any, work: Any) -> Any:
             product = 1.0
         if not trusted:
             width = 0.0
-            for k in range(n):
+            for k in range(p):
                 width += psi_t[k]
             regained += max(math.log(width * inverse), 0.0)
     log_z += math.log(product)
@@ -216,43 +255,46 @@ def _scaled(spec: Any, length: int, theta: Any, mu: Any, work: Any) -> Any:
     if mu.size == 0:
         return log_z
 
-    beta = work[at : at + n]
-    et = work[at + n : at + n + nn]
     first = length * n
     if tied:
-        for j in range(n):
-            for k in range(n):
-                et[k * n + j] = e[j * n + k]
-    for k in range(n):
+        for j in range(p):
+            for k in range(p):
+                et[k * p + j] = e[j * p + k]
+    for k in range(p):
         beta[k] = 1.0
     for t in range(length - 1, -1, -1):
-        mu_t, alpha_t = mu[t * n : t * n + n], alpha[t * n : t * n + n]
+        mu_t, alpha_t = mu[t * n : t * n + n], alpha[t * p : t * p + p]
         for k in range(n):
             mu_t[k] = alpha_t[k] * beta[k]
         if t == 0:
             break
-        g = psi[t * n : t * n + n]  # takes the place of psi_t, which is not needed again
-        for k in range(n):
+        g = psi[t * p : t * p + p]  # takes the place of psi_t, which is not needed again
+        for k in range(p):
             g[k] *= beta[k] * c[t]
         if tied:
-            _times_matrix(g, et, n, beta)
+            _times_matrix(g, et, p, beta)
             continue
         step = (t - 1) * nn
         for j in range(n):
-            e_j = e[step + j * n : step + j * n + n]
+            e_j = e[(t - 1) * pp + j * p : (t - 1) * pp + j * p + n]
             mu_j = mu[first + step + j * n : first + step + j * n + n]
-            before, total = alpha[t * n - n + j], 0.0
+            before, total = alpha[t * p - p + j], 0.0
             for k in range(n):
                 flow = e_j[k] * g[k]
                 total += flow
                 mu_j[k] = flow * before
             beta[j] = total
     if tied:
-        counts = mu[first : first + nn]
-        _products(alpha, psi, length, n, counts)
+        _products(alpha, psi, length, n, p, et)
         if length > 1:
+            for j in range(n):
+                counts = mu[first + j * n : first + j * n + n]
+                e_j, flow = e[j * p : j * p + n], et[j * p : j * p + n]
+                for k in range(n):
+                    counts[k] = flow[k] * e_j[k]
+        else:
             for j in range(nn):
-                counts[j] *= e[j]
+                mu[first + j] = 0.0
     _spread_ends(spec, length, mu)
     return log_z
 
