@@ -1,0 +1,113 @@
+"""From sentences and their trees to a model that parses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy.typing as npt
+
+from .arc_features import ArcFeatures
+from .arc_templates import ARC_TEMPLATES
+from .encoders.arcs import ArcEncoder
+from .errors import DataError
+from .fitting import check_weights, fit_model
+from .gold_trees import GoldTrees
+from .model import Model
+from .settings import Settings
+from .structures.arcs import ArcStructure
+from .structures.base import Floats
+from .structures.projective import ProjectiveTree
+from .structures.spanning import SpanningTree
+from .training import Callback, Fit
+
+__all__ = ["TASK", "fit_parser"]
+
+TASK = "parse"
+
+
+def fit_parser(
+    gold: GoldTrees,
+    settings: Settings,
+    *,
+    projective: bool = True,
+    single_root: bool = True,
+    n_hashed: int = 0,
+    templates: Sequence[str] | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    callbacks: Sequence[Callback] = (),
+    initial: Model | None = None,
+    dual_point: Floats | None = None,
+) -> tuple[Model, Fit]:
+    """Train a model that parses.
+
+    Parameters
+    ----------
+    gold : GoldTrees
+        The sentences and trees, as :func:`partwise.gold_trees.gold_trees` gives them for the same
+        `projective` and `single_root`.
+    settings : Settings
+        How to train. ``min_count`` counts the arcs of the trees that have a feature.
+    projective, single_root : bool
+        Which trees there are.
+    n_hashed : int
+        0, or a power of two: features get numbers below it by hashing.
+    templates : sequence of str or None
+        What features look at, see `partwise.arc_templates`; None: as the initial model does, or
+        the standard ones.
+    sample_weight : array-like or None
+        The weight of each of the sentences of `gold`.
+    callbacks, initial, dual_point
+        As in :func:`partwise.fitting.fit_model`.
+
+    Returns
+    -------
+    model, fit
+        ``model.meta["nonprojective"]`` says how many trees were lifted and skipped.
+    """
+    if not gold.sentences:
+        raise DataError("there are no sentences to train on; give at least one that is parsed")
+    check_weights(sample_weight, len(gold.sentences))
+    structure = _structure(projective, max(1, len(gold.relations)), single_root)
+    if structure.n_labels == 1:
+        # Every feature has one weight either way, and blocks without slots are faster.
+        settings = replace(settings, weights="all")
+    encoder = ArcEncoder(
+        ArcFeatures.fit(
+            gold.sentences,
+            [tree[:, 0] for tree in gold.trees],
+            min_count=settings.min_count,
+            n_hashed=n_hashed,
+            templates=_templates(templates, initial),
+        )
+    )
+    # The rows are by far the largest thing here: no name holds them.
+    return fit_model(
+        TASK,
+        structure,
+        encoder.features(gold.sentences),
+        [len(sentence) for sentence in gold.sentences],
+        gold.trees,
+        encoder,
+        settings,
+        labels=gold.relations,
+        sample_weight=sample_weight,
+        callbacks=callbacks,
+        initial=initial,
+        dual_point=dual_point,
+        meta={"nonprojective": {"lifted": gold.lifted, "skipped": gold.skipped}},
+    )
+
+
+def _structure(projective: bool, n_labels: int, single_root: bool) -> ArcStructure:
+    if projective:
+        return ProjectiveTree(n_labels, single_root)
+    return SpanningTree(n_labels, single_root)
+
+
+def _templates(given: Sequence[str] | None, initial: Model | None) -> Sequence[str]:
+    if given is not None:
+        return tuple(given)
+    if initial is not None and isinstance(initial.encoder, ArcEncoder):
+        return initial.encoder.arc_features.templates
+    return ARC_TEMPLATES
