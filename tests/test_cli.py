@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from commands import Run, one_object, runner, sentence, trained
 
-from partwise.cli.parser import _PRESETS, LOSSES
+from partwise.cli.parser import LOSSES
+from partwise.cli.tasks.tag import PRESETS
 
 VERBS = ("train", "predict", "evaluate", "info", "demo")
 
@@ -47,7 +48,7 @@ def test_choices_are_those_of_the_library() -> None:
     from partwise.losses import LOSS_NAMES
 
     assert LOSSES == LOSS_NAMES
-    assert set(_PRESETS) <= set(SCHEME_NAMES)
+    assert set(PRESETS) <= set(SCHEME_NAMES)
 
 
 def test_the_quick_verbs_do_without_the_compiler(files: Path) -> None:
@@ -78,7 +79,7 @@ def test_training_does_without_sklearn(files: Path, tmp_path: Path) -> None:
         [],
         ["paint"],
         ["train"],
-        ["train", "--task", "parse", "x", "--model", "m"],
+        ["train", "--task", "paint", "x", "--model", "m"],
         ["train", "--task", "tag", "x", "--model", "m", "--l2", "0"],
         ["train", "--task", "tag", "x", "--model", "m", "--tol", "nan"],
         ["train", "--task", "tag", "x", "--model", "m", "--max-passes", "-1"],

@@ -6,9 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from partwise.encoders.positions import PositionEncoder
 from partwise.errors import DataError
-from partwise.fitting import Settings, fit_model
+from partwise.fitting import Settings
+from partwise.labeller import PositionLabeller
 from partwise.model import Model
+from partwise.position_fitting import fit_labeller
 from partwise.rows import Rows
 from partwise.threads import thread_count
 from partwise.transfer import places, transfer_weights
@@ -23,7 +26,11 @@ def fit(settings: Settings | None = None, **more: Any) -> tuple[Model, Any]:
     rows, vocabulary, lengths = fit_rows(TOKENS)
     gold = [np.array(y, dtype=np.int64) for y in GOLD]
     arguments = {"vocabulary": vocabulary, **more}
-    return fit_model("tag", rows, lengths, gold, LABELS, settings or Settings(), **arguments)
+    return fit_labeller("tag", rows, lengths, gold, LABELS, settings or Settings(), **arguments)
+
+
+def encoder_of(model: Model) -> PositionEncoder:
+    return PositionLabeller(model).encoder
 
 
 def test_the_model_says_what_was_asked_for(caplog: pytest.LogCaptureFixture) -> None:
@@ -32,17 +39,16 @@ def test_the_model_says_what_was_asked_for(caplog: pytest.LogCaptureFixture) -> 
     assert (model.task, model.loss, model.l2, model.meta) == ("tag", "log", 2.0, {"a": 1})
     assert model.certificate is done.certificate
     assert model.certificate.converged
-    assert model.n_inputs == 4
+    assert encoder_of(model).n_inputs == 4
     # Four words, the transitions and the starts.
     assert any("6 features" in text and "MiB" in text for text in caplog.messages)
 
 
 def test_rare_features_are_dropped_by_name_or_keep_their_number() -> None:
     named, _ = fit(Settings(min_count=2))
-    assert named.vocabulary is not None
-    assert list(named.vocabulary) == ["a", "b", "c"]
+    assert list(encoder_of(named).vocabulary or ()) == ["a", "b", "c"]
     numbered, _ = fit(Settings(min_count=2), vocabulary=None)
-    assert numbered.n_features == 4
+    assert encoder_of(numbered).n_features == 4
     table = numbered.layout.dense(numbered.weights, 0)
     assert (table[3] == 0).all()
     np.testing.assert_array_equal(table[:3], named.layout.dense(named.weights, 0))
@@ -52,12 +58,12 @@ def test_weights_are_repetitions() -> None:
     rows, _, lengths = fit_rows(TOKENS)
     gold = [np.array(y, dtype=np.int64) for y in GOLD]
     settings = Settings(tol=1e-9, loss="softmax-margin")
-    weighted, _ = fit_model(
+    weighted, _ = fit_labeller(
         "tag", rows, lengths, gold, LABELS, settings, sample_weight=[2, 1, 3, 1, 1]
     )
     again = [0, 0, 1, 2, 2, 2, 3, 4]
     rows, _, lengths = fit_rows([TOKENS[i] for i in again])
-    repeated, _ = fit_model("tag", rows, lengths, [gold[i] for i in again], LABELS, settings)
+    repeated, _ = fit_labeller("tag", rows, lengths, [gold[i] for i in again], LABELS, settings)
     assert weighted.certificate.primal == pytest.approx(repeated.certificate.primal, rel=1e-8)
     np.testing.assert_allclose(
         weighted.layout.dense(weighted.weights, 0),
@@ -100,11 +106,12 @@ def test_weights_follow_names_and_labels(old_weights: str, new_weights: str) -> 
     labels = ["new", "y", "x"]
     gold = [np.array([0, 1]), np.array([2, 1]), np.array([1])]
     settings = Settings(weights=new_weights, start=True, end=True, intercept=1.0)
-    new, _ = fit_model("tag", rows, lengths, gold, labels, settings, vocabulary=vocabulary)
-    moved = transfer_weights(old, new.layout, labels, vocabulary, None, 1.0)
+    new, _ = fit_labeller("tag", rows, lengths, gold, labels, settings, vocabulary=vocabulary)
+    moved = transfer_weights(old, new.structure, new.layout, labels, new.encoder)
     feature, slot = places(new.layout)
     before = [old.layout.dense(old.weights, kind) for kind in range(3)]
-    assert old.vocabulary is not None
+    names = encoder_of(old).vocabulary
+    assert names is not None
     for weight, f, s in zip(moved, feature.tolist(), slot.tolist(), strict=True):
         kind = int(np.searchsorted(np.cumsum(new.layout.n_features), f, side="right"))
         f -= new.layout.feature_offset(kind)
@@ -117,7 +124,7 @@ def test_weights_follow_names_and_labels(old_weights: str, new_weights: str) -> 
             row: int | None = 0
             if kind == 0:
                 name = vocabulary.names[f] if f < len(vocabulary) else None
-                row = 4 if name is None else old.vocabulary.index.get(name)
+                row = 4 if name is None else names.index.get(name)
             wanted = 0.0 if row is None else before[kind][row, place]
         assert weight == wanted
 
@@ -125,7 +132,7 @@ def test_weights_follow_names_and_labels(old_weights: str, new_weights: str) -> 
 def test_same_weights_come_back() -> None:
     for weights in ("all", "observed"):
         model, _ = fit(Settings(weights=weights, intercept=1.0))
-        moved = transfer_weights(model, model.layout, LABELS, model.vocabulary, None, 1.0)
+        moved = transfer_weights(model, model.structure, model.layout, LABELS, model.encoder)
         np.testing.assert_array_equal(moved, model.weights)
 
 
@@ -168,7 +175,7 @@ def call(**changes: Any) -> None:
         "gold": [np.array([0, 1]), np.array([0])], "labels": ["x", "y"], "settings": Settings(),
         **changes,
     }  # fmt: skip
-    fit_model(**arguments)
+    fit_labeller(**arguments)
 
 
 @pytest.mark.parametrize(
@@ -199,4 +206,4 @@ def test_bad_examples_are_sentences(changes: dict[str, Any], says: str) -> None:
 def test_no_examples_is_a_sentence() -> None:
     nothing = Rows(np.zeros(1, np.int64), np.zeros(0, np.int32), None, 0)
     with pytest.raises(DataError, match="no examples to train on"):
-        fit_model("tag", nothing, np.zeros(0, np.int64), [], [], Settings())
+        fit_labeller("tag", nothing, np.zeros(0, np.int64), [], [], Settings())

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from partwise.errors import DataError, MismatchError
-from partwise.fitting import Settings, fit_model
-from partwise.model import Model
+from partwise.fitting import Settings
+from partwise.labeller import PositionLabeller
+from partwise.position_fitting import fit_labeller
 from partwise.rows import Rows
 from partwise.structures.base import Constraints
 
@@ -43,18 +44,18 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 
-def make(name: str) -> tuple[Model, Rows, Rows | None]:
+def make(name: str) -> tuple[PositionLabeller, Rows, Rows | None]:
     rows, steps, gold = data()
     transition_rows = steps if name == "conditioned" else None
     settings = Settings(l2=0.3, **VARIANTS[name])
-    model, _ = fit_model(
+    model, _ = fit_labeller(
         "tag", rows, LENGTHS, gold, ["a", "b", "c"], settings, transition_rows=transition_rows
     )
-    return model, rows, transition_rows
+    return PositionLabeller(model), rows, transition_rows
 
 
 @pytest.fixture(scope="module", params=list(VARIANTS))
-def made(request: pytest.FixtureRequest) -> tuple[Model, Rows, Rows | None]:
+def made(request: pytest.FixtureRequest) -> tuple[PositionLabeller, Rows, Rows | None]:
     return make(request.param)
 
 
@@ -65,10 +66,13 @@ def dense(rows: Rows, constant: float) -> Any:
     return np.hstack([table, np.full((len(rows), 1), constant)]) if constant else table
 
 
-def scores(model: Model, rows: Rows, steps: Rows | None) -> list[dict[tuple[int, ...], float]]:
+def scores(
+    labeller: PositionLabeller, rows: Rows, steps: Rows | None
+) -> list[dict[tuple[int, ...], float]]:
     """The score of every label sequence, from the matrices of weights."""
+    model = labeller.model
     layout, w = model.layout, model.weights
-    unary = dense(rows, model.intercept) @ layout.dense(w, 0)
+    unary = dense(rows, labeller.encoder.intercept) @ layout.dense(w, 0)
     tables = layout.dense(w, 1)
     if steps is None:
         pairs = np.repeat(tables, max(len(rows), 1), axis=0)
@@ -93,14 +97,16 @@ def scores(model: Model, rows: Rows, steps: Rows | None) -> list[dict[tuple[int,
     return found
 
 
-def test_everything_agrees_with_enumeration(made: tuple[Model, Rows, Rows | None]) -> None:
-    model, rows, steps = made
-    tables = scores(model, rows, steps)
-    best = model.predict(rows, LENGTHS, transition_rows=steps)
-    ranked = model.k_best(rows, LENGTHS, 4, transition_rows=steps)
-    marginals = model.marginals(rows, LENGTHS, transition_rows=steps)
+def test_everything_agrees_with_enumeration(
+    made: tuple[PositionLabeller, Rows, Rows | None],
+) -> None:
+    labeller, rows, steps = made
+    tables = scores(labeller, rows, steps)
+    best = labeller.predict(rows, LENGTHS, transition_rows=steps)
+    ranked = labeller.k_best(rows, LENGTHS, 4, transition_rows=steps)
+    marginals = labeller.marginals(rows, LENGTHS, transition_rows=steps)
     gold = [np.array(max(table, key=table.__getitem__), dtype=np.int64) for table in tables]
-    log_proba = model.log_proba(rows, LENGTHS, gold, transition_rows=steps)
+    log_proba = labeller.log_proba(rows, LENGTHS, gold, transition_rows=steps)
     for i, table in enumerate(tables):
         order = sorted((y for y in table if table[y] > -math.inf), key=lambda y: -table[y])[:4]
         assert tuple(best[i].tolist()) == order[0]
@@ -115,16 +121,16 @@ def test_everything_agrees_with_enumeration(made: tuple[Model, Rows, Rows | None
         assert log_proba[i] == pytest.approx(table[order[0]] - log_z, abs=1e-10)
 
 
-def test_allowed_labels(made: tuple[Model, Rows, Rows | None]) -> None:
-    model, rows, steps = made
-    tables = scores(model, rows, steps)
+def test_allowed_labels(made: tuple[PositionLabeller, Rows, Rows | None]) -> None:
+    labeller, rows, steps = made
+    tables = scores(labeller, rows, steps)
     allowed: list[Any] = [[(0, [2]), (2, [0, 2])], None, [(0, [1])], [], [(1, [2])], None]
 
     def fits(i: int, y: tuple[int, ...]) -> bool:
         return all(y[t] in labels for t, labels in allowed[i] or ())
 
-    found = model.predict(rows, LENGTHS, transition_rows=steps, allowed=allowed)
-    ranked = model.k_best(rows, LENGTHS, 3, transition_rows=steps, allowed=allowed)
+    found = labeller.predict(rows, LENGTHS, transition_rows=steps, allowed=allowed)
+    ranked = labeller.k_best(rows, LENGTHS, 3, transition_rows=steps, allowed=allowed)
     for i, table in enumerate(tables):
         possible = [y for y in table if fits(i, y) and table[y] > -math.inf]
         order = sorted(possible, key=lambda y: -table[y])
@@ -132,37 +138,37 @@ def test_allowed_labels(made: tuple[Model, Rows, Rows | None]) -> None:
         assert [tuple(y.tolist()) for y in ranked[i][1]] == order[:3]
 
 
-def test_threads_do_not_change_results(made: tuple[Model, Rows, Rows | None]) -> None:
-    model, rows, steps = made
-    one, four = (model.marginals(rows, LENGTHS, transition_rows=steps, n_jobs=n) for n in (1, 4))
+def test_threads_do_not_change_results(made: tuple[PositionLabeller, Rows, Rows | None]) -> None:
+    labeller, rows, steps = made
+    one, four = (labeller.marginals(rows, LENGTHS, transition_rows=steps, n_jobs=n) for n in (1, 4))
     for a, b in zip(one, four, strict=True):
         np.testing.assert_array_equal(a, b)
     for a, b in zip(
-        model.predict(rows, LENGTHS, transition_rows=steps, n_jobs=3),
-        model.predict(rows, LENGTHS, transition_rows=steps),
+        labeller.predict(rows, LENGTHS, transition_rows=steps, n_jobs=3),
+        labeller.predict(rows, LENGTHS, transition_rows=steps),
         strict=True,
     ):
         np.testing.assert_array_equal(a, b)
 
 
-def test_sixteen_threads_share_a_model(made: tuple[Model, Rows, Rows | None]) -> None:
-    model, rows, steps = made
-    wanted = model.marginals(rows, LENGTHS, transition_rows=steps)
+def test_sixteen_threads_share_a_model(made: tuple[PositionLabeller, Rows, Rows | None]) -> None:
+    labeller, rows, steps = made
+    wanted = labeller.marginals(rows, LENGTHS, transition_rows=steps)
 
     def work(_: int) -> bool:
-        found = model.marginals(rows, LENGTHS, transition_rows=steps)
-        best = model.predict(rows, LENGTHS, transition_rows=steps)
+        found = labeller.marginals(rows, LENGTHS, transition_rows=steps)
+        best = labeller.predict(rows, LENGTHS, transition_rows=steps)
         return len(best) == len(LENGTHS) and all(map(np.array_equal, found, wanted))
 
     with ThreadPoolExecutor(16) as pool:
         assert all(pool.map(work, range(64)))
 
 
-def test_pickled_model_predicts_the_same(made: tuple[Model, Rows, Rows | None]) -> None:
-    model, rows, steps = made
-    again = pickle.loads(pickle.dumps(model))
+def test_pickled_model_predicts_the_same(made: tuple[PositionLabeller, Rows, Rows | None]) -> None:
+    labeller, rows, steps = made
+    again = PositionLabeller(pickle.loads(pickle.dumps(labeller.model)))
     for a, b in zip(
-        model.marginals(rows, LENGTHS, transition_rows=steps),
+        labeller.marginals(rows, LENGTHS, transition_rows=steps),
         again.marginals(rows, LENGTHS, transition_rows=steps),
         strict=True,
     ):
@@ -170,7 +176,7 @@ def test_pickled_model_predicts_the_same(made: tuple[Model, Rows, Rows | None]) 
 
 
 def test_unknown_features_are_ignored() -> None:
-    model, rows, _ = make("intercept")
+    labeller, rows, _ = make("intercept")
     wider = Rows(
         rows.indptr + np.arange(len(rows.indptr)),
         np.insert(rows.indices, rows.indptr[1:], 40),
@@ -178,72 +184,76 @@ def test_unknown_features_are_ignored() -> None:
         50,
     )
     narrower = rows.resize(2)
-    for a, b in zip(model.marginals(wider, LENGTHS), model.marginals(rows, LENGTHS), strict=True):
+    for a, b in zip(
+        labeller.marginals(wider, LENGTHS), labeller.marginals(rows, LENGTHS), strict=True
+    ):
         np.testing.assert_array_equal(a, b)
-    assert len(model.predict(narrower, LENGTHS)) == len(LENGTHS)
+    assert len(labeller.predict(narrower, LENGTHS)) == len(LENGTHS)
 
 
 def test_unknown_and_forbidden_labels_have_no_probability() -> None:
-    model, rows, _ = make("constrained")
+    labeller, rows, _ = make("constrained")
     gold = [np.full(n, 2) for n in LENGTHS]
     gold[0] = np.array([2, -1, 2])
     gold[4] = np.array([0, 1])
-    found = model.log_proba(rows, LENGTHS, gold)
+    found = labeller.log_proba(rows, LENGTHS, gold)
     assert found[0] == found[4] == -np.inf
     assert np.isfinite(found[[1, 2, 3, 5]]).all()
 
 
 def test_no_examples() -> None:
-    model, rows, _ = make("plain")
+    labeller, rows, _ = make("plain")
     none = rows.take(slice(0, 0))
     nothing = np.zeros(0, dtype=np.int64)
-    assert model.predict(none, nothing) == []
-    assert model.marginals(none, nothing) == []
-    assert model.k_best(none, nothing, 2) == []
-    assert len(model.log_proba(none, nothing, [])) == 0
+    assert labeller.predict(none, nothing) == []
+    assert labeller.marginals(none, nothing) == []
+    assert labeller.k_best(none, nothing, 2) == []
+    assert len(labeller.log_proba(none, nothing, [])) == 0
 
 
 def test_classifier_model_takes_rows() -> None:
     rng = np.random.default_rng(1)
     rows = Rows.from_dense(rng.normal(size=(20, 3)))
     gold = list((np.arange(20) % 3).reshape(-1, 1))
-    model, _ = fit_model("classify", rows, None, gold, [10, 20, 30], Settings(intercept=1.0))
-    table = np.concatenate(model.marginals(rows))
+    model, _ = fit_labeller("classify", rows, None, gold, [10, 20, 30], Settings(intercept=1.0))
+    labeller = PositionLabeller(model)
+    table = np.concatenate(labeller.marginals(rows))
     np.testing.assert_allclose(table.sum(axis=1), 1.0)
-    np.testing.assert_array_equal(np.concatenate(model.predict(rows)), table.argmax(axis=1))
-    assert len(model.k_best(rows, None, 5)[0][0]) == 3
+    np.testing.assert_array_equal(np.concatenate(labeller.predict(rows)), table.argmax(axis=1))
+    assert len(labeller.k_best(rows, None, 5)[0][0]) == 3
     assert model.label_index == {10: 0, 20: 1, 30: 2}
-    only = model.predict(rows, allowed=[[(0, [2])]] * 20)
+    only = labeller.predict(rows, allowed=[[(0, [2])]] * 20)
     assert {int(y[0]) for y in only} == {2}
 
 
 def test_hinge_has_scores_and_no_probabilities() -> None:
     rows, _, gold = data()
     settings = Settings(loss="hinge", l2=50.0, tol=0.05)
-    model, _ = fit_model("tag", rows, LENGTHS, gold, ["a", "b", "c"], settings)
+    model, _ = fit_labeller("tag", rows, LENGTHS, gold, ["a", "b", "c"], settings)
+    labeller = PositionLabeller(model)
     assert not model.probabilistic
     with pytest.raises(MismatchError, match="scores, not probabilities"):
-        model.marginals(rows, LENGTHS)
+        labeller.marginals(rows, LENGTHS)
     with pytest.raises(MismatchError, match="scores, not probabilities"):
-        model.log_proba(rows, LENGTHS, gold)
-    assert len(model.k_best(rows, LENGTHS, 2)[0][0]) == 2
+        labeller.log_proba(rows, LENGTHS, gold)
+    assert len(labeller.k_best(rows, LENGTHS, 2)[0][0]) == 2
 
 
 def test_bad_input_is_a_sentence() -> None:
-    model, rows, _ = make("plain")
+    labeller, rows, _ = make("plain")
     _, steps, gold = data()
     with pytest.raises(DataError, match="add up to 3"):
-        model.predict(rows, np.array([3]))
+        labeller.predict(rows, np.array([3]))
     with pytest.raises(DataError, match="no features for transitions"):
-        model.predict(rows, LENGTHS, transition_rows=steps)
+        labeller.predict(rows, LENGTHS, transition_rows=steps)
     with pytest.raises(DataError, match="k is 0"):
-        model.k_best(rows, LENGTHS, 0)
+        labeller.k_best(rows, LENGTHS, 0)
     with pytest.raises(DataError, match="one label for each position"):
-        model.log_proba(rows, LENGTHS, gold[1:])
+        labeller.log_proba(rows, LENGTHS, gold[1:])
     with pytest.raises(DataError, match="label numbers above 2"):
-        model.log_proba(rows, LENGTHS, [y + 3 for y in gold])
+        labeller.log_proba(rows, LENGTHS, [y + 3 for y in gold])
     with pytest.raises(DataError, match="constraints for 1 examples"):
-        model.predict(rows, LENGTHS, allowed=[[(0, [1])]])
+        labeller.predict(rows, LENGTHS, allowed=[[(0, [1])]])
     conditioned, rows, steps = make("conditioned")
     with pytest.raises(DataError, match="features for transitions; give"):
         conditioned.predict(rows, LENGTHS)
@@ -253,12 +263,14 @@ def test_bad_input_is_a_sentence() -> None:
 
 
 def test_scores_that_are_not_finite_are_refused() -> None:
-    model, rows, _ = make("plain")
+    labeller, rows, _ = make("plain")
     huge = Rows(rows.indptr, rows.indices, np.full(len(rows.indices), 1e308), rows.n_features)
     with pytest.raises(DataError, match="no finite score"):
-        model.predict(huge, LENGTHS)
+        labeller.predict(huge, LENGTHS)
     with pytest.raises(DataError, match="no finite score"):
-        model.k_best(huge, LENGTHS, 2)
+        labeller.k_best(huge, LENGTHS, 2)
     nothing = Constraints(labels=[0, 1, 2])
     with pytest.raises(DataError, match="its constraints allow no label"):
-        dataclasses.replace(model, constraints=nothing).predict(rows, LENGTHS)
+        PositionLabeller(dataclasses.replace(labeller.model, constraints=nothing)).predict(
+            rows, LENGTHS
+        )

@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 from partwise import ModelFileError, load_model, save_model
 from partwise.container import read_container, write_container
 from partwise.datasets import tagged_text
-from partwise.fitting import Settings, fit_model
+from partwise.fitting import Settings
+from partwise.labeller import PositionLabeller
 from partwise.model import Model
 from partwise.modelfile import read_header
+from partwise.position_fitting import fit_labeller
 from partwise.rows import Rows
 from partwise.templates import extract, extract_fit, template_for
 
@@ -35,7 +37,7 @@ def tagger(**changes: Any) -> tuple[Model, Rows, Any]:
     numbers = np.array([labels.index(label) for label in columns.labels])
     gold = np.split(numbers, np.cumsum(columns.lengths)[:-1])
     given_settings = Settings(tol=0.01, constraints="BIO", start=True, **changes)
-    model, _ = fit_model(
+    model, _ = fit_labeller(
         "tag", rows, columns.lengths, gold, labels, given_settings,
         vocabulary=vocabulary, templates=templates, n_inputs=2, meta={"scheme": "BIO"},
     )  # fmt: skip
@@ -45,7 +47,7 @@ def tagger(**changes: Any) -> tuple[Model, Rows, Any]:
 def classifier(labels: list[Any]) -> tuple[Model, Rows]:
     rows = Rows.from_dense(np.random.default_rng(0).normal(size=(12, 4)))
     gold = list((np.arange(12) % len(labels)).reshape(-1, 1))
-    return fit_model("classify", rows, None, gold, labels, Settings(intercept=1.0))[0], rows
+    return fit_labeller("classify", rows, None, gold, labels, Settings(intercept=1.0))[0], rows
 
 
 @pytest.fixture(scope="module")
@@ -65,17 +67,21 @@ def test_round_trip_of_a_tagger(tmp_path: Path, weights: str) -> None:
     model, rows, columns = tagger(weights=weights)
     save_model(model, tmp_path / "a.model")
     again = load_model(tmp_path / "a.model")
-    for field in ("task", "labels", "vocabulary", "templates", "loss", "l2", "meta", "n_inputs",
-                  "certificate", "intercept"):  # fmt: skip
+    for field in ("task", "labels", "loss", "l2", "meta", "certificate"):
         assert getattr(again, field) == getattr(model, field), field
+    encoder, before = PositionLabeller(again).encoder, PositionLabeller(model).encoder
+    for field in ("vocabulary", "templates", "n_inputs", "intercept", "n_transition_features"):
+        assert getattr(encoder, field) == getattr(before, field), field
     assert again.constraints is not None
     assert model.constraints is not None
     assert again.constraints.transitions == model.constraints.transitions
-    assert again.vocabulary is not None
-    assert again.templates is not None
-    found = extract(columns, again.templates, again.vocabulary)
+    assert encoder.vocabulary is not None
+    assert encoder.templates is not None
+    found = extract(columns, encoder.templates, encoder.vocabulary)
     for a, b in zip(
-        again.marginals(found, columns.lengths), model.marginals(rows, columns.lengths), strict=True
+        PositionLabeller(again).marginals(found, columns.lengths),
+        PositionLabeller(model).marginals(rows, columns.lengths),
+        strict=True,
     ):
         np.testing.assert_array_equal(a, b)
     save_model(again, tmp_path / "b.model")
@@ -91,7 +97,8 @@ def test_labels_keep_their_type(tmp_path: Path, labels: list[Any]) -> None:
     again = load_model(tmp_path / "a.model")
     assert list(again.labels) == labels
     assert [type(label) for label in again.labels] == [type(label) for label in labels]
-    np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
+    found, wanted = (PositionLabeller(one).predict(rows) for one in (again, model))
+    np.testing.assert_array_equal(found, wanted)
 
 
 def test_transitions_with_features(tmp_path: Path) -> None:
@@ -99,12 +106,12 @@ def test_transitions_with_features(tmp_path: Path) -> None:
     lengths = np.array([3, 4])
     rows, steps = Rows.from_dense(rng.normal(size=(7, 2))), Rows.from_dense(rng.normal(size=(5, 3)))
     gold = [np.array([0, 1, 0]), np.array([1, 1, 0, 0])]
-    model, _ = fit_model("tag", rows, lengths, gold, [0, 1], Settings(), transition_rows=steps)
+    model, _ = fit_labeller("tag", rows, lengths, gold, [0, 1], Settings(), transition_rows=steps)
     save_model(model, tmp_path / "a.model")
     again = load_model(tmp_path / "a.model")
     for a, b in zip(
-        again.marginals(rows, lengths, transition_rows=steps),
-        model.marginals(rows, lengths, transition_rows=steps),
+        PositionLabeller(again).marginals(rows, lengths, transition_rows=steps),
+        PositionLabeller(model).marginals(rows, lengths, transition_rows=steps),
         strict=True,
     ):
         np.testing.assert_array_equal(a, b)
@@ -134,7 +141,7 @@ def test_what_cannot_be_saved_is_refused(tmp_path: Path) -> None:
     bad: list[tuple[Any, str]] = [
         (dataclasses.replace(model, labels=("x", 1)), "all strings"),
         (dataclasses.replace(model, labels=("x", "x")), "a label occurs twice"),
-        (dataclasses.replace(model, labels=("x",)), "another number of labels"),
+        (dataclasses.replace(model, labels=("x",)), "1 names of labels where the multiclass has 2"),
         (dataclasses.replace(model, meta={"a": object()}), "cannot hold this header"),
         (dataclasses.replace(model, weights=model.weights * np.nan), "not finite"),
         ("model", "str is not a trained model"),
@@ -238,10 +245,11 @@ def test_any_change_of_the_arrays_is_refused_or_harmless(
 
 def predicts(model: Model) -> None:
     """Use every weight: what was accepted must work, or be refused with a sentence."""
-    n = model.n_features
+    labeller = PositionLabeller(model)
+    n = labeller.encoder.n_features
     rows = Rows(np.array([0, n, n, n]), np.arange(n), None, n)
-    lengths = np.array([1, 1, 1] if model.task == "classify" else [2, 1])
-    for labels in model.predict(rows, lengths):
+    lengths = np.array([1, 1, 1] if model.structure.name == "multiclass" else [2, 1])
+    for labels in labeller.predict(rows, lengths):
         assert ((labels >= 0) & (labels < len(model.labels))).all()
 
 
@@ -272,31 +280,82 @@ def test_hostile_arrays(
     refuses(tmp_path / "hostile", header, changed, says)
 
 
+def changed(header: Any, place: str, value: Any) -> Any:
+    """A copy of the header with another value at a place such as ``encoder.data.n_inputs``."""
+    made = json.loads(json.dumps(header))
+    *path, last = place.split(".")
+    held = made
+    for key in path:
+        held = held[key]
+    held[last] = value
+    return made
+
+
 @pytest.mark.parametrize(
-    ("name", "changes", "says"),
+    ("name", "place", "value", "says"),
     [
-        ("full", {"kind": "another"}, "does not say"),
-        ("full", {"loss": ["log"]}, "loss is unknown"),
-        ("full", {"l2": 0}, "l2"),
-        ("full", {"task": "classify"}, "structure is unknown"),
-        ("full", {"n_weights": True}, "n_weights"),
-        ("full", {"n_inputs": 1}, "missing columns"),
-        ("full", {"vocabulary": False}, "odd arrays"),
-        ("full", {"intercept": 1.0}, "another number of features"),
-        ("full", {"label_type": "int"}, "not of type int"),
-        ("full", {"constraints": {"labels": [99], "transitions": [], "starts": [], "ends": []}},
-         "name no label"),
-        ("classifier", {"n_inputs": 3}, "another number of features"),
-        ("classifier", {"n_features": [2**62, 2**62]}, "odd n_features"),
-        ("classifier", {"structure": {"name": "multiclass", "n_labels": 2**40}}, "odd n_labels"),
-        ("classifier", {"templates": {"views": []}}, "templates"),
+        ("full", "kind", "another", "does not say"),
+        ("full", "loss", ["log"], "loss is unknown"),
+        ("full", "l2", 0, "l2"),
+        ("full", "task", None, "task is no word"),
+        ("full", "n_weights", True, "n_weights"),
+        ("full", "label_type", "int", "not of type int"),
+        ("full", "structure", {"name": "chain"}, "structure is incomplete"),
+        ("full", "structure.widths", [2**40] * 4, "odd widths"),
+        ("full", "structure.kinds", ["label"], "odd widths"),
+        ("full", "encoder", "positions", "encoder has no name"),
+        ("full", "encoder.data", [], "not described by an object"),
+        ("full", "encoder.data.n_inputs", 1, "missing columns"),
+        ("full", "encoder.data.vocabulary", False, "odd arrays"),
+        ("full", "encoder.data.intercept", "x", "intercept"),
+        ("classifier", "n_features", [2**62, 2**62], "odd n_features"),
+        ("classifier", "encoder.data.templates", {"views": []}, "templates"),
     ],
-)  # fmt: skip
+)
 def test_hostile_headers(
-    saved: dict[str, Path], tmp_path: Path, name: str, changes: dict[str, Any], says: str
+    saved: dict[str, Path], tmp_path: Path, name: str, place: str, value: Any, says: str
 ) -> None:
     header, arrays = read_container(saved[name])
-    refuses(tmp_path / "hostile", {**json.loads(json.dumps(header)), **changes}, arrays, says)
+    refuses(tmp_path / "hostile", changed(header, place, value), arrays, says)
+
+
+NO_LABEL = {"labels": [99], "transitions": [], "starts": [], "ends": []}
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value", "says"),
+    [
+        ("full", "task", "classify", "does not classify"),
+        ("full", "structure.name", "mesh", "structure 'mesh' is unknown.*structures="),
+        ("full", "structure.name", "chain_kernels", "structure 'chain_kernels' is unknown"),
+        ("full", "structure.name", "multiclass", "expected n_labels"),
+        ("full", "structure.constants.n_labels", 2**20, "n_labels of a chain is 1048576"),
+        ("full", "structure.constants.n_labels", 0, "n_labels of a chain is 0"),
+        ("full", "structure.constants.n_labels", True, "n_labels of a chain is True"),
+        ("full", "structure.constants.n_labels", 2.0, "n_labels of a chain is 2.0"),
+        ("full", "structure.constants.n_labels", 2, "sites of other widths"),
+        ("full", "structure.constants.tied", 1, "tied of a chain is 1"),
+        ("full", "structure.constants.end", True, "sites of other widths"),
+        ("full", "encoder.name", "mesh", "encoder 'mesh' is unknown.*encoders="),
+        ("full", "encoder.data.intercept", 1.0, "another number of features"),
+        ("full", "encoder.data.n_transition_features", 3, "does not tell them apart"),
+        ("full", "constraints", NO_LABEL, "name no label: 99"),
+        ("full", "constraints", {**NO_LABEL, "labels": 3}, "name no label"),
+        ("full", "constraints", {**NO_LABEL, "labels": [], "transitions": [[0]]}, "no label"),
+        ("full", "constraints", [], "do not hold just"),
+        ("classifier", "encoder.data.n_inputs", 3, "another number of features"),
+        ("classifier", "structure.constants.n_labels", 2**40, "n_labels of a multiclass"),
+    ],
+)
+def test_what_only_the_structure_or_the_encoder_can_refuse(
+    saved: dict[str, Path], tmp_path: Path, name: str, place: str, value: Any, says: str
+) -> None:
+    header, arrays = read_container(saved[name])
+    target = tmp_path / "hostile"
+    write_container(target, changed(header, place, value), arrays)
+    with pytest.raises(ModelFileError, match=says):
+        load_model(target)
+    assert read_header(target)["kind"] == header["kind"]
 
 
 def test_another_container_is_no_model(tmp_path: Path) -> None:

@@ -240,6 +240,52 @@ def test_transition_features() -> None:
         SequenceTagger().fit(X, y).predict(X, X_transitions=steps)
 
 
+def test_order_2(text: Sentences, tmp_path: Path) -> None:
+    X, y = text
+    first = SequenceTagger(tol=1e-6, start=True, end=True).fit(X, y)
+    made = SequenceTagger(tol=1e-6, order=2, start=True, end=True).fit(X, y)
+    assert made.certificate_.converged
+    assert made.certificate_.relative_gap <= 1e-6
+    # Triples of weight 0 are a first-order chain, so the optimum cannot be worse.
+    assert made.certificate_.primal <= first.certificate_.primal
+    n = len(made.classes_)
+    assert made.triples_.shape == (n, n, n)
+    assert not hasattr(first, "triples_")
+    norm = sum((w**2).sum() for w in (made.coef_, made.transitions_, made.triples_))
+    norm += (made.start_**2).sum() + (made.end_**2).sum()
+    objective = -made.log_proba(X, y).sum() + 0.5 * norm
+    assert made.certificate_.primal == pytest.approx(objective, rel=1e-10)
+    save_model(made, tmp_path / "m")
+    again = SequenceTagger.from_model(load_model(tmp_path / "m"))
+    assert again.get_params()["order"] == 2
+    assert again.get_params()["start"] is True
+    assert again.predict(X, k=3) == made.predict(X, k=3)
+    for table in made.predict_marginals(X):
+        np.testing.assert_allclose(table.sum(axis=1), 1.0)
+    steps = [[{"a": True}] * (len(sentence) - 1) for sentence in X]
+    with pytest.raises(DataError, match="order 2 has no features of transitions"):
+        SequenceTagger(order=2).fit(X, y, X_transitions=steps)
+    for order in (0, 3, "2", True, 1.5):
+        with pytest.raises(DataError, match="give 1 or 2"):
+            SequenceTagger(order=order).fit(X, y)
+
+
+def test_order_2_where_labels_depend_on_two_before() -> None:
+    rng = np.random.default_rng(0)
+    X, y = [], []
+    for _ in range(40):
+        labels = rng.integers(0, 2, size=2).tolist()
+        while len(labels) < 8:
+            labels.append(labels[-1] ^ labels[-2])
+        X.append([{"first": t < 2 and label == 1, "t": t < 2} for t, label in enumerate(labels)])
+        y.append(labels)
+    made = SequenceTagger(order=2, l2=0.1).fit(X, y)
+    assert made.score(X, y) == 1.0
+    assert SequenceTagger(l2=0.1).fit(X, y).score(X, y) < 0.9
+    warm = SequenceTagger(order=2, l2=0.1, warm_start=True, tol=1e-3).fit(X, y)
+    assert warm.set_params(tol=1e-5).fit(X, y).certificate_.converged
+
+
 def test_warm_start_goes_on(text: Sentences) -> None:
     X, y = text
     cold = SequenceTagger(tol=1e-6).fit(X, y)

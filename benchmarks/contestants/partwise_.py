@@ -49,10 +49,10 @@ class Input:
 
     def build(self) -> Problem:
         """The training problem."""
-        from partwise.model import site_features
+        from partwise.encoders.positions import PositionEncoder
         from partwise.problem import build_problem
 
-        features = site_features(self.structure, self.rows, 0.0, None)
+        features = PositionEncoder(self.rows.n_features).features(self.structure, self.rows)
         return build_problem(
             self.structure, self.lengths, features, self.gold, self.loss, weights=self.weights
         )
@@ -182,7 +182,8 @@ class Partwise(Contestant):
                 recorder.point(row.primal)
             elif row.epoch >= following:
                 with recorder.paused():
-                    value = evaluator.primal(progress.weights(), self._input.l2)
+                    stored = training.storage.scatter(progress.weights())
+                    value = evaluator.primal(stored, self._input.l2)
                 if math.isfinite(value):
                     recorder.point(value)
                 following = row.epoch + (row.epoch // 50 if row.epoch > DENSE_EPOCHS else 1)

@@ -14,18 +14,28 @@ from .errors import DataError, MismatchError, ModelFileError, PartwiseError
 if TYPE_CHECKING:
     from .certificate import ConvergenceWarning
     from .estimators.classifier import LinearClassifier
+    from .estimators.constituency import ConstituencyParser
+    from .estimators.graphs import GraphLabeler
+    from .estimators.parser import DependencyParser
+    from .estimators.segmenter import SegmentTagger
     from .estimators.tagger import SequenceTagger
+    from .graph_examples import GraphExample
     from .modelfile import load_model, save_model
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ConstituencyParser",
     "ConvergenceWarning",
     "DataError",
+    "DependencyParser",
+    "GraphExample",
+    "GraphLabeler",
     "LinearClassifier",
     "MismatchError",
     "ModelFileError",
     "PartwiseError",
+    "SegmentTagger",
     "SequenceTagger",
     "__version__",
     "load_model",
@@ -33,8 +43,13 @@ __all__ = [
 ]
 
 _HOMES = {
+    "ConstituencyParser": ".estimators.constituency",
     "ConvergenceWarning": ".certificate",
+    "DependencyParser": ".estimators.parser",
+    "GraphExample": ".graph_examples",
+    "GraphLabeler": ".estimators.graphs",
     "LinearClassifier": ".estimators.classifier",
+    "SegmentTagger": ".estimators.segmenter",
     "SequenceTagger": ".estimators.tagger",
     "load_model": ".modelfile",
     "save_model": ".modelfile",

@@ -181,6 +181,11 @@ def _tags(tag: str) -> list[str]:
         f"{h} {m}",
         *(f"{h} {m} {one}" for one in around),
         *(f"{h} {m} {a} {b}" for a in around[:2] for b in around[2:]),
+        # One of the two with its neighbour and the neighbour of the other.
+        f"h-1.{tag} {h} m+1.{tag}",
+        f"{h} h+1.{tag} m-1.{tag}",
+        f"h-1.{tag} {m} m+1.{tag}",
+        f"h+1.{tag} m-1.{tag} {m}",
         f"{h} {m} b.{tag}",
     ]
 

@@ -1,101 +1,72 @@
-"""From examples to a model: checks, weights of examples, training."""
+"""From examples of any structure to a model: checks, training, warm starts."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .constraints import check_labels, make_constraints
+from .encoders.base import Encoder
 from .errors import DataError
-from .losses import Loss, make_loss
-from .model import Label, Model, check_transitions, site_features
-from .problem import Problem, build_problem
+from .losses import make_loss
+from .model import Label, Model, check_label_names
+from .problem import Problem, build_problem, make_topologies
 from .rows import Rows
-from .settings import Settings, is_number, one_of
-from .structures.base import Constraints, Floats, Ints, Structure
-from .structures.chain import Chain
-from .structures.multiclass import Multiclass
-from .templates import TemplateSet
+from .settings import Settings
+from .structures.base import Floats, Ints, Structure
 from .threads import thread_count
 from .training import Callback, Fit, train
 from .transfer import transfer_weights
-from .vocabulary import Vocabulary
 
-__all__ = ["Settings", "fit_model"]
-
-TASKS = ("classify", "tag")
-
-
-class _Examples(NamedTuple):
-    """What is trained on; `weight` is c_i."""
-
-    rows: Rows
-    lengths: Ints
-    gold: Sequence[Ints]
-    transition_rows: Rows | None
-    weight: Floats
-
-    def take(self, kept: npt.NDArray[np.bool_]) -> _Examples:
-        """Keep some of the examples."""
-        if kept.all():
-            return self
-        transitions = self.transition_rows
-        if transitions is not None:
-            transitions = transitions.take(np.repeat(kept, np.maximum(self.lengths - 1, 0)))
-        return _Examples(
-            self.rows.take(np.repeat(kept, self.lengths)),
-            self.lengths[kept],
-            [y for y, wanted in zip(self.gold, kept, strict=True) if wanted],
-            transitions,
-            self.weight[kept],
-        )
+__all__ = ["Settings", "check_weights", "fit_model"]
 
 
 def fit_model(
     task: str,
-    rows: Rows,
-    lengths: Ints | None,
+    structure: Structure,
+    features: Sequence[Rows],
+    shapes: Sequence[Any] | Ints,
     gold: Sequence[Ints],
-    labels: Sequence[Label],
+    encoder: Encoder,
     settings: Settings,
     *,
-    vocabulary: Vocabulary | None = None,
-    templates: TemplateSet | None = None,
-    transition_rows: Rows | None = None,
-    transition_vocabulary: Vocabulary | None = None,
+    labels: Sequence[Label] = (),
+    constraints: Any = None,
+    own_constraints: Sequence[Any] | None = None,
     sample_weight: npt.ArrayLike | None = None,
     callbacks: Sequence[Callback] = (),
     initial: Model | None = None,
     dual_point: Floats | None = None,
-    n_inputs: int | None = None,
     meta: dict[str, Any] | None = None,
 ) -> tuple[Model, Fit]:
-    """Train a model.
+    """Train a model of any structure.
 
     Parameters
     ----------
-    task : {"classify", "tag"}
-        What the model is to do.
-    rows : Rows
-        The features of every position, the examples one after the other.
-    lengths : ndarray of int or None
-        The number of positions of each example; None: 1 each.
+    task : str
+        What the model does, in a word.
+    structure : Structure
+        What a label is made of.
+    features : sequence of Rows
+        For each of ``structure.kinds``, a row for each site of that kind, the examples one after
+        the other, or a single row that stands for all of them.
+    shapes : sequence
+        The shape of each example, as `structure.topology` takes it.
     gold : sequence of ndarray
-        The label numbers of each example.
-    labels : sequence
-        The labels, in the order of their numbers.
+        The right label of each example, as the structure takes it.
+    encoder : Encoder
+        What makes such features again; its `feature_counts` must be those of the rows.
     settings : Settings
-        How to train.
-    vocabulary, templates, transition_vocabulary
-        Kept in the model; features that `settings.min_count` drops leave the vocabulary too.
-        Numbered features keep their numbers, and those that are dropped a weight of 0.
-    transition_rows : Rows or None
-        The features of every pair of neighbours, ``length - 1`` rows a sequence. A constant
-        feature is added to them.
+        How to train. What concerns positions alone (``min_count``, ``class_weight``,
+        ``constraints``, ``start``, ``end``, ``intercept``) is not used here.
+    labels : sequence
+        The labels that parts carry, in the order of their numbers; none where they carry none.
+    constraints : object or None
+        What no label may hold, as `structure.mask` takes it.
+    own_constraints : sequence or None
+        For each example, constraints of its own or None; they hold in training alone.
     sample_weight : array-like or None
         The weight of each example. Those of weight 0 are left out.
     callbacks : sequence of callables
@@ -104,8 +75,6 @@ def fit_model(
         A model whose weights to start from, matched by feature and label.
     dual_point : ndarray or None
         The dual point of an earlier fit of the same examples; it goes before `initial`.
-    n_inputs : int or None
-        The model's `n_inputs`; None: the number of features.
     meta : dict or None
         The model's `meta`.
 
@@ -113,29 +82,35 @@ def fit_model(
     -------
     model, fit
     """
-    one_of("task", task, TASKS)
-    gold = [np.asarray(y, dtype=np.int64) for y in gold]
-    lengths = np.ones(len(rows), np.int64) if lengths is None else np.asarray(lengths, np.int64)
-    weight = _sample_weight(sample_weight, len(lengths))
-    examples = _Examples(rows, lengths, gold, transition_rows, weight)
-    _check_examples(task, examples, labels)
-    weight = weight * _class_weight(settings.class_weight, examples, labels)
-    examples = examples._replace(weight=weight).take(weight > 0.0)
-    _check_classes(examples, labels)
-    constraints = make_constraints(settings.constraints, labels) if task == "tag" else None
-    if constraints is not None:
-        check_labels(constraints, gold, labels)
-    n_inputs = rows.n_features if n_inputs is None else n_inputs
-    examples, vocabulary = _drop_rare(examples, vocabulary, settings.min_count)
-
-    structure = _structure(task, len(labels), settings, tied=transition_rows is None)
-    loss = make_loss(settings.loss, len(labels), settings.cost_matrix)
-    problem = _problem(structure, examples, loss, settings, constraints)
+    if not len(shapes):
+        raise DataError("there are no examples to train on; give at least two, of different labels")
+    if len(gold) != len(shapes):
+        raise DataError(f"labels for {len(gold)} examples where there are {len(shapes)}")
+    check_label_names(structure, labels)
+    _check_features(structure, features, encoder)
+    weight = check_weights(sample_weight, len(shapes))
+    kept = weight > 0.0
+    if not kept.all():
+        features = _take(structure, features, shapes, kept)
+        which = np.flatnonzero(kept).tolist()
+        shapes, gold = [shapes[i] for i in which], [gold[i] for i in which]
+        if own_constraints is not None:
+            own_constraints = [own_constraints[i] for i in which]
+    problem = build_problem(
+        structure,
+        shapes,
+        features,
+        gold,
+        make_loss(settings.loss, structure.n_labels, settings.cost_matrix),
+        weights=settings.weights,
+        sample_weight=weight[kept],
+        constraints=constraints,
+        own_constraints=own_constraints,
+    )
+    _check_gold(problem)
     first = None
     if initial is not None and dual_point is None:
-        first = transfer_weights(
-            initial, problem.layout, labels, vocabulary, transition_vocabulary, settings.intercept
-        )
+        first = transfer_weights(initial, structure, problem.layout, labels, encoder)
     fit = _train(problem, settings, callbacks, dual_point, first)
     model = Model(
         task=task,
@@ -143,46 +118,14 @@ def fit_model(
         layout=problem.layout,
         weights=fit.weights,
         labels=tuple(labels),
-        vocabulary=vocabulary,
-        templates=templates,
+        encoder=encoder,
         constraints=constraints,
-        intercept=float(settings.intercept),
         loss=settings.loss,
         l2=float(settings.l2),
         certificate=fit.certificate,
-        n_inputs=n_inputs,
-        transition_vocabulary=transition_vocabulary,
         meta=dict(meta or {}),
     )
     return model, fit
-
-
-def _structure(task: str, n_labels: int, settings: Settings, tied: bool) -> Structure:
-    if task == "classify":
-        return Multiclass(n_labels)
-    return Chain(n_labels, tied=tied, start=bool(settings.start), end=bool(settings.end))
-
-
-def _problem(
-    structure: Structure,
-    examples: _Examples,
-    loss: Loss,
-    settings: Settings,
-    constraints: Constraints | None,
-) -> Problem:
-    features = site_features(
-        structure, examples.rows, float(settings.intercept), examples.transition_rows
-    )
-    return build_problem(
-        structure,
-        examples.lengths,
-        features,
-        examples.gold,
-        loss,
-        weights=settings.weights,
-        sample_weight=examples.weight,
-        constraints=constraints,
-    )
 
 
 def _train(
@@ -212,46 +155,53 @@ def _train(
     )
 
 
-def _check_examples(task: str, examples: _Examples, labels: Sequence[Label]) -> None:
-    rows, lengths, gold, transition_rows, _ = examples
-    if not len(lengths):
-        raise DataError("there are no examples to train on; give at least two, of different labels")
-    if len(gold) != len(lengths):
-        raise DataError(f"labels for {len(gold)} examples where there are {len(lengths)}")
-    if (lengths < 0).any() or int(lengths.sum()) != len(rows):
+def _check_features(structure: Structure, features: Sequence[Rows], encoder: Encoder) -> None:
+    counts = encoder.feature_counts(structure)
+    given = tuple(rows.n_features for rows in features)
+    if given != counts:
         raise DataError(
-            f"the lengths add up to {int(lengths.sum())} where there are {len(rows)} rows; give "
-            "the number of rows of each example"
+            f"rows of {given} features where the encoder has {counts}, for the sites "
+            f"{', '.join(structure.kinds)}; make the encoder for these rows"
         )
-    if task == "classify" and (lengths != 1).any():
-        raise DataError("a classifier takes one row an example; for sequences the task is tag")
-    for i, y in enumerate(gold):
-        if y.shape != (lengths[i],):
-            raise DataError(
-                f"example {i} (counted from 0) has {y.size} labels for {lengths[i]} positions; "
-                "give one label for each position"
-            )
-        if y.size and not (y.min() >= 0 and y.max() < len(labels)):
-            raise DataError(f"example {i} has label numbers outside 0 to {len(labels) - 1}")
-    rows.check_finite("the features")
-    if transition_rows is not None:
-        if task == "classify":
-            raise DataError("a classifier has no transitions; leave transition rows out")
-        check_transitions(transition_rows, lengths)
-        transition_rows.check_finite("the features of transitions")
+    for kind, rows in zip(structure.kinds, features, strict=True):
+        rows.check_finite(f"the features of {kind} sites")
 
 
-def _check_classes(examples: _Examples, labels: Sequence[Label]) -> None:
-    seen = np.unique(np.concatenate([*examples.gold, np.zeros(0, np.int64)]))
-    if len(seen) < 2:
-        what = f"one class only, {labels[seen[0]]!r}" if len(seen) else "no labels"
+def _check_gold(problem: Problem) -> None:
+    """Make sure that compiled code will find the gold parts inside their examples."""
+    a = problem.arrays
+    sizes = np.repeat(np.diff(a.part_ptr), np.diff(a.gold_ptr))
+    bad = np.flatnonzero((a.gold_part < 0) | (a.gold_part >= sizes))
+    if len(bad):
+        i = int(np.searchsorted(a.gold_ptr, bad[0], side="right")) - 1
         raise DataError(
-            f"the examples with a positive weight have {what}; training needs labels of at least "
-            "two classes, so add examples of another one"
+            f"the gold label of example {i} (counted from 0, those of weight 0 left out) is none "
+            f"of its shape; give labels as a {problem.structure.name} has them"
         )
 
 
-def _sample_weight(given: npt.ArrayLike | None, n: int) -> Floats:
+def _take(
+    structure: Structure,
+    features: Sequence[Rows],
+    shapes: Sequence[Any] | Ints,
+    kept: npt.NDArray[np.bool_],
+) -> list[Rows]:
+    """Keep the rows of some examples; a single row that stands for all stays."""
+    kinds = len(structure.kinds)
+    topologies = make_topologies(structure, shapes)
+    known = {topo.tobytes(): topo for topo in topologies}
+    sizes = {
+        key: np.bincount(structure.sites(topo).kind, minlength=kinds) for key, topo in known.items()
+    }
+    sites = np.array([sizes[topo.tobytes()] for topo in topologies])  # examples x kinds
+    return [
+        rows.take(np.repeat(kept, sites[:, kind])) if len(rows) == sites[:, kind].sum() else rows
+        for kind, rows in enumerate(features)
+    ]
+
+
+def check_weights(given: npt.ArrayLike | None, n: int) -> Floats:
+    """Read the weights of n examples as a user gives them; None is 1 each."""
     if given is None:
         return np.ones(n)
     try:
@@ -273,57 +223,3 @@ def _sample_weight(given: npt.ArrayLike | None, n: int) -> Floats:
     if n and not weight.any():
         raise DataError("all sample weights are zero; give some example a positive weight")
     return weight
-
-
-def _class_weight(given: Any, examples: _Examples, labels: Sequence[Label]) -> Floats:
-    """A factor for each example: the mean over its positions of the weights of their labels."""
-    n = len(examples.lengths)
-    if given is None:
-        return np.ones(n)
-    flat = np.concatenate([*examples.gold, np.zeros(0, np.int64)])
-    if isinstance(given, str):
-        shares = np.repeat(examples.weight, examples.lengths)
-        counts = np.bincount(flat, shares, minlength=len(labels))
-        occurring = counts > 0.0
-        by_label = np.ones(len(labels))
-        by_label[occurring] = counts.sum() / (np.count_nonzero(occurring) * counts[occurring])
-    else:
-        by_label = _named_weights(given, labels)
-    owner = np.repeat(np.arange(n), examples.lengths)
-    totals = np.bincount(owner, by_label[flat], minlength=n)
-    return np.where(examples.lengths > 0, totals / np.maximum(examples.lengths, 1), 1.0)
-
-
-def _named_weights(given: Mapping[Any, Any], labels: Sequence[Label]) -> Floats:
-    index: dict[Any, int] = {label: number for number, label in enumerate(labels)}
-    by_label = np.ones(len(labels))
-    for label, value in given.items():
-        if label not in index:
-            raise DataError(
-                f"class_weight names the class {label!r}, which does not occur in the labels"
-            )
-        if not is_number(value) or not math.isfinite(value) or value < 0:
-            raise DataError(
-                f"class_weight of {label!r} is {value!r}; give a finite number that is not negative"
-            )
-        by_label[index[label]] = float(value)
-    return by_label
-
-
-def _drop_rare(
-    examples: _Examples, vocabulary: Vocabulary | None, min_count: int
-) -> tuple[_Examples, Vocabulary | None]:
-    rows = examples.rows
-    if vocabulary is not None and len(vocabulary) != rows.n_features:
-        raise DataError(f"a vocabulary of {len(vocabulary)} names for {rows.n_features} features")
-    if min_count == 1:
-        return examples, vocabulary
-    frequent = rows.counts() >= min_count
-    if vocabulary is not None:
-        return examples._replace(rows=rows.keep(frequent)), vocabulary.keep(frequent)
-    # Numbers keep their meaning: the rare features stay, but occur nowhere.
-    kept = frequent[rows.indices]
-    ends = np.concatenate([[0], np.cumsum(kept)])
-    values = None if rows.values is None else rows.values[kept]
-    rows = Rows(ends[rows.indptr], rows.indices[kept], values, rows.n_features)
-    return examples._replace(rows=rows), None

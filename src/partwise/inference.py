@@ -13,9 +13,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from .design import Layout, make_design, score, site_rows
+from .design import make_design, score, site_rows
+from .errors import DataError
 from .evaluation import not_finite
 from .jit import FAST, njit
+from .layout import Layout
 from .problem import (
     Arrays,
     example_marginals,
@@ -24,6 +26,7 @@ from .problem import (
     make_topologies,
 )
 from .rows import Rows
+from .storage import Storage
 from .structures.base import Floats, Ints, Structure
 from .threads import run
 
@@ -40,6 +43,7 @@ class Batch:
     arrays: Arrays
     work_size: int
     max_parts: int
+    unknown: npt.NDArray[np.bool_]  # examples whose gold label is None
 
     @property
     def n_examples(self) -> int:
@@ -51,6 +55,16 @@ class Batch:
         a = self.arrays
         return a.topo[a.topo_ptr[i] : a.topo_ptr[i + 1]]
 
+    def scores(self, i: int, q: Floats) -> Floats | None:
+        """The scores of the parts of example i under its mask; None if some are no numbers."""
+        a = self.arrays
+        n = int(a.part_ptr[i + 1] - a.part_ptr[i])
+        score(a.design, i, self.weights, q)
+        theta = q[:n]
+        if a.mask.size:
+            theta = theta + a.mask[a.mask_ptr[i] : a.mask_ptr[i] + n]
+        return None if np.isnan(theta).any() or np.isposinf(theta).any() else theta
+
 
 def make_batch(
     structure: Structure,
@@ -61,7 +75,7 @@ def make_batch(
     *,
     constraints: Any = None,
     own_constraints: Sequence[Any] | None = None,
-    gold: Sequence[Ints] | None = None,
+    gold: Sequence[Ints | None] | None = None,
 ) -> Batch:
     """Put examples together for prediction.
 
@@ -77,15 +91,13 @@ def make_batch(
         What holds for all examples, as `structure.mask` takes it.
     own_constraints : sequence or None
         For each example, constraints of its own or None.
-    gold : sequence of ndarray or None
-        Labels to be scored, for :func:`log_probabilities`.
+    gold : sequence or None
+        Labels to be scored, for :func:`log_probabilities`; None for one that is impossible.
     """
     topologies = make_topologies(structure, shapes)
     site_ptr, sites, rows = site_rows(structure, topologies, features)
     mask, mask_ptr = make_masks(structure, topologies, constraints, own_constraints)
-    encoded = [
-        structure.encode(y, t) for y, t in zip(gold or (), topologies, strict=gold is not None)
-    ]
+    encoded = _encoded(structure, topologies, gold)
     distinct = {topo.tobytes(): topo for topo in topologies}
     sizes = {key: structure.n_parts(topo) for key, topo in distinct.items()}
     parts = np.array([sizes[topo.tobytes()] for topo in topologies], dtype=np.int64)
@@ -97,7 +109,7 @@ def make_batch(
         topo=np.concatenate([*topologies, empty]),
         topo_ptr=_pointers(np.array([len(topo) for topo in topologies], dtype=np.int64)),
         part_ptr=_pointers(parts),
-        design=make_design(layout, site_ptr, sites, rows),
+        design=make_design(Storage.plain(layout), site_ptr, sites, rows),
         tau=1.0,
         cost=np.zeros(0),
         mask=mask,
@@ -113,7 +125,29 @@ def make_batch(
         arrays=arrays,
         work_size=max((structure.work_size(topo) for topo in distinct.values()), default=0),
         max_parts=int(parts.max(initial=0)),
+        unknown=np.array([y is None for y in gold or ()], dtype=bool),
     )
+
+
+def _encoded(
+    structure: Structure, topologies: Sequence[Ints], gold: Sequence[Ints | None] | None
+) -> list[tuple[Ints, Floats]]:
+    """Give the parts of every label, none for None, after checking that there are such parts."""
+    if gold is None:
+        return []
+    if len(gold) != len(topologies):
+        raise DataError(f"labels for {len(gold)} examples where there are {len(topologies)}")
+    nothing = (np.zeros(0, dtype=np.int64), np.zeros(0))
+    encoded = []
+    for i, (label, topo) in enumerate(zip(gold, topologies, strict=True)):
+        parts, counts = nothing if label is None else structure.encode(label, topo)
+        if len(parts) and not (parts.min() >= 0 and parts.max() < structure.n_parts(topo)):
+            raise DataError(
+                f"the label of example {i} (counted from 0) is none of its shape: {label}; give "
+                f"labels as a {structure.name} has them"
+            )
+        encoded.append((parts, counts))
+    return encoded
 
 
 def best_labels(batch: Batch, n_jobs: int | None = 1) -> list[Ints]:
@@ -167,27 +201,44 @@ def log_probabilities(batch: Batch, n_jobs: int | None = 1) -> Floats:
         return int(_log_probabilities(batch.arrays, batch.weights, out, begin, end, size, work))
 
     _complain(run(batch.n_examples, n_jobs, task))
+    out[batch.unknown] = -np.inf
     return out
 
 
 def k_best_labels(batch: Batch, k: int, n_jobs: int | None = 1) -> list[tuple[Floats, list[Ints]]]:
     """Give the k best labels of every example, best first, and their scores."""
-    a = batch.arrays
     results: list[tuple[Floats, list[Ints]]] = [(np.zeros(0), [])] * batch.n_examples
 
     def task(begin: int, end: int) -> int:
         q = np.empty(batch.max_parts)
         for i in range(begin, end):
-            n = int(a.part_ptr[i + 1] - a.part_ptr[i])
-            score(a.design, i, batch.weights, q)
-            theta = q[:n]
-            if a.mask.size:
-                theta = theta + a.mask[a.mask_ptr[i] : a.mask_ptr[i] + n]
-            if np.isnan(theta).any() or np.isposinf(theta).any():
+            theta = batch.scores(i, q)
+            if theta is None:
                 return i
             results[i] = batch.structure.k_best(theta, batch.topology(i), k)
             if not results[i][1]:
                 return i
+        return -1
+
+    _complain(run(batch.n_examples, n_jobs, task))
+    return results
+
+
+def draw_labels(
+    batch: Batch, size: int, rng: np.random.Generator, n_jobs: int | None = 1
+) -> list[list[Ints]]:
+    """Draw labels of every example with their probabilities."""
+    # One generator an example, so that the threads do not change what is drawn.
+    generators = rng.spawn(batch.n_examples)
+    results: list[list[Ints]] = [[]] * batch.n_examples
+
+    def task(begin: int, end: int) -> int:
+        q = np.empty(batch.max_parts)
+        for i in range(begin, end):
+            theta, topo = batch.scores(i, q), batch.topology(i)
+            if theta is None or not np.isfinite(batch.structure.log_partition(theta, topo)):
+                return i
+            results[i] = batch.structure.sample(theta, topo, size, generators[i])
         return -1
 
     _complain(run(batch.n_examples, n_jobs, task))

@@ -11,35 +11,37 @@ import numpy as np
 import numpy.typing as npt
 
 from .certificate import Certificate
+from .encoders.base import Encoder
 from .errors import DataError, MismatchError
 from .rows import Rows
-from .templates import TemplateSet
-from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from .design import Layout
     from .inference import Batch
-    from .structures.base import Constraints, Structure
+    from .layout import Layout
+    from .structures.base import Structure
 
-__all__ = ["Label", "Model", "check_transitions", "site_features"]
+__all__ = ["Label", "Model", "check_label_names"]
 
 Label = str | int | float | bool
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-#: For an example, the labels that are allowed at some of its positions.
-Allowed = Sequence[tuple[int, Sequence[int]]]
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
     """A trained model.
 
+    Its methods take features as training does: for each kind of site of the structure, rows for
+    the sites of all examples, one after the other, or one row for all of them. How examples become
+    such rows is known to the encoder. For the labels of positions see
+    :class:`partwise.labeller.PositionLabeller`.
+
     Threads may share a model: no method changes it, and every call has buffers of its own.
 
     Attributes
     ----------
-    task : {"classify", "tag"}
-        What it does.
+    task : str
+        What it does: "classify", "tag", or whatever its maker calls it.
     structure : Structure
         What a label is made of.
     layout : Layout
@@ -47,26 +49,17 @@ class Model:
     weights : ndarray
         The weights.
     labels : tuple
-        The labels, in the order of their numbers.
-    vocabulary : Vocabulary or None
-        The names of the features; None if features are numbered.
-    templates : TemplateSet or None
-        How features are made of column files.
-    constraints : Constraints or None
-        What no label sequence may hold.
-    intercept : float
-        The value of the constant last feature of every position; 0: there is none.
+        The labels that parts carry, in the order of their numbers; empty where they carry none.
+    encoder : Encoder
+        How examples become features.
+    constraints : object or None
+        What no label may hold, as `structure.mask` takes it.
     loss : str
         The name of the loss.
     l2 : float
         The regulariser.
     certificate : Certificate
         How far the weights are at most from the optimum.
-    n_inputs : int
-        The number of input columns of a column file; else the number of features, the intercept
-        not counted.
-    transition_vocabulary : Vocabulary or None
-        The names of the features of transitions, where these depend on the input.
     meta : dict
         What else the maker of the model wants to be kept, as JSON can hold it.
     """
@@ -76,15 +69,11 @@ class Model:
     layout: Layout
     weights: Floats
     labels: tuple[Label, ...]
-    vocabulary: Vocabulary | None
-    templates: TemplateSet | None
-    constraints: Constraints | None
-    intercept: float
+    encoder: Encoder
+    constraints: Any
     loss: str
     l2: float
     certificate: Certificate
-    n_inputs: int
-    transition_vocabulary: Vocabulary | None = None
     meta: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
@@ -92,90 +81,56 @@ class Model:
         """The number of every label."""
         return {label: number for number, label in enumerate(self.labels)}
 
-    @property
-    def n_features(self) -> int:
-        """How many features a position may have, the intercept not counted."""
-        return self.layout.n_features[0] - (self.intercept != 0.0)
-
-    @property
-    def n_transition_features(self) -> int:
-        """How many features a transition may have, the constant not counted."""
-        return max(self.layout.n_features[1] - 1, 0) if self.input_transitions else 0
-
-    @property
-    def input_transitions(self) -> bool:
-        """Whether transitions have features of their own."""
-        return not getattr(self.structure, "tied", True)
+    def numbers_of(self, labels: Sequence[Any]) -> Ints:
+        """Give the number of each label, -1 for one that the model does not know."""
+        return np.array([self.label_index.get(label, -1) for label in labels], dtype=np.int64)
 
     @property
     def probabilistic(self) -> bool:
         """Whether the scores are log-probabilities up to a constant; those of the hinge are not."""
         from .losses import make_loss
 
-        return make_loss(self.loss, len(self.labels)).tau > 0.0
-
-    def problem_features(self, rows: Rows, transition_rows: Rows | None = None) -> list[Rows]:
-        """Lay features out by kind of site; those that the model does not know are dropped.
-
-        Parameters
-        ----------
-        rows : Rows
-            The features of every position.
-        transition_rows : Rows or None
-            The features of every transition, for a model that has such.
-        """
-        if self.input_transitions != (transition_rows is not None):
-            raise DataError(
-                f"the model has {'' if self.input_transitions else 'no '}features for transitions; "
-                f"{'give transition rows too' if self.input_transitions else 'leave them out'}"
-            )
-        if transition_rows is not None:
-            transition_rows = transition_rows.resize(self.n_transition_features)
-        rows = rows.resize(self.n_features)
-        return site_features(self.structure, rows, self.intercept, transition_rows)
+        return make_loss(self.loss, self.structure.n_labels).tau > 0.0
 
     def predict(
         self,
-        rows: Rows,
-        lengths: Ints | None = None,
+        features: Sequence[Rows],
+        shapes: Sequence[Any] | Ints,
         *,
-        transition_rows: Rows | None = None,
-        allowed: Sequence[Allowed | None] | None = None,
+        own_constraints: Sequence[Any] | None = None,
         n_jobs: int | None = 1,
     ) -> list[Ints]:
         """Predict the best labels.
 
         Parameters
         ----------
-        rows : Rows
-            The features of every position, the examples one after the other.
-        lengths : ndarray of int or None
-            The number of positions of each example; None: 1 each.
-        transition_rows : Rows or None
-            The features of every transition, for a model that has such: ``length - 1`` rows an
-            example.
-        allowed : sequence or None
-            For each example None, or pairs of a position and the label numbers allowed there.
+        features : sequence of Rows
+            For each kind of site, a row a site, or one row for all sites. Features that the model
+            does not know are ignored.
+        shapes : sequence
+            The shape of each example, as `structure.topology` takes it.
+        own_constraints : sequence or None
+            For each example None, or constraints of its own, as `structure.mask` takes them. They
+            come on top of the model's.
         n_jobs : int or None
             How many threads; None: 1, -1: one a core. They do not change the result.
 
         Returns
         -------
         list of ndarray
-            The label numbers of each example.
+            The label of each example, in the shape that the structure gives it.
         """
         from .inference import best_labels
 
-        return best_labels(self._batch(rows, lengths, transition_rows, allowed), n_jobs)
+        return best_labels(self._batch(features, shapes, own_constraints), n_jobs)
 
     def k_best(
         self,
-        rows: Rows,
-        lengths: Ints | None,
+        features: Sequence[Rows],
+        shapes: Sequence[Any] | Ints,
         k: int,
         *,
-        transition_rows: Rows | None = None,
-        allowed: Sequence[Allowed | None] | None = None,
+        own_constraints: Sequence[Any] | None = None,
         n_jobs: int | None = 1,
     ) -> list[tuple[Floats, list[Ints]]]:
         """Predict the k best labels, best first, and their scores w.f(x, y).
@@ -186,25 +141,24 @@ class Model:
 
         if k < 1:
             raise DataError(f"k is {k}; ask for at least 1 label")
-        return k_best_labels(self._batch(rows, lengths, transition_rows, allowed), k, n_jobs)
+        return k_best_labels(self._batch(features, shapes, own_constraints), k, n_jobs)
 
     def marginals(
         self,
-        rows: Rows,
-        lengths: Ints | None = None,
+        features: Sequence[Rows],
+        shapes: Sequence[Any] | Ints,
         *,
-        transition_rows: Rows | None = None,
-        allowed: Sequence[Allowed | None] | None = None,
+        own_constraints: Sequence[Any] | None = None,
         n_jobs: int | None = 1,
     ) -> list[Floats]:
-        """Compute the probability of every label at every position.
+        """Compute the expected count of every part.
 
         Parameters as in `predict`.
 
         Returns
         -------
         list of ndarray
-            For each example a matrix, positions by labels.
+            For each example a number a part, in the order of the structure's parts.
 
         Raises
         ------
@@ -214,34 +168,31 @@ class Model:
         from .inference import part_marginals
 
         self._need_probabilities()
-        found = part_marginals(self._batch(rows, lengths, transition_rows, allowed), n_jobs)
-        # The parts of the positions come first.
-        n = len(self.labels)
-        counts = self._lengths(rows, lengths).tolist()
-        return [mu[: t * n].reshape(t, n) for mu, t in zip(found, counts, strict=True)]
+        return part_marginals(self._batch(features, shapes, own_constraints), n_jobs)
 
     def log_proba(
         self,
-        rows: Rows,
-        lengths: Ints | None,
-        labels: Sequence[Ints],
+        features: Sequence[Rows],
+        shapes: Sequence[Any] | Ints,
+        labels: Sequence[Ints | None],
         *,
-        transition_rows: Rows | None = None,
+        own_constraints: Sequence[Any] | None = None,
         n_jobs: int | None = 1,
     ) -> Floats:
         """Compute the log-probability of the labels of each example.
 
         Parameters
         ----------
-        rows, lengths, transition_rows, n_jobs
+        features, shapes, own_constraints, n_jobs
             As in `predict`.
-        labels : sequence of ndarray
-            The label numbers of each example; -1 is a label that the model does not know.
+        labels : sequence of ndarray or None
+            The label of each example, as the structure takes it; None is one that the model cannot
+            give.
 
         Returns
         -------
         ndarray
-            -inf where a label is unknown or the constraints forbid it.
+            -inf where a label is None or the constraints forbid it.
 
         Raises
         ------
@@ -251,18 +202,46 @@ class Model:
         from .inference import log_probabilities
 
         self._need_probabilities()
-        lengths = self._lengths(rows, lengths)
-        gold = [np.asarray(y, dtype=np.int64) for y in labels]
-        if [len(y) for y in gold] != lengths.tolist():
-            raise DataError("log_proba: give one label for each position of each example")
-        if any((y >= len(self.labels)).any() for y in gold):
-            raise DataError(f"log_proba: there are label numbers above {len(self.labels) - 1}")
-        unknown = np.array([bool((y < 0).any()) for y in gold], dtype=bool)
-        known = [np.maximum(y, 0) for y in gold]
-        batch = self._batch(rows, lengths, transition_rows, None, known)
-        found = log_probabilities(batch, n_jobs)
-        found[unknown] = -np.inf
-        return found
+        return log_probabilities(self._batch(features, shapes, own_constraints, labels), n_jobs)
+
+    def sample(
+        self,
+        features: Sequence[Rows],
+        shapes: Sequence[Any] | Ints,
+        size: int,
+        *,
+        seed: int | np.random.Generator = 0,
+        own_constraints: Sequence[Any] | None = None,
+        n_jobs: int | None = 1,
+    ) -> list[list[Ints]]:
+        """Draw labels with their probabilities.
+
+        Parameters
+        ----------
+        features, shapes, own_constraints, n_jobs
+            As in `predict`.
+        size : int
+            How many labels to draw for each example.
+        seed : int or Generator
+            The same seed gives the same labels, with any number of threads.
+
+        Returns
+        -------
+        list of lists of ndarray
+            For each example, the labels drawn.
+
+        Raises
+        ------
+        MismatchError
+            If the model was trained with the hinge loss.
+        """
+        from .inference import draw_labels
+
+        self._need_probabilities()
+        if size < 1:
+            raise DataError(f"size is {size}; draw at least 1 label")
+        batch = self._batch(features, shapes, own_constraints)
+        return draw_labels(batch, size, np.random.default_rng(seed), n_jobs)
 
     def _need_probabilities(self) -> None:
         if not self.probabilistic:
@@ -271,73 +250,38 @@ class Model:
                 "softmax-margin loss, or use predict with k for scores"
             )
 
-    def _lengths(self, rows: Rows, lengths: Ints | None) -> Ints:
-        if lengths is None:
-            return np.ones(len(rows), dtype=np.int64)
-        lengths = np.asarray(lengths, dtype=np.int64)
-        if (lengths < 0).any() or int(lengths.sum()) != len(rows):
-            raise DataError(
-                f"the lengths add up to {int(lengths.sum())} where there are {len(rows)} rows; "
-                "give the number of rows of each example"
-            )
-        if self.task == "classify" and (lengths != 1).any():
-            raise DataError("a classifier takes one row an example; give lengths of 1, or None")
-        return lengths
-
     def _batch(
         self,
-        rows: Rows,
-        lengths: Ints | None,
-        transition_rows: Rows | None,
-        allowed: Sequence[Allowed | None] | None,
-        gold: Sequence[Ints] | None = None,
+        features: Sequence[Rows],
+        shapes: Sequence[Any] | Ints,
+        own_constraints: Sequence[Any] | None,
+        gold: Sequence[Ints | None] | None = None,
     ) -> Batch:
         from .inference import make_batch
-        from .structures.base import Constraints
 
-        own = None
-        if allowed is not None:
-            own = [Constraints(allowed=mine) if mine else None for mine in allowed]
-        lengths = self._lengths(rows, lengths)
-        if transition_rows is not None:
-            check_transitions(transition_rows, lengths)
+        counts = self.layout.n_features
+        if len(features) != len(counts):
+            raise DataError(
+                f"features for {len(features)} kinds of sites where the model has {len(counts)}: "
+                f"{', '.join(self.structure.kinds)}"
+            )
         return make_batch(
             self.structure,
             self.layout,
             self.weights,
-            self.problem_features(rows, transition_rows),
-            lengths,
+            [rows.resize(n) for rows, n in zip(features, counts, strict=True)],
+            shapes,
             constraints=self.constraints,
-            own_constraints=own,
+            own_constraints=own_constraints,
             gold=gold,
         )
 
 
-def site_features(
-    structure: Structure, rows: Rows, intercept: float, transition_rows: Rows | None
-) -> list[Rows]:
-    """Give every kind of site its features.
-
-    Positions get `rows` and the intercept. Transitions, starts and ends have a constant feature;
-    transitions that depend on the input have theirs before it.
-    """
-    constant = Rows(np.array([0, 1]), np.zeros(1, np.int32), None, 1)
-    nothing = Rows(np.zeros(1, np.int64), np.zeros(0, np.int32), None, 0)
-    features = [rows.append_constant(intercept) if intercept else rows]
-    for kind in structure.kinds[1:]:
-        if kind == "transition":
-            own = None if transition_rows is None else transition_rows.append_constant(1.0)
-            features.append(constant if own is None else own)
-        else:
-            features.append(constant if getattr(structure, kind) else nothing)
-    return features
-
-
-def check_transitions(transition_rows: Rows, lengths: Ints) -> None:
-    """Raise a DataError unless there is one row for each pair of neighbours."""
-    wanted = int(np.maximum(lengths - 1, 0).sum())
-    if len(transition_rows) != wanted:
+def check_label_names(structure: Structure, labels: Sequence[Label]) -> None:
+    """Raise a DataError unless there is a name for each label that parts tell apart."""
+    # Where all parts carry the same label it needs no name.
+    if len(labels) != structure.n_labels and (labels or structure.n_labels > 1):
         raise DataError(
-            f"{len(transition_rows)} transition rows where there are {wanted} transitions; give "
-            "one row for each pair of neighbours, length - 1 a sequence"
+            f"{len(labels)} names of labels where the {structure.name} has {structure.n_labels}; "
+            "give one name for each label number"
         )

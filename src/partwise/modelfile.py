@@ -4,7 +4,8 @@ A good checksum says that a file is whole, not that it is honest. Every field is
 is used, and the arrays that compiled code indexes with are checked element by element: a model
 file can be wrong, but it cannot make prediction read outside its arrays.
 
-Nothing here needs the compiler except the making of the model itself.
+The header names a structure and an encoder, and holds what these say of themselves. Nothing here
+knows any of them by name, and nothing needs the compiler except the making of the model itself.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,34 +22,31 @@ import numpy.typing as npt
 from . import __version__
 from .certificate import Certificate
 from .container import read_container, write_container
-from .errors import ModelFileError
-from .templates import TemplateSet
-from .vocabulary import Vocabulary
+from .encoders.base import Encoder
+from .encoders.registry import read_encoder
+from .errors import DataError, ModelFileError
 
 if TYPE_CHECKING:
     from .model import Model
+    from .structures.base import Structure
 
 __all__ = ["load_model", "read_header", "save_model"]
 
 KIND: Final = "partwise linear model"
 
-#: More labels than these cannot be predicted in any memory: chains hold a number a pair.
-_MAX_LABELS: Final = {"multiclass": 2**24, "chain": 2**14}
-_SITES: Final = {"multiclass": ("label",), "chain": ("label", "transition", "start", "end")}
-_TASKS: Final = {"classify": "multiclass", "tag": "chain"}
 _LOSSES: Final = ("log", "hinge", "softmax-margin")
 _TYPES: Final[dict[str, type]] = {"str": str, "int": int, "float": float, "bool": bool}
 _INT64: Final = 2**63
 _KEYS: Final = {
-    "kind", "partwise", "task", "structure", "labels", "label_type", "templates", "constraints",
-    "intercept", "loss", "l2", "certificate", "n_inputs", "n_features", "n_weights", "vocabulary",
-    "transition_vocabulary", "meta",
+    "kind", "partwise", "task", "structure", "encoder", "labels", "label_type", "constraints",
+    "loss", "l2", "certificate", "n_features", "n_weights", "meta",
 }  # fmt: skip
-_NAMES: Final = {
-    "vocabulary_bytes", "vocabulary_offsets", "transition_vocabulary_bytes",
-    "transition_vocabulary_offsets",
-}  # fmt: skip
-_CONSTRAINTS: Final = ("labels", "transitions", "starts", "ends")
+_STRUCTURE: Final = {"name", "constants", "kinds", "widths"}
+_ARRAYS: Final = {"weights": np.float64, "first": np.int64, "slot": np.int32}
+#: In front of the names of the encoder's arrays.
+_PREFIX: Final = "encoder_"
+
+_Made = TypeVar("_Made")
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -73,19 +71,28 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
         raise ModelFileError(
             f"{type(model).__name__} is not a trained model; fit it first, or give its model_"
         )
-    header, arrays = _header(held), _arrays(held)
+    check = _Checker(os.fspath(path))
+    header, arrays = check.believe(lambda: (_header(held), _arrays(held)))
     # What could not be read back must not be written.
-    _checked(os.fspath(path), header, arrays)
+    _check_header(check, header, arrays)
+    _make(check, header, arrays, [type(held.structure)], [type(held.encoder)])
     write_container(path, header, arrays)
 
 
-def load_model(path: str | os.PathLike[str]) -> Model:
+def load_model(
+    path: str | os.PathLike[str],
+    *,
+    structures: Iterable[type[Structure]] = (),
+    encoders: Iterable[type[Encoder]] = (),
+) -> Model:
     """Read a model that `save_model` wrote, after checking all of it.
 
     Parameters
     ----------
     path : str or path-like
         The file.
+    structures, encoders : iterable of classes
+        Structures and encoders from outside the package that the model may be made of.
 
     Raises
     ------
@@ -93,30 +100,18 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         If the file is missing, damaged, hostile or of another version.
     """
     header, arrays = read_container(path)
-    parts = _checked(os.fspath(path), header, arrays)
+    check = _Checker(os.fspath(path))
+    _check_header(check, header, arrays)
+    structure, encoder, constraints = _make(check, header, arrays, structures, encoders)
 
-    from .design import Layout
+    from .layout import Layout
     from .model import Model
-    from .structures.base import Constraints, Structure
-    from .structures.chain import Chain
-    from .structures.multiclass import Multiclass
 
-    shape = header["structure"]
-    structure: Structure
-    if shape["name"] == "chain":
-        structure = Chain(shape["n_labels"], shape["tied"], shape["start"], shape["end"])
-    else:
-        structure = Multiclass(shape["n_labels"])
-    given = header["constraints"]
-    constraints = None
-    if given is not None:
-        pairs = [(a, b) for a, b in given["transitions"]]
-        constraints = Constraints(given["labels"], pairs, given["starts"], given["ends"])
     return Model(
         task=header["task"],
         structure=structure,
         layout=Layout(
-            widths=_widths(shape),
+            widths=structure.widths,
             n_features=tuple(header["n_features"]),
             first=arrays["first"],
             slot=arrays["slot"],
@@ -124,21 +119,21 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         ),
         weights=arrays["weights"],
         labels=tuple(header["labels"]),
-        vocabulary=parts["vocabulary"],
-        templates=parts["templates"],
+        encoder=encoder,
         constraints=constraints,
-        intercept=float(header["intercept"]),
         loss=header["loss"],
         l2=float(header["l2"]),
         certificate=Certificate.from_json(header["certificate"]),
-        n_inputs=header["n_inputs"],
-        transition_vocabulary=parts["transition_vocabulary"],
         meta=header["meta"],
     )
 
 
 def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read what a model file says about itself; checked as by `load_model`, without the compiler.
+    """Read what a model file says about itself, without the compiler.
+
+    It is checked as by `load_model`, but for what only the structure knows: whether its constants
+    are possible, and whether they go with the sites, labels and features that the file tells of.
+    Encoders from outside the package are not asked.
 
     Parameters
     ----------
@@ -150,8 +145,13 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
     dict
         Plain data: ``task``, ``structure``, ``labels``, ``loss``, ``l2``, ``certificate``, ...
     """
+    from .encoders.registry import ENCODERS
+
     header, arrays = read_container(path)
-    _checked(os.fspath(path), header, arrays)
+    check = _Checker(os.fspath(path))
+    _check_header(check, header, arrays)
+    if header["encoder"]["name"] in ENCODERS:
+        check.believe(lambda: _encoder(header, arrays))
     return header
 
 
@@ -159,11 +159,7 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _header(model: Model) -> dict[str, Any]:
-    structure = {
-        name: getattr(model.structure, name)
-        for name in ("name", "n_labels", "tied", "start", "end")
-        if hasattr(model.structure, name)
-    }
+    structure = model.structure
     kinds = [name for name, kind in _TYPES.items() if all(type(y) is kind for y in model.labels)]
     if not kinds:
         raise ModelFileError(
@@ -172,49 +168,37 @@ def _header(model: Model) -> dict[str, Any]:
         )
     constraints = None
     if model.constraints is not None:
-        held = model.constraints._asdict()
-        constraints = {name: _plain(held[name]) for name in _CONSTRAINTS}
+        constraints = structure.constraints_to_json(model.constraints)
     return {
         "kind": KIND,
         "partwise": __version__,
         "task": model.task,
-        "structure": structure,
+        "structure": {
+            "name": structure.name,
+            "constants": structure.constants(),
+            "kinds": list(structure.kinds),
+            "widths": [int(width) for width in structure.widths],
+        },
+        "encoder": {"name": model.encoder.name, "data": model.encoder.to_json()},
         "labels": list(model.labels),
         "label_type": kinds[0],
-        "templates": None if model.templates is None else model.templates.to_json(),
         "constraints": constraints,
-        "intercept": float(model.intercept),
         "loss": model.loss,
         "l2": float(model.l2),
         "certificate": {
             name: value if isinstance(value, str) else float(value)
             for name, value in dataclasses.asdict(model.certificate).items()
         },
-        "n_inputs": int(model.n_inputs),
         "n_features": list(model.layout.n_features),
         "n_weights": model.layout.n_weights,
-        "vocabulary": model.vocabulary is not None,
-        "transition_vocabulary": model.transition_vocabulary is not None,
         "meta": model.meta,
     }
 
 
-def _plain(numbers: Any) -> Any:
-    """Lists of Python integers, in place of tuples and of integers of numpy."""
-    return np.asarray(numbers, dtype=np.int64).tolist() if len(numbers) else []
-
-
 def _arrays(model: Model) -> dict[str, npt.NDArray[Any]]:
-    arrays: dict[str, npt.NDArray[Any]] = {
-        "weights": model.weights,
-        "first": model.layout.first,
-        "slot": model.layout.slot,
-    }
-    for name in ("vocabulary", "transition_vocabulary"):
-        names = getattr(model, name)
-        if names is not None:
-            arrays[f"{name}_bytes"], arrays[f"{name}_offsets"] = names.pack()
-    return arrays
+    own = {_PREFIX + name: array for name, array in model.encoder.arrays().items()}
+    layout = model.layout
+    return {"weights": model.weights, "first": layout.first, "slot": layout.slot, **own}
 
 
 # Reading
@@ -230,36 +214,70 @@ class _Checker:
         if not sound:
             raise ModelFileError(f"{self.path} is no sound model: {why}; copy or train it again")
 
+    def believe(self, make: Callable[[], _Made]) -> _Made:
+        """Make something of what the file holds; what is wrong with it is said of the file."""
+        try:
+            return make()
+        except DataError as error:
+            raise ModelFileError(f"{self.path} is no sound model: {error}") from error
 
-def _checked(
-    path: str, header: dict[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
-) -> dict[str, Any]:
-    """Check header and arrays, and give the vocabularies and the templates."""
-    check = _Checker(path)
+
+def _check_header(
+    check: _Checker, header: dict[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
+) -> None:
+    """Check all that can be checked without knowing the structure and the encoder."""
     check(header.get("kind") == KIND, f"it does not say that it is a {KIND}")
     check(header.keys() == _KEYS, f"its header does not hold just {', '.join(sorted(_KEYS))}")
     check(isinstance(header["partwise"], str), "partwise is no version")
+    check(isinstance(header["task"], str), "its task is no word")
     check(isinstance(header["meta"], dict), "meta is no object")
     check(header["loss"] in _LOSSES, "its loss is unknown")
     check(_is_number(header["l2"]) and header["l2"] > 0, "l2 is no positive number")
-    check(_is_number(header["intercept"]), "the intercept is no number")
-    check(_is_count(header["n_inputs"]), "n_inputs is no count")
-    _check_structure(check, header)
+    _check_structure(check, header["structure"])
+    encoder = header["encoder"]
+    named = isinstance(encoder, dict) and encoder.keys() == {"name", "data"}
+    check(named and isinstance(encoder["name"], str), "its encoder has no name")
     _check_labels(check, header)
-    _check_constraints(check, header["constraints"], len(header["labels"]))
     _check_certificate(check, header["certificate"])
     _check_arrays(check, header, arrays)
-    vocabularies = {
-        name: _vocabulary(check, header, arrays, name)
-        for name in ("vocabulary", "transition_vocabulary")
-    }
-    _check_features(check, header, vocabularies)
-    templates = None
-    if header["templates"] is not None:
-        templates = TemplateSet.from_json(header["templates"])
-        check(header["vocabulary"], "it has templates and no vocabulary")
-        check(templates.n_columns <= header["n_inputs"], "its templates look at missing columns")
-    return {**vocabularies, "templates": templates}
+
+
+def _encoder(
+    header: dict[str, Any],
+    arrays: Mapping[str, npt.NDArray[Any]],
+    own: Iterable[type[Encoder]] = (),
+) -> Encoder:
+    n = len(_PREFIX)
+    mine = {name[n:]: array for name, array in arrays.items() if name.startswith(_PREFIX)}
+    held = header["encoder"]
+    return read_encoder(held["name"], held["data"], mine, tuple(own))
+
+
+def _make(
+    check: _Checker,
+    header: dict[str, Any],
+    arrays: Mapping[str, npt.NDArray[Any]],
+    structures: Iterable[type[Structure]],
+    encoders: Iterable[type[Encoder]],
+) -> tuple[Structure, Encoder, Any]:
+    """Make structure, encoder and constraints, and check the rest of the header against them."""
+    from .model import check_label_names
+    from .structures.registry import make_structure
+
+    shape = header["structure"]
+    name, constants = shape["name"], shape["constants"]
+    encoder = check.believe(lambda: _encoder(header, arrays, encoders))
+    structure = check.believe(lambda: make_structure(name, constants, tuple(structures)))
+    check(list(structure.kinds) == shape["kinds"], "its structure has other kinds of sites")
+    check(list(structure.widths) == shape["widths"], "its structure has sites of other widths")
+    check(name == "multiclass" or header["task"] != "classify", "its structure does not classify")
+    check.believe(lambda: check_label_names(structure, header["labels"]))
+    counts = check.believe(lambda: list(encoder.feature_counts(structure)))
+    check(header["n_features"] == counts, "it has another number of features than its encoder")
+    held = header["constraints"]
+    if held is None:
+        return structure, encoder, None
+    return structure, encoder, check.believe(lambda: structure.constraints_from_json(held))
 
 
 def _is_number(value: Any) -> bool:
@@ -270,42 +288,26 @@ def _is_count(value: Any) -> bool:
     return type(value) is int and 0 <= value < _INT64
 
 
-def _check_structure(check: _Checker, header: dict[str, Any]) -> None:
-    shape, task = header["structure"], header["task"]
-    check(isinstance(task, str) and task in _TASKS, "its task is unknown")
-    check(isinstance(shape, dict) and shape.get("name") == _TASKS[task], "its structure is unknown")
-    flags = {"tied", "start", "end"} if shape["name"] == "chain" else set()
-    check(shape.keys() == {"name", "n_labels"} | flags, "its structure has other parameters")
-    check(all(type(shape[flag]) is bool for flag in flags), "its structure has odd switches")
-    n_labels = shape["n_labels"]
-    check(_is_count(n_labels) and 1 <= n_labels <= _MAX_LABELS[shape["name"]], "odd n_labels")
+def _check_structure(check: _Checker, shape: Any) -> None:
+    from .structures.registry import MAX_WIDTH
+
+    check(isinstance(shape, dict) and shape.keys() == _STRUCTURE, "its structure is incomplete")
+    check(isinstance(shape["name"], str), "its structure has no name")
+    check(isinstance(shape["constants"], dict), "its structure has no constants")
+    kinds, widths = shape["kinds"], shape["widths"]
+    check(isinstance(kinds, list) and all(type(k) is str for k in kinds), "odd kinds of sites")
+    check(isinstance(widths, list) and len(widths) == len(kinds), "odd widths of sites")
+    check(all(_is_count(w) and w <= MAX_WIDTH for w in widths), "odd widths of sites")
 
 
 def _check_labels(check: _Checker, header: dict[str, Any]) -> None:
     labels, kind = header["labels"], header["label_type"]
     check(isinstance(labels, list), "its labels are no list")
-    check(len(labels) == header["structure"]["n_labels"], "it has another number of labels")
     check(isinstance(kind, str) and kind in _TYPES, "its label_type is unknown")
     check(all(type(label) is _TYPES[kind] for label in labels), f"some label is not of type {kind}")
     check(len(set(labels)) == len(labels), "a label occurs twice")
     if kind == "int":
         check(all(-_INT64 <= label < _INT64 for label in labels), "a label is out of range")
-
-
-def _check_constraints(check: _Checker, held: Any, n_labels: int) -> None:
-    if held is None:
-        return
-    check(isinstance(held, dict) and held.keys() == set(_CONSTRAINTS), "odd constraints")
-
-    def is_label(value: Any) -> bool:
-        return type(value) is int and 0 <= value < n_labels
-
-    for name in _CONSTRAINTS:
-        check(isinstance(held[name], list), f"the constraints {name} are no list")
-        pairs = name == "transitions"
-        for item in held[name]:
-            sound = isinstance(item, list) and len(item) == 2 and all(map(is_label, item))
-            check(sound if pairs else is_label(item), f"the constraints {name} name no label")
 
 
 def _check_certificate(check: _Checker, held: Any) -> None:
@@ -316,30 +318,23 @@ def _check_certificate(check: _Checker, held: Any) -> None:
     check(all(map(_is_number, numbers)), "its certificate holds something that is no number")
 
 
-def _widths(shape: dict[str, Any]) -> tuple[int, ...]:
-    n = shape["n_labels"]
-    if shape["name"] == "multiclass":
-        return (n,)
-    return (n, n * n, n * shape["start"], n * shape["end"])
-
-
 def _check_arrays(
     check: _Checker, header: dict[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
 ) -> None:
     """Check that the blocks tile the weights and that every slot lies in its site."""
-    wanted = {"weights": np.float64, "first": np.int64, "slot": np.int32}
-    check(arrays.keys() <= wanted.keys() | _NAMES, "it has an array that no model has")
-    for name, dtype in wanted.items():
+    others = [name for name in arrays if name not in _ARRAYS and not name.startswith(_PREFIX)]
+    check(not others, "it has an array that no model has")
+    for name, dtype in _ARRAYS.items():
         check(name in arrays, f"the array {name} is missing")
         check(arrays[name].ndim == 1 and arrays[name].dtype == dtype, f"{name} has another type")
-    weights, first, slot = (arrays[name] for name in wanted)
+    weights, first, slot = (arrays[name] for name in _ARRAYS)
     n_weights, n_features = header["n_weights"], header["n_features"]
-    kinds = _SITES[header["structure"]["name"]]
+    widths = header["structure"]["widths"]
     check(_is_count(n_weights) and len(weights) == n_weights, "n_weights is not as it should be")
-    check(isinstance(n_features, list) and len(n_features) == len(kinds), "odd n_features")
+    check(isinstance(n_features, list) and len(n_features) == len(widths), "odd n_features")
     check(all(map(_is_count, n_features)) and sum(n_features) == len(first), "odd n_features")
     check(np.isfinite(weights).all(), "a weight is not finite")
-    width = np.repeat(np.array(_widths(header["structure"]), dtype=np.int64), n_features)
+    width = np.repeat(np.array(widths, dtype=np.int64), n_features)
     check((width > 0).all(), "it has features for parts that its structure has not")
     order = np.argsort(first, kind="stable")
     if not slot.size:
@@ -358,34 +353,3 @@ def _check_arrays(
     rises = part[1:] > part[:-1]
     rises[last[:-1]] = True
     check(rises.all(), "the slots of a block do not rise")
-
-
-def _vocabulary(
-    check: _Checker, header: dict[str, Any], arrays: Mapping[str, npt.NDArray[Any]], name: str
-) -> Vocabulary | None:
-    check(type(header[name]) is bool, f"{name} is neither true nor false")
-    parts = (f"{name}_bytes", f"{name}_offsets")
-    check(all((part in arrays) == header[name] for part in parts), f"odd arrays for the {name}")
-    return Vocabulary.unpack(*(arrays[part] for part in parts)) if header[name] else None
-
-
-def _check_features(
-    check: _Checker, header: dict[str, Any], vocabularies: Mapping[str, Vocabulary | None]
-) -> None:
-    """Check the numbers of features against vocabularies, inputs and structure."""
-    n_features, shape = header["n_features"], header["structure"]
-    names = vocabularies["vocabulary"]
-    plain = header["n_inputs"] if names is None else len(names)
-    check(n_features[0] == plain + (header["intercept"] != 0), "it has another number of features")
-    names = vocabularies["transition_vocabulary"]
-    if shape["name"] == "multiclass":
-        check(names is None, "a classifier has no transitions")
-        return
-    if shape["tied"]:
-        check(names is None and n_features[1] == 1, "odd features of transitions")
-    elif names is not None:
-        check(n_features[1] == len(names) + 1, "it has another number of transition features")
-    else:
-        check(n_features[1] >= 1, "it has no feature for transitions")
-    ends = [int(shape["start"]), int(shape["end"])]
-    check(n_features[2:] == ends, "odd features of starts and ends")

@@ -50,6 +50,8 @@ class Settings:
         sequence by the mean over its positions.
     constraints : see :func:`partwise.constraints.make_constraints`
         What no label sequence may hold, in training and prediction.
+    order : {1, 2}
+        How many labels before it the label of a position depends on.
     start, end : bool
         Whether first and last labels of a sequence have weights of their own.
     intercept : float
@@ -71,6 +73,7 @@ class Settings:
     cost_matrix: Any = None
     class_weight: Any = None
     constraints: Any = None
+    order: int = 1
     start: bool = False
     end: bool = False
     intercept: float = 0.0
@@ -89,6 +92,8 @@ class Settings:
             raise DataError(f"intercept is {self.intercept!r}; give a finite number, 0 for none")
         if not is_integer(self.min_count) or self.min_count < 1:
             raise DataError(f"min_count is {self.min_count!r}; give a whole number from 1")
+        if not is_integer(self.order) or self.order not in (1, 2):
+            raise DataError(f"order is {self.order!r}; give 1 or 2")
         for name, flag in (("start", self.start), ("end", self.end)):
             if not isinstance(flag, (bool, np.bool_)):
                 raise DataError(f"{name} is {flag!r}; give True or False")

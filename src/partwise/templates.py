@@ -23,6 +23,7 @@ __all__ = [
     "extract",
     "extract_fit",
     "template_for",
+    "word_shape",
 ]
 
 _BEGIN = "__BOS__"
@@ -32,7 +33,7 @@ _MAX_OFFSET = 100
 _MAX_KEY = 2**62
 
 
-def _shape(word: str) -> str:
+def word_shape(word: str) -> str:
     """Return the kinds of characters in order, runs collapsed: `McX-12` is `XxX-0`."""
     kinds = "".join(
         "X" if c.isupper() else "x" if c.islower() else "0" if c.isdigit() else c for c in word
@@ -59,7 +60,7 @@ _KINDS: dict[str, Callable[[str], str | None]] = {
     "lower": str.lower,
     **{f"prefix{n}": _affix(n, suffix=False) for n in range(1, 5)},
     **{f"suffix{n}": _affix(n, suffix=True) for n in range(1, 5)},
-    "shape": _shape,
+    "shape": word_shape,
     "digit": _flag(lambda word: any(map(str.isdigit, word))),
     "hyphen": _flag(lambda word: "-" in word),
     "title": _flag(str.istitle),

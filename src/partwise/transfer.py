@@ -6,59 +6,49 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .design import Layout
-from .errors import DataError
+from .encoders.base import Encoder
+from .layout import Layout
 from .model import Label, Model
-from .structures.base import Floats, Ints
-from .vocabulary import Vocabulary
+from .structures.base import Floats, Ints, Structure
 
 __all__ = ["places", "transfer_weights"]
 
 
 def transfer_weights(
     model: Model,
+    structure: Structure,
     layout: Layout,
     labels: Sequence[Label],
-    vocabulary: Vocabulary | None,
-    transition_vocabulary: Vocabulary | None,
-    intercept: float,
+    encoder: Encoder,
 ) -> Floats:
     """Lay the weights of a model out for another one.
 
-    Weights are matched by the name of their feature, or by its number where features have no
-    names, and by label. What the model does not know is 0.
+    Weights are matched by their feature, as the encoder knows it, and by the part that they score,
+    as the structure knows it from the labels. What the model does not know is 0.
 
     Parameters
     ----------
     model : Model
         Where the weights come from.
-    layout, labels, vocabulary, transition_vocabulary, intercept
+    structure, layout, labels, encoder
         Those of the other model.
+
+    Raises
+    ------
+    DataError
+        If the encoder or the structure cannot be compared with those of the model.
     """
-    if (model.vocabulary is None) != (vocabulary is None):
-        raise DataError(
-            "the first model names its features and the data numbers them, or the other way "
-            "round; start from a model with the same kind of features"
-        )
-    old = np.array([model.label_index.get(label, -1) for label in labels], dtype=np.int64)
-    pairs = old[:, None] * len(model.labels) + old
-    pairs[(old[:, None] < 0) | (old < 0)] = -1
-    names = [(vocabulary, model.vocabulary), (transition_vocabulary, model.transition_vocabulary)]
-    constant = (intercept != 0.0, model.intercept != 0.0)
+    old = model.numbers_of(labels)
+    slots = structure.match_slots(model.structure, old)
+    features = encoder.match(model.encoder, structure)
     feature, slot = places(layout)
     position = np.full(layout.n_weights, -1, dtype=np.int64)
     index = _WeightIndex(model.layout)
-    for kind in range(min(len(layout.n_features), len(model.layout.n_features))):
-        begin, count = layout.feature_offset(kind), layout.n_features[kind]
+    for kind, count in enumerate(layout.n_features):
+        begin = layout.feature_offset(kind)
         mine = (feature >= begin) & (feature < begin + count)
-        same = _same_features(
-            count,
-            model.layout.n_features[kind],
-            *(names[kind] if kind < len(names) else (None, None)),
-            *(constant if kind == 0 else (True, True)),
-        )
-        slots = pairs.ravel() if kind == 1 else old
-        position[mine] = index.find(kind, same[feature[mine] - begin], slots[slot[mine]])
+        same = np.where(features[kind] < model.layout.n_features[kind], features[kind], -1)
+        position[mine] = index.find(kind, same[feature[mine] - begin], slots[kind][slot[mine]])
     return np.concatenate([model.weights, [0.0]])[position]
 
 
@@ -100,25 +90,3 @@ class _WeightIndex:
         hit = self.keys[at] == wanted
         found[known[hit]] = self.order[at[hit]]
         return found
-
-
-def _same_features(
-    n_new: int,
-    n_old: int,
-    new_names: Vocabulary | None,
-    old_names: Vocabulary | None,
-    new_constant: bool,
-    old_constant: bool,
-) -> Ints:
-    """For each new feature the number of the old one, or -1; a constant is the last of its kind."""
-    same = np.full(n_new, -1, dtype=np.int64)
-    plain_new, plain_old = max(n_new - new_constant, 0), max(n_old - old_constant, 0)
-    if new_names is not None and old_names is not None:
-        for number, name in enumerate(new_names):
-            same[number] = old_names.index.get(name, -1)
-    elif new_names is None and old_names is None:
-        shared = min(plain_new, plain_old)
-        same[:shared] = np.arange(shared)
-    if new_constant and old_constant and n_new and n_old:
-        same[-1] = n_old - 1
-    return same

@@ -6,6 +6,8 @@ import argparse
 from typing import Any
 
 from partwise.certificate import Certificate
+from partwise.encoders.positions import PositionEncoder
+from partwise.encoders.segments import SegmentEncoder
 from partwise.modelfile import read_header
 from partwise.templates import TemplateSet
 
@@ -20,22 +22,27 @@ def run(arguments: argparse.Namespace) -> Outcome:
     """Describe a model from its header."""
     header = read_header(arguments.model)
     certificate = Certificate.from_json(header["certificate"])
+    encoder = header["encoder"]
+    data = encoder["data"]
+    held = {PositionEncoder.name: data, SegmentEncoder.name: data.get("positions")}
+    positions = held.get(encoder["name"]) or {}
     templates = None
-    if header["templates"] is not None:
-        held = TemplateSet.from_json(header["templates"])
-        templates = [held.name(conjunction) for conjunction in held.conjunctions]
+    if positions.get("templates") is not None:
+        known = TemplateSet.from_json(positions["templates"])
+        templates = [known.name(conjunction) for conjunction in known.conjunctions]
     record = {
         "model": arguments.model,
         "partwise": header["partwise"],
         "task": header["task"],
-        "structure": header["structure"],
+        "structure": {"name": header["structure"]["name"], **header["structure"]["constants"]},
+        "encoder": encoder["name"],
         "loss": header["loss"],
         "l2": header["l2"],
-        "intercept": header["intercept"],
+        "intercept": positions.get("intercept", 0.0),
         "constraints": header["constraints"] is not None,
         "labels": header["labels"],
         "n_labels": len(header["labels"]),
-        "n_inputs": header["n_inputs"],
+        "n_inputs": positions.get("n_inputs"),
         "n_features": sum(header["n_features"]),
         "n_weights": header["n_weights"],
         "templates": templates,
@@ -52,6 +59,7 @@ def _text(record: dict[str, Any], certificate: Certificate) -> str:
     lines = [
         ("model", f"{record['model']}, written by partwise {record['partwise']}"),
         ("task", f"{record['task']}, {record['loss']} loss, l2 = {record['l2']:g}"),
+        ("structure", f"{record['structure']['name']}, {record['encoder']} features"),
         ("labels", f"{record['n_labels']}: {labels}"),
         ("features", f"{record['n_features']:,}"),
         ("weights", f"{record['n_weights']:,}"),

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import math
-import os
+import textwrap
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from typing import Any
 
 import partwise
-from partwise.metrics import SCHEMES
 
+from .options import add_options, natural, passes, positive, seed, threads
 from .report import Outcome, deliver
+from .tasks.base import Task
+from .tasks.registry import all_tasks
 
 __all__ = ["LOSSES", "build_parser", "run"]
 
 #: As in partwise.losses, which cannot be imported without the compiler.
 LOSSES = ("log", "hinge", "softmax-margin")
-_PRESETS = ("BIO", "IOB1", "IOB2", "IOE1", "IOE2", "IOBES", "BILOU")
 
 _CODES = """\
 exit codes:
@@ -33,14 +34,6 @@ Files may be gzipped; - is stdin or stdout. With --json, stdout holds one JSON o
 nothing else; messages and progress go to stderr."""
 
 _TRAIN = """\
-examples:
-  partwise train --task tag train.txt --model chunks.model --dev dev.txt
-  partwise train --task classify digits.svm --model digits.model --l2 0.1 --bias 1
-  partwise train --task tag more.txt --model chunks.model --resume chunks.model
-
---task tag reads column files: a token a line, columns separated by blanks or by tabs, the label
-last, a blank line after each sentence. --task classify reads svmlight files: label index:value ...
-
 The objective is l2/2 |w|^2 + the sum of the losses of all examples. Training stops when the
 relative duality gap is at most --tol: no weights can then be better by more than that.
 Progress shows passes over the data, primal (the objective), dual (a lower bound on it) and their
@@ -52,13 +45,8 @@ examples:
   partwise predict chunks.model text.txt --marginals | less
   zcat text.txt.gz | partwise predict chunks.model - --k 3
 
-The file may have labels or not. Taggers write the columns of the file and the predicted label
-last; with --marginals, after it its probability; with --k N, for each sentence up to N blocks, best
-first, each headed by a line "# k=1 score=..." (and "probability=..." with --marginals) and ended
-by a blank line. Classifiers write a label a line; with --marginals, first a line "labels ..."
-and then the label and the probability of every label in that order; with --k N, label:score pairs
-(label:probability with --marginals), best first. With --json and no --output, the record holds
-the predictions."""
+The file may have labels or not. With --json and no --output, the record holds the predictions.
+What is written depends on the task of the model."""
 
 _EVALUATE = """\
 examples:
@@ -132,9 +120,10 @@ def build_parser() -> argparse.ArgumentParser:
         )
         return child
 
-    _train(verb("train", "train a model on a file with labels", _TRAIN))
-    _predict(verb("predict", "label a file with a model", _PREDICT))
-    _evaluate(verb("evaluate", "score a model on a file with labels", _EVALUATE))
+    tasks = all_tasks()
+    _train(verb("train", "train a model on a file with labels", _train_help(tasks)), tasks)
+    _predict(verb("predict", "label a file with a model", _predict_help(tasks)), tasks)
+    _evaluate(verb("evaluate", "score a model on a file with labels", _EVALUATE), tasks)
     info = verb("info", "say what a model file holds", _INFO)
     info.add_argument("model", metavar="MODEL", help="a model file")
     demo = verb("demo", "train, certify and evaluate on data made up on the spot", _DEMO)
@@ -144,117 +133,76 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _train(parser: argparse.ArgumentParser) -> None:
+def _train_help(tasks: Sequence[Task[Any]]) -> str:
+    lines = [f"  partwise train --task {task.name} {task.example}" for task in tasks]
+    resume = "  partwise train --task tag more.txt --model chunks.model --resume chunks.model"
+    return "\n".join(["examples:", *lines, resume, "", *_on_tasks(tasks, "reads"), "", _TRAIN])
+
+
+def _predict_help(tasks: Sequence[Task[Any]]) -> str:
+    return "\n".join([_PREDICT, *_on_tasks(tasks, "writes")])
+
+
+def _on_tasks(tasks: Sequence[Task[Any]], what: str) -> list[str]:
+    """Give what the tasks say about themselves, a paragraph each."""
+    return [
+        textwrap.fill(
+            f"--task {task.name} {getattr(task, what)}.", 96, subsequent_indent="  ",
+            break_on_hyphens=False, break_long_words=False,
+        )
+        for task in tasks
+    ]  # fmt: skip
+
+
+def _train(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
     add = parser.add_argument
     add("file", metavar="TRAIN", help="the training file; - is stdin")
-    add("--task", required=True, choices=("tag", "classify"), help="tag sequences, or classify")
+    add(
+        "--task", required=True, choices=[task.name for task in tasks],
+        help="; ".join(f"{task.name}: {task.summary}" for task in tasks),
+    )  # fmt: skip
     add("--model", required=True, metavar="OUT", help="where to write the model")
     add("--dev", metavar="FILE", help="a file to evaluate on when done")
     add("--loss", default="log", choices=LOSSES, help="default: log")
-    add("--l2", type=_positive, default=1.0, metavar="X", help="regulariser (default: 1)")
+    add("--l2", type=positive, default=1.0, metavar="X", help="regulariser (default: 1)")
     add("--solver", default="auto", metavar="NAME", help="default: auto")
-    add("--tol", type=_positive, default=1e-4, metavar="X", help="relative gap (default: 1e-4)")
+    add("--tol", type=positive, default=1e-4, metavar="X", help="relative gap (default: 1e-4)")
     add(
-        "--max-passes", type=_passes, default=1000.0, metavar="N",
+        "--max-passes", type=passes, default=1000.0, metavar="N",
         help="stop after N passes over the data (default: 1000)",
     )  # fmt: skip
     add(
         "--weights", default="all", choices=("all", "observed"),
         help="a weight for every feature and label, or only for those seen together (default: all)",
     )  # fmt: skip
-    add(
-        "--min-count", type=_natural, default=1, metavar="N",
-        help="drop features that occur fewer than N times (default: 1)",
-    )  # fmt: skip
-    add("--class-weight", choices=("balanced",), help="weigh rare labels up")
-    add(
-        "--bias", type=_finite, default=0.0, metavar="X",
-        help="classify: value of a constant feature (default: 0, none)",
-    )  # fmt: skip
-    add(
-        "--spelling", action=argparse.BooleanOptionalAction,
-        help="tag: look into words: affixes, shape, case (default: only if there is one column)",
-    )  # fmt: skip
-    add("--constraints", choices=_PRESETS, help="tag: never predict what breaks this scheme")
-    add("--start-end", action="store_true", help="tag: weights for first and last labels")
     add("--resume", metavar="MODEL", help="start from the weights of a model")
     _jobs(parser)
-    add("--seed", type=_seed, default=0, metavar="N", help="order of the examples (default: 0)")
+    add("--seed", type=seed, default=0, metavar="N", help="order of the examples (default: 0)")
     add("--plot", metavar="PNG", help="draw how training converged")
+    add_options(parser, "train", tasks, chosen=True)
 
 
-def _predict(parser: argparse.ArgumentParser) -> None:
+def _predict(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL", help="a model file")
     add("file", metavar="FILE", help="the file to label, with or without labels; - is stdin")
     add("--marginals", action="store_true", help="also probabilities (not for --loss hinge)")
-    add("--k", type=_natural, metavar="N", help="the N best labellings and their scores")
+    add("--k", type=natural, metavar="N", help="the N best labellings and their scores")
     add("--output", default="-", metavar="OUT", help="where to write (default: -, stdout)")
     _jobs(parser)
+    add_options(parser, "predict", tasks, chosen=False)
 
 
-def _evaluate(parser: argparse.ArgumentParser) -> None:
+def _evaluate(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL", help="a model file")
     add("file", metavar="FILE", help="a file with the right labels; - is stdin")
-    add("--scheme", choices=SCHEMES, help="how to read spans (default: conlleval)")
     _jobs(parser)
+    add_options(parser, "evaluate", tasks, chosen=False)
 
 
 def _jobs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--jobs", type=_threads, default=1, metavar="N",
+        "--jobs", type=threads, default=1, metavar="N",
         help="threads, -1 for all cores; they do not change the result (default: 1)",
     )  # fmt: skip
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise argparse.ArgumentTypeError(f"{text} is not a finite number")
-    return number
-
-
-def _positive(text: str) -> float:
-    number = _finite(text)
-    if number <= 0.0:
-        raise argparse.ArgumentTypeError(f"{text} is not above 0")
-    return number
-
-
-def _passes(text: str) -> float:
-    return math.inf if text == "inf" else _positive(text)
-
-
-def _natural(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
-    return number
-
-
-def _threads(text: str) -> int:
-    if text != "-1":
-        return _natural(text)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _seed(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text} is below 0")
-    return number
-
-
-# argparse names the type in "invalid ... value".
-for _type, _name in (
-    (_finite, "number"),
-    (_positive, "number"),
-    (_passes, "number"),
-    (_natural, "integer"),
-    (_threads, "integer"),
-    (_seed, "integer"),
-):
-    _type.__name__ = _name

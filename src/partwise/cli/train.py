@@ -7,18 +7,15 @@ import logging
 import os
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from partwise.certificate import Certificate, ConvergenceWarning
 from partwise.errors import DataError
-from partwise.formats.columns import Columns
-from partwise.formats.svmlight import SvmlightData
 
-from .evaluate import score
-from .examples import examples_for, labels_of, read_labelled
+from .compilation import noted_compilation
+from .options import defaults, settle
 from .report import (
     DONE,
     STOPPED_EARLY,
@@ -28,14 +25,13 @@ from .report import (
     check_target,
     in_words,
 )
+from .resemblance import explained
+from .tasks.registry import all_tasks, task_of
 
 if TYPE_CHECKING:
-    from partwise.fitting import Settings
     from partwise.model import Model
-    from partwise.rows import Rows
-    from partwise.templates import TemplateSet
-    from partwise.training import Fit
-    from partwise.vocabulary import Vocabulary
+
+    from .tasks.base import Task, Trained
 
 __all__ = ["run"]
 
@@ -45,14 +41,23 @@ _log = logging.getLogger(__name__)
 def run(arguments: argparse.Namespace) -> Outcome:
     """Train a model, write it, and say what is certain about it."""
     began = time.perf_counter()
+    task = task_of(arguments.task)
+    settle(arguments, task, all_tasks())
     _check(arguments)
+    with noted_compilation():
+        return _run(arguments, task, began)
+
+
+def _run(arguments: argparse.Namespace, task: Task[Any], began: float) -> Outcome:
     initial = _resumed(arguments)
-    source = read_labelled(arguments.task, arguments.file)
+    with explained(arguments.file, task):
+        source = task.read(arguments.file, arguments)
     dev = None
     if arguments.dev is not None:
-        width = len(source.fields) + 1 if isinstance(source, Columns) else None
-        dev = read_labelled(arguments.task, arguments.dev, width)
-    model, fit = _fit(arguments, source, initial)
+        with explained(arguments.dev, task):
+            dev = task.read(arguments.dev, arguments, source)
+    trained = _fit(arguments, task, source, initial)
+    model = trained.model
 
     from partwise.modelfile import save_model
 
@@ -63,26 +68,27 @@ def run(arguments: argparse.Namespace) -> Outcome:
         from partwise.plots import convergence_picture
 
         title = f"{os.path.basename(arguments.model)}: {arguments.loss} loss, l2 = {arguments.l2:g}"
-        convergence_picture(fit.trace, arguments.plot, title, certificate.tol)
+        convergence_picture(trained.fit.trace, arguments.plot, title, certificate.tol)
     metrics: dict[str, Any] | None = None
     text = [
         "certified: " + in_words(certificate),
         f"model: {arguments.model} ({len(model.weights):,} weights)",
     ]
     if dev is not None:
-        metrics, table = score(model, examples_for(model, dev), None, arguments.jobs)
-        text.append(f"on {dev.path}:\n{table}")
+        metrics, table = task.score(model, dev, _evaluation(arguments, task))
+        text.append(f"on {'<stdin>' if arguments.dev == '-' else arguments.dev}:\n{table}")
     if not certificate.converged:
         _log.warning(_advice(certificate, arguments.model))
     record = {
         **certificate_record(certificate),
         "model": arguments.model,
-        "task": arguments.task,
+        "task": task.name,
         "loss": arguments.loss,
         "l2": arguments.l2,
-        "n_examples": len(source.lengths) if isinstance(source, Columns) else len(source.rows),
+        "n_examples": trained.n_examples,
         "n_labels": len(model.labels),
         "n_weights": len(model.weights),
+        **trained.record,
         "total_seconds": time.perf_counter() - began,
         "metrics": metrics,
     }
@@ -91,17 +97,6 @@ def run(arguments: argparse.Namespace) -> Outcome:
 
 def _check(arguments: argparse.Namespace) -> None:
     """Refuse what could only fail after the training."""
-    tagging = arguments.task == "tag"
-    strangers = {
-        "--spelling or --no-spelling": not tagging and arguments.spelling is not None,
-        "--constraints": not tagging and arguments.constraints is not None,
-        "--start-end": not tagging and arguments.start_end,
-        "--bias": tagging and arguments.bias != 0.0,
-    }
-    for option, given in strangers.items():
-        if given:
-            other = "classify" if tagging else "tag"
-            raise UsageError(f"{option} belongs to --task {other}, not to --task {arguments.task}")
     if arguments.model == "-":
         raise UsageError("--model - is not possible: a model needs a file of its own")
     if arguments.file == "-" and arguments.dev == "-":
@@ -132,9 +127,8 @@ def _resumed(arguments: argparse.Namespace) -> Model | None:
 
 
 def _fit(
-    arguments: argparse.Namespace, source: Columns | SvmlightData, initial: Model | None
-) -> tuple[Model, Fit]:
-    from partwise.fitting import fit_model
+    arguments: argparse.Namespace, task: Task[Any], source: Any, initial: Model | None
+) -> Trained:
     from partwise.progress import ProgressLine
     from partwise.solvers.registry import SOLVER_NAMES
 
@@ -142,104 +136,36 @@ def _fit(
         raise UsageError(
             f"unknown solver {arguments.solver!r}; use one of {', '.join(SOLVER_NAMES)}"
         )
-    rows, templates, vocabulary = _features(arguments, source, initial)
-    labels, gold = _numbered(source)
-    if isinstance(source, Columns):
-        lengths, n_inputs = source.lengths, len(source.fields)
-    else:
-        lengths, n_inputs = np.ones(len(source.rows), np.int64), source.rows.n_features
     line = None if arguments.quiet else ProgressLine(l2=arguments.l2)
     try:
         # The certificate says it all, and _advice says it in the words of the command line.
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), explained(arguments.file, task), _named(arguments.file):
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model, fit = fit_model(
-                arguments.task,
-                rows,
-                lengths,
-                gold,
-                labels,
-                _settings(arguments),
-                vocabulary=vocabulary,
-                templates=templates,
-                callbacks=() if line is None else (line,),
-                initial=initial,
-                n_inputs=n_inputs,
-            )
-    except BaseException as error:
+            trained = task.fit(arguments, source, initial, () if line is None else (line,))
+    except BaseException:
         if line is not None:
             line.abandon()
-        if isinstance(error, DataError):
-            raise DataError(f"{source.path}: {error}") from error
         raise
     if line is not None:
-        line.finish(fit.certificate)
-    return model, fit
+        line.finish(trained.fit.certificate)
+    return trained
 
 
-def _settings(arguments: argparse.Namespace) -> Settings:
-    from partwise.fitting import Settings
-
-    return Settings(
-        loss=arguments.loss,
-        l2=arguments.l2,
-        solver=arguments.solver,
-        tol=arguments.tol,
-        max_passes=arguments.max_passes,
-        n_jobs=arguments.jobs,
-        seed=arguments.seed,
-        weights=arguments.weights,
-        min_count=arguments.min_count,
-        class_weight=arguments.class_weight,
-        constraints=arguments.constraints,
-        start=arguments.start_end,
-        end=arguments.start_end,
-        intercept=arguments.bias,
-    )
-
-
-def _features(
-    arguments: argparse.Namespace, source: Columns | SvmlightData, initial: Model | None
-) -> tuple[Rows, TemplateSet | None, Vocabulary | None]:
-    if isinstance(source, SvmlightData):
-        return source.rows, None, None
-    from partwise.templates import extract_fit, template_for
-
-    n_inputs = len(source.fields)
-    if initial is not None and initial.n_inputs != n_inputs:
-        raise DataError(
-            f"{source.path}: {n_inputs} input columns where {arguments.resume} was trained with "
-            f"{initial.n_inputs}; give the columns it was trained with, or train without --resume"
-        )
-    if initial is not None and initial.templates is not None and arguments.spelling is None:
-        templates = initial.templates
-    else:
-        spelling = n_inputs == 1 if arguments.spelling is None else arguments.spelling
-        templates = template_for(n_inputs, spelling)
-    rows, vocabulary = extract_fit(source, templates)
-    return rows, templates, vocabulary
-
-
-def _numbered(source: Columns | SvmlightData) -> tuple[list[str], list[NDArray[np.int64]]]:
-    """Give the distinct labels in order, and every example's labels as numbers."""
-    gold = labels_of(source)
-    assert gold is not None
-    assert source.labels is not None
-    labels = sorted(set(source.labels), key=_order)
-    if len(labels) < 2:
-        raise DataError(
-            f"{source.path}: {labels[0]!r} is the only label; at least 2 are needed to learn from"
-        )
-    index = {label: number for number, label in enumerate(labels)}
-    return labels, [np.array([index[label] for label in one], np.int64) for one in gold]
-
-
-def _order(label: str) -> tuple[bool, float, str]:
-    """Sort numbers by value, before everything else."""
+@contextmanager
+def _named(path: str) -> Iterator[None]:
+    """Put the file in front of a DataError that does not say which file it is about."""
+    name = "<stdin>" if path == "-" else path
     try:
-        return False, float(label), label
-    except ValueError:
-        return True, 0.0, label
+        yield
+    except DataError as error:
+        if str(error).startswith(f"{name}:"):
+            raise
+        raise DataError(f"{name}: {error}") from error
+
+
+def _evaluation(arguments: argparse.Namespace, task: Task[Any]) -> argparse.Namespace:
+    """Give the arguments of ``evaluate`` where none of its own options were given."""
+    return argparse.Namespace(jobs=arguments.jobs, **defaults(task, "evaluate"))
 
 
 def _advice(certificate: Certificate, path: str) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from ..model import Model
     from ..rows import Rows
     from ..structures.base import Ints
-    from ..training import Callback
+    from ..training import Callback, Fit
 
-__all__ = ["TrainedEstimator", "has_probabilities"]
+__all__ = ["SequenceEstimator", "TrainedEstimator", "fingerprint", "has_probabilities"]
 
 #: Parameters of all estimators that go into the settings under the same name.
 _SHARED = (
@@ -47,7 +48,38 @@ class TrainedEstimator(BaseEstimator):
         shared = {name: getattr(self, name) for name in _SHARED}
         return Settings(**shared, seed=_seed(self.random_state), **more)
 
-    def _train(
+    def _train(self, fit: Callable[..., tuple[Model, Fit]], same: Callable[[], str]) -> None:
+        """Fit the model; with warm_start, from where the last fit ended.
+
+        Parameters
+        ----------
+        fit
+            Trains, given ``callbacks`` and, to start from, ``initial`` or ``dual_point``.
+        same
+            Gives a fingerprint; fits with equal ones can go on from each other's dual points.
+        """
+        start: dict[str, Any] = {}
+        print_ = same() if self.warm_start else ""
+        if self.warm_start and hasattr(self, "model_"):
+            before, dual_point = getattr(self, "_dual", ("", None))
+            start = {"dual_point": dual_point} if before == print_ else {"initial": self.model_}
+        callbacks, display = self._callbacks()
+        try:
+            model, done = fit(callbacks=callbacks, **start)
+        except BaseException:
+            if display is not None:
+                display.abandon()
+            raise
+        if display is not None:
+            display.finish(done.certificate)
+        self._adopt(model)
+        self.trace_ = done.trace
+        if self.warm_start:
+            self._dual = (print_, done.dual_point)
+        elif hasattr(self, "_dual"):
+            del self._dual
+
+    def _train_positions(
         self,
         task: str,
         rows: Rows,
@@ -58,36 +90,19 @@ class TrainedEstimator(BaseEstimator):
         sample_weight: Any,
         **more: Any,
     ) -> None:
-        """Fit the model; with warm_start, from where the last fit ended."""
-        from ..fitting import fit_model
+        """Fit a model that labels positions."""
+        from ..position_fitting import fit_labeller
 
-        callbacks, display = self._callbacks()
-        print_ = ""
-        if self.warm_start:
-            print_ = _fingerprint(settings, labels, lengths, gold, sample_weight, more)
-        if self.warm_start and hasattr(self, "model_"):
-            same, dual_point = getattr(self, "_dual", ("", None))
-            if same == print_:
-                more["dual_point"] = dual_point
-            else:
-                more["initial"] = self.model_
-        try:
-            model, fit = fit_model(
-                task, rows, lengths, gold, labels, settings,
-                sample_weight=sample_weight, callbacks=callbacks, **more,
-            )  # fmt: skip
-        except BaseException:
-            if display is not None:
-                display.abandon()
-            raise
-        if display is not None:
-            display.finish(fit.certificate)
-        self._adopt(model)
-        self.trace_ = fit.trace
-        if self.warm_start:
-            self._dual = (print_, fit.dual_point)
-        elif hasattr(self, "_dual"):
-            del self._dual
+        tied = more.get("transition_rows") is None
+        ends = (settings.order, settings.start, settings.end)
+        what = (list(labels), *ends, tied, settings.class_weight)
+        self._train(
+            partial(
+                fit_labeller, task, rows, lengths, gold, labels, settings,
+                sample_weight=sample_weight, **more,
+            ),
+            partial(fingerprint, what, lengths, gold, sample_weight),
+        )  # fmt: skip
 
     def _callbacks(self) -> tuple[list[Callback], Any]:
         given = self.callbacks
@@ -111,27 +126,46 @@ class TrainedEstimator(BaseEstimator):
         self.trace_ = ()
 
 
+class SequenceEstimator(TrainedEstimator):
+    """Base of the estimators whose examples are sequences of tokens; not for use on its own."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        tags.target_tags.required = True
+        tags.no_validation = True
+        return tags
+
+    def _fitted(self) -> Model:
+        model: Model | None = self.__dict__.get("model_")
+        if model is None:
+            raise AttributeError("the tagger has not been fitted; call fit first")
+        return model
+
+
 def _seed(random_state: Any) -> int:
     if is_integer(random_state):
         return int(random_state)
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
-def _fingerprint(
-    settings: Settings,
-    labels: Sequence[Any],
-    lengths: Ints,
-    gold: Sequence[Ints],
-    sample_weight: Any,
-    more: dict[str, Any],
-) -> str:
-    """Tell fits apart whose dual points have another meaning."""
+def fingerprint(what: Any, lengths: Ints, gold: Sequence[Ints], sample_weight: Any = None) -> str:
+    """Tell fits apart whose dual points have another meaning.
+
+    Parameters
+    ----------
+    what
+        Whatever else the parts of an example depend on; its ``repr`` is used.
+    lengths, gold
+        The shapes and the right labels of the examples.
+    sample_weight
+        Their weights; those of weight 0 are left out of a fit.
+    """
     used = np.zeros(0, bool)
     if sample_weight is not None:
         used = np.not_equal(np.asarray(sample_weight), 0)
-    tied = more.get("transition_rows") is None
-    digest = hashlib.sha256(repr((list(labels), settings.start, settings.end, tied)).encode())
-    digest.update(repr(settings.class_weight).encode())
+    digest = hashlib.sha256(repr(what).encode())
     for array in (lengths, np.concatenate([*gold, np.zeros(0, np.int64)]), used):
         digest.update(np.ascontiguousarray(array).tobytes() + b"|")
     return digest.hexdigest()

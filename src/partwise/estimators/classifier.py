@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from ..errors import DataError
+from ..labeller import PositionLabeller
 from ..model import Model
 from ..rows import Rows
 from ..settings import is_number
@@ -133,16 +134,17 @@ class LinearClassifier(ClassifierMixin, TrainedEstimator):
     @classmethod
     def from_model(cls, model: Model) -> LinearClassifier:
         """Make a fitted classifier from a model, such as :func:`partwise.load_model` gives."""
-        if model.task != "classify" or model.vocabulary is not None:
+        encoder = PositionLabeller(model).encoder
+        if model.task != "classify" or encoder.vocabulary is not None:
             raise DataError("the model does not classify rows of numbers; use it as it is")
         made = cls(
             loss=model.loss,
             l2=model.l2,
             tol=model.certificate.tol,
-            fit_intercept=model.intercept != 0.0,
-            intercept_scaling=model.intercept or 1.0,
+            fit_intercept=encoder.intercept != 0.0,
+            intercept_scaling=encoder.intercept or 1.0,
         )
-        made.n_features_in_ = model.n_features
+        made.n_features_in_ = encoder.n_features
         made._adopt(model)
         return made
 
@@ -172,7 +174,7 @@ class LinearClassifier(ClassifierMixin, TrainedEstimator):
         check_classification_targets(y)
         classes, numbers = np.unique(y, return_inverse=True)
         rows = Rows.from_scipy(X) if hasattr(X, "tocsr") else Rows.from_dense(X)
-        self._train(
+        self._train_positions(
             "classify",
             rows,
             np.ones(len(rows), dtype=np.int64),
@@ -186,11 +188,12 @@ class LinearClassifier(ClassifierMixin, TrainedEstimator):
 
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)
+        encoder = PositionLabeller(model).encoder
         dense = model.layout.dense(model.weights, 0).T
-        self.coef_ = np.ascontiguousarray(dense[:, : model.n_features])
+        self.coef_ = np.ascontiguousarray(dense[:, : encoder.n_features])
         self.intercept_ = np.zeros(len(dense))
-        if model.intercept:
-            self.intercept_ = dense[:, -1] * model.intercept
+        if encoder.intercept:
+            self.intercept_ = dense[:, -1] * encoder.intercept
 
     def _scores(self, X: Any) -> Floats:
         check_is_fitted(self)

@@ -9,18 +9,22 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError
+from ..fitting import check_weights
+from ..labeller import PositionLabeller
 from ..model import Model
 from ..rows import Rows
 from ..structures.base import Floats, Ints
+from ..structures.chain import Chain
+from ..structures.trigram import SecondOrderChain
 from ..vocabulary import Vocabulary
-from .base import TrainedEstimator, has_probabilities
+from .base import SequenceEstimator, has_probabilities
 from .sequences import read_features, read_fixed, read_labels, read_lengths, read_transitions
 
 __all__ = ["SequenceTagger"]
 
 
-class SequenceTagger(TrainedEstimator):
-    """A first-order linear-chain tagger, trained to a certified optimum.
+class SequenceTagger(SequenceEstimator):
+    """A linear-chain tagger, trained to a certified optimum.
 
     The objective is ``l2/2 |w|^2 + sum_i c_i loss(w; x_i, y_i)`` over sequences i. Training stops
     when the relative duality gap is at most `tol`, and ``certificate_`` tells how far the weights
@@ -46,6 +50,9 @@ class SequenceTagger(TrainedEstimator):
         training; the same for transitions.
     min_count : int
         Features of fewer tokens are ignored.
+    order : {1, 2}
+        How many labels before it a label depends on. Of order 2, triples of neighbouring labels
+        have weights too, and time grows with the third power of the number of labels.
     start, end : bool
         Whether first and last labels have weights of their own.
     constraints : str, callable, iterable of pairs or None
@@ -80,6 +87,8 @@ class SequenceTagger(TrainedEstimator):
         The weights of features with labels.
     transitions_ : ndarray of shape (n_classes, n_classes)
         The weights of pairs of labels, from row to column.
+    triples_ : ndarray of shape (n_classes, n_classes, n_classes)
+        The weights of triples of labels, if the order is 2.
     start_, end_ : ndarray of shape (n_classes,)
         The weights of first and last labels, where asked for.
     vocabulary_ : Vocabulary or None
@@ -103,6 +112,7 @@ class SequenceTagger(TrainedEstimator):
         max_passes: float = 1000,
         weights: str = "all",
         min_count: int = 1,
+        order: int = 1,
         start: bool = False,
         end: bool = False,
         constraints: Any = None,
@@ -122,6 +132,7 @@ class SequenceTagger(TrainedEstimator):
         self.max_passes = max_passes
         self.weights = weights
         self.min_count = min_count
+        self.order = order
         self.start = start
         self.end = end
         self.constraints = constraints
@@ -134,27 +145,22 @@ class SequenceTagger(TrainedEstimator):
         self.callbacks = callbacks
         self.solver_options = solver_options
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.three_d_array = True
-        tags.target_tags.required = True
-        tags.no_validation = True
-        return tags
-
     @classmethod
     def from_model(cls, model: Model) -> SequenceTagger:
         """Make a fitted tagger from a model, such as :func:`partwise.load_model` gives."""
-        if model.task != "tag":
+        structure = model.structure
+        if model.task != "tag" or not isinstance(structure, (Chain, SecondOrderChain)):
             raise DataError(
-                "the model classifies and does not tag; use LinearClassifier.from_model"
+                f"a model of the task {model.task!r} and a {structure.name} does not tag; "
+                "use LinearClassifier.from_model if it classifies, or the model as it is"
             )
         made = cls(
             loss=model.loss,
             l2=model.l2,
             tol=model.certificate.tol,
-            start=model.layout.n_features[2] > 0,
-            end=model.layout.n_features[3] > 0,
+            order=1 if isinstance(structure, Chain) else 2,
+            start=structure.start,
+            end=structure.end,
             constraints=model.constraints,
         )
         made._adopt(model)
@@ -197,6 +203,7 @@ class SequenceTagger(TrainedEstimator):
         settings = self._settings(
             weights=self.weights,
             min_count=self.min_count,
+            order=self.order,
             start=self.start,
             end=self.end,
             constraints=self.constraints,
@@ -212,7 +219,7 @@ class SequenceTagger(TrainedEstimator):
             more["transition_rows"], more["transition_vocabulary"] = read_transitions(
                 X_transitions, counts, stacked is not None, None, None
             )
-        self._train(
+        self._train_positions(
             "tag",
             rows,
             counts,
@@ -239,19 +246,24 @@ class SequenceTagger(TrainedEstimator):
         return np.asarray(model.layout.dense(model.weights, 1)[-1].reshape(n, n))
 
     @property
+    def triples_(self) -> Floats:
+        """The weights of triples of labels."""
+        return self._constant("triple", "order=1").reshape([len(self._fitted().labels)] * 3)
+
+    @property
     def start_(self) -> Floats:
         """The weights of first labels."""
-        return self._ends(2, "start")
+        return self._constant("start", "start=False")
 
     @property
     def end_(self) -> Floats:
         """The weights of last labels."""
-        return self._ends(3, "end")
+        return self._constant("end", "end=False")
 
     @property
     def vocabulary_(self) -> Vocabulary | None:
         """The names of the features; None if the tagger was fitted on matrices."""
-        return self._fitted().vocabulary
+        return PositionLabeller(self._fitted()).encoder.vocabulary
 
     def predict(
         self,
@@ -280,19 +292,19 @@ class SequenceTagger(TrainedEstimator):
             The labels of each sequence; with k, for each sequence a list of pairs
             ``(labels, score)``, best first, shorter if there are fewer than k sequences.
         """
-        model, rows, counts, transitions = self._read(X, lengths, X_transitions)
-        allowed = read_fixed(fixed, counts, model.label_index)
-        jobs = self.n_jobs
-        more: dict[str, Any] = {"transition_rows": transitions, "allowed": allowed, "n_jobs": jobs}
+        labeller, rows, counts, transitions = self._read(X, lengths, X_transitions)
+        names = labeller.model.labels
+        allowed = read_fixed(fixed, counts, labeller.model.label_index)
+        more: Any = {"transition_rows": transitions, "allowed": allowed, "n_jobs": self.n_jobs}
 
         def named(numbers: Ints) -> list[Any]:
-            return [model.labels[number] for number in numbers.tolist()]
+            return [names[number] for number in numbers.tolist()]
 
         if k is None:
-            return [named(labels) for labels in model.predict(rows, counts, **more)]
+            return [named(labels) for labels in labeller.predict(rows, counts, **more)]
         return [
             [(named(labels), float(score)) for score, labels in zip(scores, ranking, strict=True)]
-            for scores, ranking in model.k_best(rows, counts, k, **more)
+            for scores, ranking in labeller.k_best(rows, counts, k, **more)
         ]
 
     @available_if(has_probabilities)
@@ -308,9 +320,8 @@ class SequenceTagger(TrainedEstimator):
         -------
         list of ndarray of shape (length, n_classes)
         """
-        model, rows, counts, transitions = self._read(X, lengths, X_transitions)
-        jobs = self.n_jobs
-        return model.marginals(rows, counts, transition_rows=transitions, n_jobs=jobs)
+        labeller, rows, counts, transitions = self._read(X, lengths, X_transitions)
+        return labeller.marginals(rows, counts, transition_rows=transitions, n_jobs=self.n_jobs)
 
     @available_if(has_probabilities)
     def log_proba(self, X: Any, y: Any, lengths: Any = None, X_transitions: Any = None) -> Floats:
@@ -326,12 +337,11 @@ class SequenceTagger(TrainedEstimator):
         ndarray of shape (n_sequences,)
             -inf where a label was not seen in training or the constraints forbid the sequence.
         """
-        model, rows, counts, transitions = self._read(X, lengths, X_transitions)
-        flat = read_labels(y, counts, lengths is not None)
-        numbers = np.array([model.label_index.get(label, -1) for label in flat], dtype=np.int64)
+        labeller, rows, counts, transitions = self._read(X, lengths, X_transitions)
+        numbers = labeller.model.numbers_of(read_labels(y, counts, lengths is not None))
         gold = np.split(numbers, np.cumsum(counts)[:-1])[: len(counts)]
-        jobs = self.n_jobs
-        return model.log_proba(rows, counts, gold, transition_rows=transitions, n_jobs=jobs)
+        more: Any = {"transition_rows": transitions, "n_jobs": self.n_jobs}
+        return labeller.log_proba(rows, counts, gold, **more)
 
     def score(
         self,
@@ -350,47 +360,41 @@ class SequenceTagger(TrainedEstimator):
         sample_weight : array-like of shape (n_sequences,) or None
             The weights of the sequences.
         """
-        model, rows, counts, transitions = self._read(X, lengths, X_transitions)
+        labeller, rows, counts, transitions = self._read(X, lengths, X_transitions)
         flat = read_labels(y, counts, lengths is not None)
         if not flat:
             raise DataError("there are no tokens to score; give at least one")
-        numbers = np.array([model.label_index.get(label, -1) for label in flat], dtype=np.int64)
-        jobs = self.n_jobs
-        found = model.predict(rows, counts, transition_rows=transitions, n_jobs=jobs)
+        numbers = labeller.model.numbers_of(flat)
+        found = labeller.predict(rows, counts, transition_rows=transitions, n_jobs=self.n_jobs)
         right = np.concatenate(found) == numbers
-        weight = np.ones(len(counts)) if sample_weight is None else np.asarray(sample_weight, float)
-        if weight.shape != counts.shape:
-            raise DataError(f"{weight.size} sample weights for {len(counts)} sequences")
+        weight = check_weights(sample_weight, len(counts))
         return float(np.average(right, weights=np.repeat(weight, counts)))
 
-    def _fitted(self) -> Model:
-        model: Model | None = self.__dict__.get("model_")
-        if model is None:
-            raise AttributeError("the tagger has not been fitted; call fit first")
-        return model
-
-    def _ends(self, kind: int, name: str) -> Floats:
+    def _constant(self, kind: str, missing: str) -> Floats:
+        """The weights of the one feature of a kind of site."""
         model = self._fitted()
-        if not model.layout.n_features[kind]:
-            raise AttributeError(f"the tagger was fitted with {name}=False")
-        return np.asarray(model.layout.dense(model.weights, kind)[0])
+        kinds, counts = model.structure.kinds, model.layout.n_features
+        if kind not in kinds or not counts[kinds.index(kind)]:
+            raise AttributeError(f"the tagger was fitted with {missing}")
+        return np.asarray(model.layout.dense(model.weights, kinds.index(kind))[0])
 
     def _read(
         self, X: Any, lengths: Any, X_transitions: Any
-    ) -> tuple[Model, Rows, Ints, Rows | None]:
+    ) -> tuple[PositionLabeller, Rows, Ints, Rows | None]:
         """Read what is to be predicted."""
         check_is_fitted(self, "model_")
-        model = self._fitted()
+        labeller = PositionLabeller(self._fitted())
+        encoder = labeller.encoder
         stacked = read_lengths(lengths)
-        wanted = model.n_features if model.vocabulary is None else None
-        rows, counts, _ = read_features(X, stacked, "X", model.vocabulary, wanted)
+        wanted = encoder.n_features if encoder.vocabulary is None else None
+        rows, counts, _ = read_features(X, stacked, "X", encoder.vocabulary, wanted)
+        if encoder.input_transitions and X_transitions is None:
+            raise DataError("the tagger was fitted with X_transitions; give them here too")
         if X_transitions is None:
-            if model.input_transitions:
-                raise DataError("the tagger was fitted with X_transitions; give them here too")
-            return model, rows, counts, None
-        if not model.input_transitions:
+            return labeller, rows, counts, None
+        if not encoder.input_transitions:
             raise DataError("the tagger was fitted without X_transitions; leave them out")
-        names = model.transition_vocabulary
-        wanted = model.n_transition_features if names is None else None
+        names = encoder.transition_vocabulary
+        wanted = encoder.n_transition_features if names is None else None
         transitions, _ = read_transitions(X_transitions, counts, stacked is not None, names, wanted)
-        return model, rows, counts, transitions
+        return labeller, rows, counts, transitions

@@ -67,7 +67,11 @@ class _Open:
 
 
 def read_brackets(
-    source: str | os.PathLike[str], *, traces: bool = False, functions: bool = False
+    source: str | os.PathLike[str],
+    *,
+    traces: bool = False,
+    functions: bool = False,
+    empty: bool = False,
 ) -> Brackets:
     """Read bracketed trees, which may run over many lines.
 
@@ -84,6 +88,8 @@ def read_brackets(
     functions
         Whether to keep what follows the category: function tags and indices. If not, ``NP-SBJ-1``
         and ``NP=2`` are ``NP``, while ``-LRB-`` and ``-NONE-`` stay as they are.
+    empty
+        Whether a file without trees will do.
 
     Returns
     -------
@@ -97,7 +103,7 @@ def read_brackets(
     """
     name, text = read_text(source)
     trees, lines = _parse(name, text)
-    if not trees:
+    if not trees and not empty:
         raise DataError(f"{name}: no trees; expected brackets such as (S (NP (PRP It)) (VP ...))")
     kept = []
     for tree, line in zip(trees, lines, strict=True):

@@ -16,6 +16,7 @@ raises: it returns nan for scores that are nan or +inf, and the caller says whic
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final, NamedTuple
@@ -61,11 +62,38 @@ class Structure(ABC):
     marginals: ClassVar[Any]
     maximum: ClassVar[Any]
 
-    n_labels: int
+    #: How many labels its parts tell apart; 0 where parts carry no label numbers.
+    n_labels: int = 0
 
     @abstractmethod
     def constants(self) -> dict[str, Any]:
         """Give the arguments that make this structure again, as JSON can hold them."""
+
+    @classmethod
+    def check_constants(cls, constants: dict[str, Any]) -> None:
+        """Raise a DataError unless constants that were read from a file can be used.
+
+        By default they must be the arguments of the constructor: a whole number where it says int,
+        a truth value where it says bool, anything made of whole numbers, texts and truth values
+        where it says something else. Numbers are from 0 to 2**31 - 1, and ``n_labels`` from 1 to
+        2**24. A structure that allocates more for its constants than they take in the file says
+        here how large they may be; one with other constants says how these look.
+        """
+        arguments = inspect.signature(cls).parameters
+        if constants.keys() != arguments.keys():
+            raise DataError(
+                f"a {cls.name} with the constants {', '.join(sorted(constants))}; expected "
+                f"{', '.join(sorted(arguments))}"
+            )
+        for name, value in constants.items():
+            wanted = arguments[name].annotation
+            if wanted in ("int", int) and type(value) is not int:
+                raise DataError(f"{name} of a {cls.name} is {value!r}; expected a whole number")
+            if wanted in ("bool", bool) and type(value) is not bool:
+                raise DataError(f"{name} of a {cls.name} is {value!r}; expected true or false")
+            _check_plain(f"{name} of a {cls.name}", value)
+        if "n_labels" in constants:
+            check_n_labels(cls.name, constants["n_labels"], 2**24)
 
     @property
     @abstractmethod
@@ -133,6 +161,53 @@ class Structure(ABC):
             at += n
         return labels
 
+    def constraints_to_json(self, constraints: Any) -> Any:
+        """Give hard constraints as JSON can hold them; by default those in label numbers."""
+        if not isinstance(constraints, Constraints):
+            raise DataError(f"the constraints of a {self.name} cannot be saved; leave them out")
+        return {
+            name: np.asarray(held, dtype=np.int64).tolist() if len(held) else []
+            for name, held in constraints._asdict().items()
+            if name != "allowed"
+        }
+
+    def constraints_from_json(self, data: Any) -> Any:
+        """Read what `constraints_to_json` gave, from a file that may hold anything."""
+        names = set(Constraints._fields) - {"allowed"}
+        if not isinstance(data, dict) or data.keys() != names:
+            raise DataError(f"constraints that do not hold just {', '.join(sorted(names))}")
+        for name, held in data.items():
+            pairs = name == "transitions"
+            items = held if isinstance(held, list) else [None]
+            for item in items:
+                some = item if pairs and isinstance(item, list) else [item]
+                named = all(type(k) is int and 0 <= k < self.n_labels for k in some)
+                if not named or len(some) != 1 + pairs:
+                    raise DataError(f"the constraints {name} name no label: {item!r}")
+        return Constraints(
+            data["labels"], [(a, b) for a, b in data["transitions"]], data["starts"], data["ends"]
+        )
+
+    def match_slots(self, other: Structure, labels: Ints) -> tuple[Ints, ...]:
+        """For each kind and each part of its sites, find the same part in another structure.
+
+        ``labels[k]`` is the number that label k has in the other structure, -1 if it has none.
+        By default only a structure with the same constants and labels is known.
+
+        Returns
+        -------
+        tuple of ndarray
+            For each kind, a number for each of ``widths[kind]`` parts, counted within the site;
+            -1 where the other structure has no such part.
+        """
+        same = type(self) is type(other) and self.constants() == other.constants()
+        if not same or not np.array_equal(labels, np.arange(len(labels))):
+            raise DataError(
+                f"a {self.name} cannot start from the weights of a {other.name} with other "
+                "constants or labels; start from a model of the same kind and labels, or from none"
+            )
+        return tuple(np.arange(width) for width in self.widths)
+
     # Derived from the oracles, the same for all structures.
 
     def log_partition(self, theta: Floats, topo: Ints) -> float:
@@ -182,6 +257,37 @@ class Constraints(NamedTuple):
     starts: Sequence[int] = ()
     ends: Sequence[int] = ()
     allowed: Sequence[tuple[int, Sequence[int]]] = ()
+
+
+def _check_plain(what: str, value: Any) -> None:
+    """Raise a DataError unless something is made of counts, texts and truth values."""
+    if isinstance(value, (list, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            _check_plain(what, item)
+    elif not (value is None or type(value) in (str, bool)) and not (
+        type(value) is int and 0 <= value < 2**31
+    ):
+        raise DataError(f"{what} holds {value!r}; expected a whole number from 0 to {2**31 - 1}")
+
+
+def check_n_labels(name: str, n_labels: int, most: int) -> None:
+    """Raise a DataError unless a number of labels from a file is from 1 to `most`."""
+    if not 1 <= n_labels <= most:
+        raise DataError(f"n_labels of a {name} is {n_labels}; expected 1 to {most}")
+
+
+def label_tuples(labels: Ints, n_other: int, size: int) -> Ints:
+    """Renumber tuples of labels, for `Structure.match_slots`.
+
+    Tuples are numbered row by row: (a, b) is ``a n + b``. ``labels[k]`` is the other number of
+    label k among `n_other`, -1 if it has none; so for tuples that hold such a label.
+    """
+    numbers = np.zeros(1, dtype=np.int64)
+    for _ in range(size):
+        joined = numbers[:, None] * n_other + labels
+        joined[(numbers[:, None] < 0) | (labels < 0)] = -1
+        numbers = joined.ravel()
+    return numbers
 
 
 def label_costs(gold: Ints, n_labels: int, matrix: Floats | None) -> Floats:

@@ -15,7 +15,17 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from .base import Constraints, Floats, Ints, Sites, Structure, label_costs
+from ..storage import filled_width
+from .base import (
+    Constraints,
+    Floats,
+    Ints,
+    Sites,
+    Structure,
+    check_n_labels,
+    label_costs,
+    label_tuples,
+)
 from .chain_kernels import chain_marginals, chain_maximum
 from .chain_search import chain_k_best, chain_sample
 
@@ -56,6 +66,20 @@ class Chain(Structure):
             "end": self.end,
         }
 
+    @classmethod
+    def check_constants(cls, constants: dict[str, Any]) -> None:
+        """At most 2**14 labels: a chain holds a number a pair."""
+        super().check_constants(constants)
+        check_n_labels(cls.name, constants["n_labels"], 2**14)
+
+    def match_slots(self, other: Structure, labels: Ints) -> tuple[Ints, ...]:
+        """Chains may differ in their labels and switches."""
+        if not isinstance(other, Chain):
+            return super().match_slots(other, labels)
+        n = other.n_labels
+        ends = (labels if self.start else labels[:0], labels if self.end else labels[:0])
+        return labels, label_tuples(labels, n, 2), *ends
+
     @property
     def spec(self) -> Ints:
         """Labels, and three switches."""
@@ -81,7 +105,7 @@ class Chain(Structure):
 
     def work_size(self, topo: Ints) -> int:
         """Room for the exponentials of all parts, alpha, beta and the scales."""
-        n, length = self.n_labels, int(topo[0])
+        n, length = int(filled_width(self.n_labels)), int(topo[0])
         return (self._matrices(length) + 1) * n * n + (2 * length + 4) * n + length
 
     def sites(self, topo: Ints) -> Sites:

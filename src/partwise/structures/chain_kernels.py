@@ -36,51 +36,10 @@ from ..exponential import exp_into
 from ..jit import FAST, cfunc, njit
 from ..storage import filled_width
 from .base import ORACLE
+from .matrices import outer_sums, times_matrix
 
 _SPREAD = 300.0
 _REGAINED = 650.0
-
-
-@njit(fastmath=FAST)
-def _times_matrix(x: Any, e: Any, n: int, out: Any) -> None:
-    """out = x E for an n x n matrix, four rows at a time so that out stays in registers longer."""
-    for k in range(n):
-        out[k] = 0.0
-    n4 = n - n % 4
-    for j in range(0, n4, 4):
-        a, b, c, d = x[j], x[j + 1], x[j + 2], x[j + 3]
-        for k in range(n):
-            out[k] += (a * e[j * n + k] + b * e[(j + 1) * n + k]) + (
-                c * e[(j + 2) * n + k] + d * e[(j + 3) * n + k]
-            )
-    for j in range(n4, n):
-        a = x[j]
-        for k in range(n):
-            out[k] += a * e[j * n + k]
-
-
-@njit(fastmath=FAST)
-def _products(alpha: Any, g: Any, length: int, n: int, p: int, out: Any) -> None:
-    """out(j, k) = sum_{t>0} alpha_{t-1}(j) g_t(k), four positions at a time."""
-    last = length - 1
-    last4 = last - last % 4
-    for j in range(n):
-        row = out[j * p : j * p + p]
-        for k in range(p):
-            row[k] = 0.0
-        for t in range(0, last4, 4):
-            a, b = alpha[t * p + j], alpha[(t + 1) * p + j]
-            c, d = alpha[(t + 2) * p + j], alpha[(t + 3) * p + j]
-            block = g[(t + 1) * p : (t + 5) * p]
-            for k in range(p):
-                row[k] += (a * block[k] + b * block[p + k]) + (
-                    c * block[2 * p + k] + d * block[3 * p + k]
-                )
-        for t in range(last4, last):
-            a = alpha[t * p + j]
-            block = g[(t + 1) * p : (t + 2) * p]
-            for k in range(p):
-                row[k] += a * block[k]
 
 
 @njit
@@ -228,7 +187,7 @@ def _scaled(spec: Any, length: int, theta: Any, mu: Any, work: Any) -> Any:
                 now[k] = 1.0
         else:
             step = 0 if tied else (t - 1) * pp
-            _times_matrix(alpha[t * p - p : t * p], e[step : step + pp], p, now)
+            times_matrix(alpha[t * p - p : t * p], e[step : step + pp], p, now)
         total = 0.0
         for k in range(p):
             now[k] *= psi_t[k]
@@ -272,7 +231,7 @@ def _scaled(spec: Any, length: int, theta: Any, mu: Any, work: Any) -> Any:
         for k in range(p):
             g[k] *= beta[k] * c[t]
         if tied:
-            _times_matrix(g, et, p, beta)
+            times_matrix(g, et, p, beta)
             continue
         step = (t - 1) * nn
         for j in range(n):
@@ -285,7 +244,7 @@ def _scaled(spec: Any, length: int, theta: Any, mu: Any, work: Any) -> Any:
                 mu_j[k] = flow * before
             beta[j] = total
     if tied:
-        _products(alpha, psi, length, n, p, et)
+        outer_sums(alpha, psi[p:], length - 1, p, et)
         if length > 1:
             for j in range(n):
                 counts = mu[first + j * n : first + j * n + n]

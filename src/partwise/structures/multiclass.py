@@ -72,6 +72,10 @@ class Multiclass(Structure):
         """The number of labels."""
         return {"n_labels": self.n_labels}
 
+    def match_slots(self, other: Structure, labels: Ints) -> tuple[Ints, ...]:
+        """Labels may differ."""
+        return (labels,) if isinstance(other, Multiclass) else super().match_slots(other, labels)
+
     @property
     def spec(self) -> Ints:
         """The number of labels."""
