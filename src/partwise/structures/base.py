@@ -200,7 +200,8 @@ class Structure(ABC):
             For each kind, a number for each of ``widths[kind]`` parts, counted within the site;
             -1 where the other structure has no such part.
         """
-        same = type(self) is type(other) and self.constants() == other.constants()
+        same = type(self) is type(other) and self.kinds == other.kinds
+        same = same and self.constants() == other.constants()
         if not same or not np.array_equal(labels, np.arange(len(labels))):
             raise DataError(
                 f"a {self.name} cannot start from the weights of a {other.name} with other "
