@@ -6,10 +6,10 @@ import json
 import pickle
 import time
 from collections import Counter
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from arc_sentences import DOG, DOG_HEADS, Bare, Words
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,29 +18,6 @@ from partwise.arc_templates import ARC_TEMPLATES, make_plan
 from partwise.container import read_container, write_container
 from partwise.errors import DataError, ModelFileError
 
-
-@dataclass
-class Words:
-    form: list[str]
-    lemma: list[str] | None = None
-    cpos: list[str] | None = None
-    pos: list[str] | None = None
-    feats: list[str] | None = None
-
-
-@dataclass
-class Bare:
-    form: list[str]
-
-
-DOG = Words(
-    ["The", "barking", "dog", "sleeps"],
-    ["the", "bark", "dog", "sleep"],
-    ["D", "V", "N", "V"],
-    ["DT", "VBG", "NN", "VBZ"],
-    ["_", "form=ing", "num=s", "per=3|num=s"],
-)
-DOG_HEADS = [3, 3, 4, 0]
 FEW = {"max_examples": 12, "deadline": None}
 
 

@@ -53,7 +53,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert main([*train, "--model", f"{folder}/heads"]) == 0
     assert main([*train, "--model", f"{folder}/relations", "--labelled"]) == 0
     hinge = [*train, "--model", f"{folder}/hinge", "--loss", "hinge", "--trees", "any"]
-    assert main([*hinge, "--tol", "0.05", "--l2", "1"]) == 0
+    assert main([*hinge, "--tol", "0.05", "--l2", "30"]) == 0
     return folder
 
 

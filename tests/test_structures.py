@@ -50,14 +50,23 @@ KNOWN: dict[str, tuple[dict[str, Any], Any]] = {
     ),
     "projective": ({"n_labels": 2, "single_root": True}, [2, 4, 3]),
     "spanning-tree": ({"n_labels": 1, "single_root": False}, [2, 4, 3]),
+    "grammar": (
+        {
+            "n_symbols": 3,
+            "rules": [[0, 1, 2], [0, 0, 2], [1, 2, 2]],
+            "lexical": [0, 1, 2],
+            "starts": [0],
+            "split": True,
+        },
+        [1, 3, 2],
+    ),
     "graph": (GRAPH, graphs),
 }
 
 
 def make(name: str) -> tuple[Structure, list[Any]]:
     constants, shapes = KNOWN[name]
-    if name == "graph":  # the rest as it is by default
-        constants = structure_class(name)(**constants).constants()
+    constants = structure_class(name)(**constants).constants()  # with what is the default
     return make_structure(name, constants), shapes() if callable(shapes) else shapes
 
 

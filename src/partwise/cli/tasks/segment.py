@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from partwise.errors import DataError
-from partwise.metrics import looks_like_spans
 from partwise.segment_tags import TAG_SCHEMES, guess_scheme, longest_segment, segments_of
 
 from ..columns import (
@@ -82,9 +81,8 @@ class Segment(Task["Columns"]):
     }  # fmt: skip
 
     def resemblance(self, lines: Sequence[str]) -> int:
-        """See whether there are columns, and tags in the last one."""
-        tags = {(line.split("\t") if "\t" in lines[0] else line.split())[-1] for line in lines}
-        return looks_like_columns(lines) and int(looks_like_spans(tags))
+        """See whether there are columns; a file to predict has no tags to look for."""
+        return looks_like_columns(lines)
 
     def read(
         self, path: str, arguments: argparse.Namespace, like: Columns | None = None
@@ -241,6 +239,8 @@ def _features(labeller: SegmentLabeller, source: Columns) -> list[Rows]:
 
 def _tokens(source: Columns) -> list[list[list[str]]]:
     """Give the columns of every sentence."""
+    if not len(source):
+        return []
     columns = [source.split(field) for field in source.fields]
     return [list(sentence) for sentence in zip(*columns, strict=True)]
 
