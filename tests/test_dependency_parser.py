@@ -1,4 +1,4 @@
-"""The estimator of dependency trees, its encoder and its gold trees."""
+"""The estimator of dependency trees and its gold trees."""
 
 from __future__ import annotations
 
@@ -15,16 +15,11 @@ from grammar_of_arcs import crossing, parsed, treebank
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
-from partwise import DataError, DependencyParser, ModelFileError, load_model, save_model
-from partwise.arc_features import ArcFeatures
+from partwise import DataError, DependencyParser, load_model, save_model
 from partwise.arc_parser import ArcParser
-from partwise.encoders.arcs import ArcEncoder
-from partwise.encoders.registry import read_encoder
 from partwise.gold_trees import gold_trees
 from partwise.projectivity import is_projective
 from partwise.structures.arcs import ArcConstraints
-from partwise.structures.multiclass import Multiclass
-from partwise.structures.projective import ProjectiveTree
 
 TRAIN, TEST = treebank(60), treebank(20, seed=1)
 FAST: dict[str, Any] = {"l2": 0.1, "tol": 1e-3}
@@ -366,42 +361,6 @@ def test_other_models_are_refused() -> None:
     other = LinearClassifier().fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(DataError, match="does not parse"):
         DependencyParser.from_model(other.model_)
-
-
-def test_the_encoder_checks_what_it_reads(parser: DependencyParser) -> None:
-    encoder = parser.model_.encoder
-    data, arrays = encoder.to_json(), encoder.arrays()
-    again = read_encoder("arcs", data, arrays)
-    assert isinstance(again, ArcEncoder)
-    assert again.arc_features.keys.tolist() == encoder.arc_features.keys.tolist()
-    for wrong in ({}, {**data, "more": 1}, {**data, "templates": ["x"]}, {**data, "n_hashed": 3}):
-        with pytest.raises(ModelFileError):
-            read_encoder("arcs", wrong, arrays)
-    backwards = {**arrays, "keys": arrays["keys"][::-1].copy()}
-    missing = {name: array for name, array in arrays.items() if name != "form_bytes"}
-    for damaged in (backwards, missing, {**arrays, "more": arrays["keys"]}):
-        with pytest.raises(ModelFileError):
-            read_encoder("arcs", data, damaged)
-    with pytest.raises(DataError, match="dependency trees"):
-        encoder.feature_counts(Multiclass(2))
-
-
-def test_features_are_found_again_by_what_they_stand_for() -> None:
-    mixed = ["m.pos", "m.form h.pos", "h.pos m.pos", "h.pos m.pos b.pos"]
-    old = ArcFeatures.fit(TRAIN[:30], [s.head for s in TRAIN[:30]], templates=mixed)
-    again = ["h.pos m.form", "h.pos m.pos b.pos", "m.pos", "h.pos"]
-    data = [*TEST, crossing()][::-1]
-    new = ArcFeatures.fit(data, [s.head for s in data], templates=again)
-    (same,) = ArcEncoder(new).match(ArcEncoder(old), ProjectiveTree())
-
-    def told(features: ArcFeatures, number: int) -> tuple[frozenset[str], str]:
-        values, _, distance = features.describe(number).partition(",")
-        return frozenset(values.split()), distance
-
-    known = {told(old, number): number for number in range(old.n_features)}
-    expected = [known.get(told(new, number), -1) for number in range(new.n_features)]
-    assert same.tolist() == expected
-    assert 0 < np.count_nonzero(same >= 0) < len(same)
 
 
 def test_a_sentence_is_what_the_grammar_makes() -> None:

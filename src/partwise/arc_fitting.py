@@ -15,10 +15,8 @@ from .fitting import check_weights, fit_model
 from .gold_trees import GoldTrees
 from .model import Model
 from .settings import Settings
-from .structures.arcs import ArcStructure
 from .structures.base import Floats
-from .structures.projective import ProjectiveTree
-from .structures.spanning import SpanningTree
+from .structures.registry import make_structure
 from .training import Callback, Fit
 
 __all__ = ["TASK", "fit_parser"]
@@ -68,7 +66,11 @@ def fit_parser(
     if not gold.sentences:
         raise DataError("there are no sentences to train on; give at least one that is parsed")
     check_weights(sample_weight, len(gold.sentences))
-    structure = _structure(projective, max(1, len(gold.relations)), single_root)
+    # By name: the one that is not wanted need not be compiled.
+    structure = make_structure(
+        "projective" if projective else "spanning-tree",
+        {"n_labels": max(1, len(gold.relations)), "single_root": bool(single_root)},
+    )
     if structure.n_labels == 1:
         # Every feature has one weight either way, and blocks without slots are faster.
         settings = replace(settings, weights="all")
@@ -97,12 +99,6 @@ def fit_parser(
         dual_point=dual_point,
         meta={"nonprojective": {"lifted": gold.lifted, "skipped": gold.skipped}},
     )
-
-
-def _structure(projective: bool, n_labels: int, single_root: bool) -> ArcStructure:
-    if projective:
-        return ProjectiveTree(n_labels, single_root)
-    return SpanningTree(n_labels, single_root)
 
 
 def _templates(given: Sequence[str] | None, initial: Model | None) -> Sequence[str]:

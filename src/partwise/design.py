@@ -87,6 +87,8 @@ def site_rows(
 
 def _number_through(features: Sequence[Rows], offsets: Ints) -> Rows:
     total = int(offsets[-1])
+    if len(features) == 1:
+        return features[0]
     values = None
     if any(r.values is not None for r in features):
         values = np.concatenate(
@@ -160,10 +162,17 @@ def score(design: Any, i: int, w: Any, q: Any) -> None:
         n = design.site_width[s]
         width = filled_width(n) if design.filled else n
         site = q[design.site_part[s] : design.site_part[s] + n]
+        e, end = design.entry_ptr[s], design.sparse_ptr[s]
+        if n == 1:
+            # The arcs of a tree: many sites, one weight a feature, in a sparse block or a dense one.
+            total = 0.0
+            for f in range(e, design.entry_ptr[s + 1]):
+                total += (design.value[f] if valued else 1.0) * w[design.start[f]]
+            site[0] = total
+            continue
         out = room[:width]
         for k in range(width):
             out[k] = 0.0
-        e, end = design.entry_ptr[s], design.sparse_ptr[s]
         # Four blocks at a time: four cache misses overlap, and out is loaded and stored once.
         while e + 4 <= end:
             at = design.start[e : e + 4]
@@ -204,6 +213,14 @@ def scatter(design: Any, i: int, delta: Any, v: Any) -> Any:
         n = design.site_width[s]
         width = filled_width(n) if design.filled else n
         site = delta[design.site_part[s] : design.site_part[s] + n]
+        if n == 1:
+            d = site[0]
+            if d != 0.0:
+                for e in range(design.entry_ptr[s], design.entry_ptr[s + 1]):
+                    step = d * design.value[e] if valued else d
+                    norm += (2.0 * v[design.start[e]] + step) * step
+                    v[design.start[e]] += step
+            continue
         change = room[:width]
         for k in range(n):
             change[k] = site[k]

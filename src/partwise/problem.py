@@ -257,9 +257,11 @@ def _reach(site_ptr: Ints, uses: Ints, rows: Rows) -> Floats:
     A site's count vectors of gold_i and y have non-negative entries that add up to at most
     ``uses``, so they are at most sqrt(2) uses apart.
     """
-    squares = np.ones(len(rows.indices)) if rows.values is None else rows.values**2
-    ends = np.concatenate([[0.0], np.cumsum(squares)])
-    norm = np.sqrt(np.maximum(ends[rows.indptr[1:]] - ends[rows.indptr[:-1]], 0.0))
+    if rows.values is None:
+        norm = np.sqrt(np.diff(rows.indptr))
+    else:
+        ends = np.concatenate([[0.0], np.cumsum(rows.values**2)])
+        norm = np.sqrt(np.maximum(ends[rows.indptr[1:]] - ends[rows.indptr[:-1]], 0.0))
     reach = np.concatenate([[0.0], np.cumsum(math.sqrt(2.0) * uses * norm)])
     bound: Floats = reach[site_ptr[1:]] - reach[site_ptr[:-1]]
     return bound

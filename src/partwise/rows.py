@@ -13,6 +13,8 @@ from partwise.errors import DataError
 
 __all__ = ["Rows"]
 
+_STRETCH = 1 << 24
+
 _MAX_FEATURES = 2**31 - 1
 
 
@@ -160,8 +162,14 @@ class Rows:
 
     def counts(self) -> NDArray[np.int64]:
         """Return in how many rows every feature is not zero."""
-        indices = self.indices if self.values is None else self.indices[self.values != 0]
-        return np.bincount(indices, minlength=self.n_features).astype(np.int64)
+        counts = np.zeros(self.n_features, dtype=np.int64)
+        # bincount makes a copy twice as large of what it is given: a stretch at a time.
+        for begin in range(0, len(self.indices), _STRETCH):
+            indices = self.indices[begin : begin + _STRETCH]
+            if self.values is not None:
+                indices = indices[self.values[begin : begin + _STRETCH] != 0]
+            counts += np.bincount(indices, minlength=self.n_features)
+        return counts
 
     def keep(self, mask: NDArray[np.bool_]) -> Rows:
         """Drop the features whose mask is False, and renumber the others in order."""

@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+import numpy.typing as npt
+
 from .errors import DataError
 from .rows import Rows
 from .templates import word_shape
@@ -51,10 +54,10 @@ def text_features(columns: Sequence[Sequence[str]], start: int, end: int) -> lis
     found = ["shape=" + " ".join(map(_shape, columns[0][start:end]))]
     for number, values in enumerate(columns):
         inside = values[start:end]
-        text = " ".join(inside)
+        text = " ".join(inside if number else map(str.lower, inside))
         prefix = f"{number}:" if number else ""
         found += [
-            f"{prefix}text={text if number else text.lower()}",
+            f"{prefix}text={text}",
             f"{prefix}first={inside[0]}",
             f"{prefix}last={inside[-1]}",
             f"{prefix}before={values[start - 1] if start else ''}",
@@ -151,6 +154,8 @@ def candidate_rows(
     vocabulary: Vocabulary,
 ) -> Rows:
     """Look up the features of all segments that a structure allows, in the order of its sites."""
+    if function is text_features:
+        return _text_rows(tokens, lengths, structure, vocabulary)
 
     def features() -> Iterator[list[Any]]:
         for sequence, length in zip(tokens, lengths.tolist(), strict=True):
@@ -162,6 +167,51 @@ def candidate_rows(
     except DataError as error:
         raise _of_segments(error) from error
     return rows
+
+
+def _text_rows(
+    sentences: Sequence[Sequence[Sequence[str]]],
+    lengths: Ints,
+    structure: SemiMarkov,
+    vocabulary: Vocabulary,
+) -> Rows:
+    """Look up what `text_features` gives; what a token alone decides is looked up once a token."""
+    number = vocabulary.index.get
+    tables = []
+    for columns, length in zip(sentences, lengths.tolist(), strict=True):
+        starts, ends = structure.segments(structure.topology(length)).T
+        pairs = list(zip(starts.tolist(), ends.tolist(), strict=True))
+        shapes = list(map(_shape, columns[0]))
+        found = [_joined("shape=", shapes, pairs, number)]
+        for c, values in enumerate(columns):
+            prefix = f"{c}:" if c else ""
+            texts = values if c else [word.lower() for word in values]
+            found.append(_joined(f"{prefix}text=", texts, pairs, number))
+            for name, tokens, at in (
+                ("first", values, starts),
+                ("last", values, ends - 1),
+                ("before", ["", *values], starts),
+                ("after", [*values, ""], ends),
+            ):
+                numbers = [number(f"{prefix}{name}={token}", -1) for token in tokens]
+                found.append(np.array(numbers, dtype=np.int32)[at])
+        tables.append(np.stack(found, axis=1))
+    width = max((table.shape[1] for table in tables), default=0)
+    table = np.concatenate([*tables, np.zeros((0, width), dtype=np.int32)])
+    present = table >= 0
+    indptr = np.zeros(len(table) + 1, dtype=np.int64)
+    np.cumsum(np.count_nonzero(present, axis=1), out=indptr[1:])
+    return Rows(indptr, table[present], None, len(vocabulary))
+
+
+def _joined(
+    prefix: str,
+    tokens: Sequence[str],
+    pairs: Sequence[tuple[int, int]],
+    number: Callable[[str, int], int],
+) -> npt.NDArray[np.int32]:
+    names = (prefix + " ".join(tokens[start:end]) for start, end in pairs)
+    return np.fromiter((number(name, -1) for name in names), np.int32, len(pairs))
 
 
 def _of_segments(error: DataError) -> DataError:

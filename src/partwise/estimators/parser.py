@@ -20,7 +20,6 @@ from ..gold_trees import GoldTrees, gold_trees, number_trees
 from ..model import Model
 from ..structures.arcs import ArcStructure
 from ..structures.base import Floats, Ints
-from ..structures.projective import ProjectiveTree
 from .base import TrainedEstimator, fingerprint, has_probabilities
 from .sentences import read_fixed_heads, read_sentences, read_trees
 
@@ -179,7 +178,7 @@ class DependencyParser(TrainedEstimator):
             loss=model.loss,
             l2=model.l2,
             tol=model.certificate.tol,
-            projective=isinstance(structure, ProjectiveTree),
+            projective=structure.name == "projective",
             labelled=bool(model.labels),
             single_root=structure.single_root,
             hashing=features.n_hashed or None,
