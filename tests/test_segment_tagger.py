@@ -19,8 +19,9 @@ from partwise.datasets import tagged_text
 from partwise.encoders.segments import SegmentEncoder
 from partwise.errors import ModelFileError
 from partwise.metrics import span_scores
-from partwise.segment_features import text_features
+from partwise.segment_features import candidate_rows, seen_rows, text_features
 from partwise.segment_tags import TAG_SCHEMES, guess_scheme, segments_of, tags_of
+from partwise.structures.segments import SemiMarkov
 
 Sentences = tuple[list[list[dict[str, Any]]], list[list[str]]]
 TOKEN = {"w": "a"}
@@ -220,6 +221,28 @@ def test_features_of_segments(text: Sentences, fitted: SegmentTagger, tmp_path: 
     for smaller in (rare, observed):
         assert smaller.model_.layout.n_weights < made.model_.layout.n_weights
         assert len(smaller.predict(X)) == len(X)
+
+
+def test_text_is_looked_up_as_it_is_made() -> None:
+    columns = tagged_text(20, seed=3)
+    assert columns.labels is not None
+    fields = [columns.split(field) for field in columns.fields]
+    tokens = [[list(part) for part in sentence] for sentence in zip(*fields, strict=True)]
+    gold = [segments_of(tags, "IOB2", "O", str) for tags in columns.split(columns.labels)]
+    tokens, gold = [*tokens, [[], []]], [*gold, []]
+    lengths = np.append(columns.lengths, 0)
+    _, vocabulary = seen_rows(text_features, tokens, gold)
+
+    def slowly(*segment: Any) -> list[str]:
+        return text_features(*segment)
+
+    a, b = (
+        candidate_rows(function, tokens, lengths, SemiMarkov(2, 5), vocabulary)
+        for function in (text_features, slowly)
+    )
+    assert a.values is b.values is None
+    np.testing.assert_array_equal(a.indptr, b.indptr)
+    np.testing.assert_array_equal(a.indices, b.indices)
 
 
 def test_matrices() -> None:

@@ -164,7 +164,7 @@ def score(design: Any, i: int, w: Any, q: Any) -> None:
         site = q[design.site_part[s] : design.site_part[s] + n]
         e, end = design.entry_ptr[s], design.sparse_ptr[s]
         if n == 1:
-            # The arcs of a tree: many sites, one weight a feature, in a sparse block or a dense one.
+            # The arcs of a tree: many sites, one weight a feature, sparse block or dense.
             total = 0.0
             for f in range(e, design.entry_ptr[s + 1]):
                 total += (design.value[f] if valued else 1.0) * w[design.start[f]]
