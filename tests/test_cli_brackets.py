@@ -39,7 +39,7 @@ def test_train_says_all_in_json(run: Run, files: Path, tmp_path: Path) -> None:
     code, out, err = run(
         "train", "--task", "brackets", files / "train.mrg", "--model", tmp_path / "model",
         "--dev", files / "test.mrg", "--json", "--max-length", "9", "--horizontal", "0",
-        "--vertical", "2", "--side", "left", "--splits", *FEW,
+        "--vertical", "2", "--side", "left", "--splits", *FEW[:-1],
     )  # fmt: skip
     record = one_object(out)
     assert code == 0
@@ -69,7 +69,7 @@ def test_marginals_follow_the_labels(run: Run, files: Path, tmp_path: Path) -> N
     plain = read_brackets(out).trees
     code, text, _ = run("predict", files / "phrases", files / "test.mrg", "--marginals")
     assert code == 0
-    odds = [float(p) for p in re.findall(r"\([A-Z]+=([0-9.]+) \(", text)]
+    odds = [float(p) for p in re.findall(r"\([A-Z]+=([0-9.]+) ", text)]
     assert len(odds) == sum(len(tree.brackets()) for tree in plain)
     assert max(odds) <= 1.0
     assert max(odds) > 0.9
@@ -78,12 +78,12 @@ def test_marginals_follow_the_labels(run: Run, files: Path, tmp_path: Path) -> N
 
 
 def test_the_k_best(run: Run, files: Path) -> None:
-    code, out, _ = run("predict", files / "phrases", files / "test.mrg", "--k", 3, "--marginals")
+    code, out, _ = run("predict", files / "phrases", files / "train.mrg", "--k", 3, "--marginals")
     assert code == 0
     heads = re.findall(r"^# k=(\d) score=\S+ probability=(\S+)\n\(S ", out, flags=re.M)
     assert len(heads) == out.count("\n") / 2
     assert {rank for rank, _ in heads} == {"1", "2", "3"}
-    code, out, _ = run("predict", files / "hinge", files / "test.mrg", "--k", 2, "--json")
+    code, out, _ = run("predict", files / "hinge", files / "train.mrg", "--k", 2, "--json")
     some = one_object(out)["candidates"][0]
     assert some[0]["score"] >= some[1]["score"]
     assert some[0]["probability"] is None

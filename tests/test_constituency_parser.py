@@ -109,7 +109,7 @@ def test_fits_are_certified(loss: str, tol: float) -> None:
         {"horizontal": None, "side": "left"},
         {"horizontal": 2, "vertical": 2},
         {"splits": True},
-        {"weights": "all", "min_count": 2},
+        {"weights": "observed", "min_count": 2},
     ],
 )
 def test_grammars_and_features(more: dict[str, Any]) -> None:

@@ -68,9 +68,9 @@ class ConstituencyParser(TrainedEstimator):
         features. "predict": sentences are words, and tags are predicted with the trees.
     splits : bool
         Whether the points at which spans are split have features; slower, and more memory.
-    weights : {"observed", "all"}
-        Whether a feature has a weight only for the labels that it was seen with in training, or
-        for all, which takes far more memory.
+    weights : {"all", "observed"}
+        Whether a feature of the trees has a weight for every label, or only for those that it was
+        seen with, which takes far less memory and is a little less accurate.
     min_count : int
         Features at fewer words, spans or splits of the trees are ignored.
     templates : mapping of str to sequence of str, or None
@@ -136,7 +136,7 @@ class ConstituencyParser(TrainedEstimator):
         max_length: int | None = None,
         tags: str = "gold",
         splits: bool = False,
-        weights: str = "observed",
+        weights: str = "all",
         min_count: int = 1,
         templates: Mapping[str, Sequence[str]] | None = None,
         n_jobs: int | None = None,

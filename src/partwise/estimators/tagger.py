@@ -51,8 +51,7 @@ class SequenceTagger(SequenceEstimator):
     min_count : int
         Features of fewer tokens are ignored.
     order : {1, 2}
-        How many labels before it a label depends on. Of order 2, triples of neighbouring labels
-        have weights too, and time grows with the third power of the number of labels.
+        How many labels before it a label depends on. Time grows with L^2 or L^3 for L labels.
     start, end : bool
         Whether first and last labels have weights of their own.
     constraints : str, callable, iterable of pairs or None

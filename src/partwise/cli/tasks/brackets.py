@@ -31,7 +31,7 @@ class BracketTask(Task["Brackets"]):
 
     name = "brackets"
     summary = "a phrase structure tree a sentence"
-    example = "train.mrg --model phrases.model --max-length 40 --weights observed"
+    example = "train.mrg --model phrases.model --max-length 40 --horizontal 0"
     reads = (
         "reads bracketed trees as in the Penn Treebank, without their traces and function tags; "
         "to predict, ((DT the) (NN dog)) will do; --max-length N trains on sentences of up to N "
