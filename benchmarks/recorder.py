@@ -26,6 +26,10 @@ def forget_peak() -> None:
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 
 
+#: CPU seconds beyond the budget before the kernel ends a run that does not end itself.
+GRACE = 1
+
+
 class Recorder:
     """Writes one JSON object a line as training goes on, so that a killed run leaves its record.
 
@@ -57,7 +61,7 @@ class Recorder:
     def _limit(self) -> None:
         """Let the kernel end the process when what is left of the budget is used up."""
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-        end = math.ceil(self._cpu + 1.05 * self.budget) + 1 if self._running else hard
+        end = math.ceil(self._cpu + 1.05 * self.budget) + GRACE if self._running else hard
         resource.setrlimit(resource.RLIMIT_CPU, (end, hard))
 
     def elapsed(self) -> tuple[float, float]:
