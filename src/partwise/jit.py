@@ -2,9 +2,10 @@
 
 numba stamps an entry of its on-disk cache with the one file that holds the function. A kernel of
 partwise calls kernels in other files, and a change in one of those would go unnoticed: the caller
-would run with the old code of its callee. Here the stamp covers every source of the package, and
-the file of the function as well, so that structures that users write in files of their own are
-cached by the same rule. (A helper that such a file imports from a third file is not covered.)
+would run with the old code of its callee. Here the stamp covers the file of the function and every
+source of the package that it imports, directly or through others; structures that users write in
+files of their own are cached by the same rule. (A helper that such a file imports from another
+file outside the package is not covered.)
 
 Entries live in ``NUMBA_CACHE_DIR`` if that is set, else in the ``__pycache__`` beside the source,
 else in the user's cache folder. Where none of these can be written, functions are compiled in
@@ -14,7 +15,6 @@ every process and one warning is logged; that is slow and never an error.
 from __future__ import annotations
 
 import functools
-import hashlib
 import inspect
 import logging
 import os
@@ -24,6 +24,8 @@ from typing import Any, Final, TypeVar, overload
 
 import numba
 
+from .imported_sources import stamp
+
 _logger = logging.getLogger(__name__)
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -32,31 +34,6 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 FAST: Final = frozenset({"reassoc", "contract", "arcp", "nsz"})
 
 _OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy"}
-
-
-@functools.cache
-def package_stamp() -> str:
-    """Hash every Python source of the package.
-
-    Returns
-    -------
-    str
-        SHA-256 in hexadecimal over the names and the bytes of all ``.py`` files; empty if the
-        package has no readable sources (an archive, say), in which case nothing is cached.
-    """
-    root = Path(__file__).parent
-    digest = hashlib.sha256()
-    sources = sorted(root.rglob("*.py"))
-    for source in sources:
-        data = source.read_bytes()
-        digest.update(f"{source.relative_to(root).as_posix()}\0{len(data)}\0".encode())
-        digest.update(data)
-    return digest.hexdigest() if sources else ""
-
-
-@functools.cache
-def _file_stamp(path: str) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 @functools.cache
@@ -107,11 +84,11 @@ def _stamped_cache() -> type[Any] | None:
             path = inspect.getfile(py_func)
             locator = self._impl.locator
             # A cell of a notebook has no file; numba's own stamp is then the text of the cell.
-            own = _file_stamp(path) if os.path.isfile(path) else locator.get_source_stamp()
+            own = stamp(Path(path)) if os.path.isfile(path) else locator.get_source_stamp()
             self._cache_file = StampedFile(
                 cache_path=self._cache_path,
                 filename_base=self._impl.filename_base,
-                source_stamp=(package_stamp(), own),
+                source_stamp=own,
             )
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -133,7 +110,7 @@ def _stamped_cache() -> type[Any] | None:
 
 def _enable_caching(compiled: Any, function: Callable[..., Any]) -> None:
     """Give a dispatcher or a callback that was not yet compiled its cache on disk."""
-    if not package_stamp():
+    if not os.path.isfile(__file__):
         _warn_uncached("the sources of partwise are not on disk")
         return
     stamped = _stamped_cache()
