@@ -7,7 +7,7 @@ fixed order, so the result does not depend on how many there are.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -17,8 +17,24 @@ from .jit import FAST, njit
 from .problem import Problem, example_marginals, example_maximum
 from .structures.base import Floats
 from .threads import run
+from .vectors import absolute_sum, inner, shrunk_square
 
 _Result = TypeVar("_Result")
+
+#: Parts whose marginals are kept at a time while a slope is computed.
+_STRETCH: Final = 1 << 20
+
+
+class Slope(NamedTuple):
+    """What one pass at some weights tells: everything for the gradient and for a certificate.
+
+    The gradient of P is l2 w - v where l1 = 0; the dual point is u_i = p(.|x_i; w).
+    """
+
+    weights: Floats
+    losses: Floats  # loss_i(w)
+    linear: Floats  # tau H(u_i) + cost_i.mu_i
+    v: Floats  # v(u)
 
 
 @njit(fastmath=FAST)
@@ -45,12 +61,17 @@ def _marginals_of(
 
 
 @njit(fastmath=FAST)
-def _dual_sum(a: Any, mu: Any, v: Any, begin: int, end: int, delta: Any) -> None:
-    """v = sum_i c_i F_i^T (gold_i - mu_i), for the blocks that begin in [begin, end)."""
-    for i in range(a.weight.size):
+def _dual_sum(
+    a: Any, mu: Any, v: Any, first: int, last: int, begin: int, end: int, delta: Any
+) -> None:
+    """v += sum c_i F_i^T (gold_i - mu_i) over examples [first, last), for blocks in [begin, end).
+
+    mu holds the parts from those of example first on.
+    """
+    for i in range(first, last):
         c = a.weight[i]
-        lo, hi = a.part_ptr[i], a.part_ptr[i + 1]
-        for r in range(hi - lo):
+        lo, n = a.part_ptr[i] - a.part_ptr[first], a.part_ptr[i + 1] - a.part_ptr[i]
+        for r in range(n):
             delta[r] = -c * mu[lo + r]
         for g in range(a.gold_ptr[i], a.gold_ptr[i + 1]):
             delta[a.gold_part[g]] += c * a.gold_count[g]
@@ -81,6 +102,44 @@ def _losses(a: Any, w: Any, out: Any, begin: int, end: int, q: Any, work: Any) -
 
 
 @njit(fastmath=FAST)
+def _slopes(
+    a: Any, w: Any, mu: Any, losses: Any, linear: Any, begin: int, end: int, first: int, work: Any
+) -> Any:
+    """mu_i = marginals of p(.|x_i; w), its loss and tau H_i + cost_i.mu_i for i in [begin, end).
+
+    mu holds the parts from those of example first on. Returns the first example whose logZ is
+    not finite, or -1.
+    """
+    size = (a.part_ptr[begin + 1 : end + 1] - a.part_ptr[begin:end]).max()
+    q, masked = np.empty(size), np.empty(size if a.mask.size > 0 else 0)
+    for i in range(begin, end):
+        lo, n = a.part_ptr[i], a.part_ptr[i + 1] - a.part_ptr[i]
+        at = lo - a.part_ptr[first]
+        own = mu[at : at + n]
+        score(a.design, i, w, q)
+        gold = 0.0
+        for g in range(a.gold_ptr[i], a.gold_ptr[i + 1]):
+            gold += a.gold_count[g] * q[a.gold_part[g]]
+        if a.cost.size > 0:
+            for r in range(n):
+                q[r] += a.cost[lo + r]
+        for r in range(n):
+            q[r] /= a.tau
+        log_z = example_marginals(a, i, q[:n], own, masked, work)
+        if not np.isfinite(log_z):
+            return i
+        mean = cost = 0.0
+        for r in range(n):
+            mean += q[r] * own[r]
+        if a.cost.size > 0:
+            for r in range(n):
+                cost += a.cost[lo + r] * own[r]
+        losses[i] = a.tau * log_z - gold
+        linear[i] = a.tau * (log_z - mean) + cost
+    return -1
+
+
+@njit(fastmath=FAST)
 def _scores(a: Any, w: Any, theta: Any, begin: int, end: int) -> None:
     """theta_i = (F_i w + cost_i) / tau for i in [begin, end): the dual point of p(.|x_i; w)."""
     for i in range(begin, end):
@@ -91,15 +150,6 @@ def _scores(a: Any, w: Any, theta: Any, begin: int, end: int) -> None:
                 theta[r] += a.cost[r]
             if a.tau > 0.0:
                 theta[r] /= a.tau
-
-
-@njit(fastmath=FAST)
-def inner(x: Any, y: Any) -> Any:
-    """x.y in one thread and one order, which BLAS does not promise."""
-    total = 0.0
-    for k in range(x.size):
-        total += x[k] * y[k]
-    return total
 
 
 class Evaluator:
@@ -140,10 +190,41 @@ class Evaluator:
         v = problem.storage.zeros()
 
         def task(begin: int, end: int) -> None:
-            _dual_sum(problem.arrays, mu, v, begin, end, np.empty(problem.max_parts))
+            delta = np.empty(problem.max_parts)
+            _dual_sum(problem.arrays, mu, v, 0, problem.n_examples, begin, end, delta)
 
         self.run(len(v), task)
         return v
+
+    def slope(self, weights: Floats) -> Slope:
+        """Compute losses and marginals at some weights, and v of these marginals.
+
+        The marginals of some examples at a time are kept, never those of all.
+        """
+        problem, arrays = self.problem, self.problem.arrays
+        n = problem.n_examples
+        losses, linear, v = np.empty(n), np.empty(n), problem.storage.zeros()
+        mu = np.empty(max(_STRETCH, problem.max_parts))
+        first = 0
+        while first < n:
+            room = arrays.part_ptr[first] + len(mu)
+            last = int(np.searchsorted(arrays.part_ptr, room, "right")) - 1
+
+            def marginals(begin: int, end: int, first: int = first) -> int:
+                work = np.empty(problem.work_size)
+                run = (begin + first, end + first, first)
+                return int(_slopes(arrays, weights, mu, losses, linear, *run, work))
+
+            def gather(begin: int, end: int, first: int = first, last: int = last) -> None:
+                delta = np.empty(problem.max_parts)
+                _dual_sum(arrays, mu, v, first, last, begin, end, delta)
+
+            bad = [i for i in self.run(last - first, marginals) if i >= 0]
+            if bad:
+                raise not_finite(bad[0])
+            self.run(len(v), gather)
+            first = last
+        return Slope(weights, losses, linear, v)
 
     def scores(self, weights: Floats) -> Floats:
         """Compute theta_i = (F_i w + cost_i) / tau for all examples."""
@@ -167,10 +248,10 @@ class Evaluator:
         self.run(problem.n_examples, task)
         return out
 
-    def primal(self, weights: Floats, l2: float) -> float:
+    def primal(self, weights: Floats, l2: float, l1: float = 0.0) -> float:
         """Compute P(w)."""
         losses = inner(self.losses(weights), self.problem.arrays.weight)
-        return float(losses + 0.5 * l2 * inner(weights, weights))
+        return float(losses) + penalty(weights, l2, l1)
 
     def dual_linear(self, mu: Floats, entropy: Floats) -> float:
         """Compute the part of D(u) beside the norm: sum_i c_i (tau H_i + cost_i.mu_i)."""
@@ -181,9 +262,14 @@ class Evaluator:
             value += inner(arrays.cost * mu, weight)
         return float(value)
 
-    def dual(self, mu: Floats, entropy: Floats, v: Floats, l2: float) -> float:
+    def dual(self, mu: Floats, entropy: Floats, v: Floats, l2: float, l1: float = 0.0) -> float:
         """Compute D(u) from the marginals, the entropies and v(u)."""
-        return self.dual_linear(mu, entropy) - float(inner(v, v)) / (2.0 * l2)
+        return self.dual_linear(mu, entropy) - float(shrunk_square(v, l1)) / (2.0 * l2)
+
+
+def penalty(weights: Floats, l2: float, l1: float = 0.0) -> float:
+    """Compute l2/2 |w|^2 + l1 |w|_1."""
+    return float(0.5 * l2 * inner(weights, weights) + l1 * absolute_sum(weights))
 
 
 def not_finite(example: int) -> DataError:

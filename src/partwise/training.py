@@ -117,6 +117,7 @@ def train(
     problem: Problem,
     l2: float,
     *,
+    l1: float = 0.0,
     solver: str = "auto",
     tol: float = 1e-4,
     max_passes: float = 1000.0,
@@ -135,6 +136,8 @@ def train(
         What to solve.
     l2 : float
         The regulariser: l2/2 |w|^2.
+    l1 : float
+        Adds l1 |w|_1 to it, which makes weights exactly 0.
     solver : str
         Name of the solver, or "auto".
     tol : float
@@ -150,20 +153,28 @@ def train(
     start : ndarray or None
         The dual point of an earlier fit of the same examples.
     initial_weights : ndarray or None
-        Weights to start from, if there is no dual point: u_i = p(.|x_i; w).
+        Weights to start from. A solver that keeps duals starts at u_i = p(.|x_i; w), unless it
+        gets a dual point.
     options : dict or None
         Further arguments of the solver.
     """
-    _check(l2, tol, max_passes)
+    _check(l2, l1, tol, max_passes)
     if not problem.arrays.weight.any():
         raise DataError("all examples have weight 0; give some a positive sample_weight")
     began = time.perf_counter()
     evaluator = Evaluator(problem, n_jobs)
-    if start is None and initial_weights is not None:
-        start = evaluator.scores(problem.storage.scatter(initial_weights))
+    stored = None if initial_weights is None else problem.storage.scatter(initial_weights)
     _logger.info(describe(problem))
     machine = make_solver(
-        solver, problem, l2, evaluator, np.random.default_rng(seed), start, options
+        solver,
+        problem,
+        l2,
+        evaluator,
+        np.random.default_rng(seed),
+        l1=l1,
+        start=start,
+        initial_weights=stored,
+        options=options,
     )
     trace: list[TraceRow] = []
     schedule = _Schedule(tol)
@@ -228,10 +239,12 @@ def train(
     )
 
 
-def _check(l2: float, tol: float, max_passes: float) -> None:
+def _check(l2: float, l1: float, tol: float, max_passes: float) -> None:
     for name, value in (("l2", l2), ("tol", tol), ("max_passes", max_passes)):
         if not value > 0.0 or (math.isinf(value) and name != "max_passes"):
             raise DataError(f"{name} is {value!r}; it must be a positive number")
+    if not 0.0 <= l1 < math.inf:
+        raise DataError(f"l1 is {l1!r}; it must be a number from 0")
 
 
 def _advice(certificate: Certificate, max_passes: float) -> str:

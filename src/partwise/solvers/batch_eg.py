@@ -12,10 +12,11 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from ..design import score
-from ..evaluation import Evaluator, inner
+from ..evaluation import Evaluator
 from ..jit import FAST, njit
 from ..problem import Problem
 from ..structures.base import Floats
+from ..vectors import inner
 from .base import Epoch
 from .exponentiated_gradient import Annealing, ExponentiatedGradient
 

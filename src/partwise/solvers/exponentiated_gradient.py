@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..evaluation import Evaluator, inner
+from ..evaluation import Evaluator
 from ..problem import Problem
 from ..structures.base import Floats
+from ..vectors import inner
 from .base import Evaluation, Solver
 
 

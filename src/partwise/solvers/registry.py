@@ -9,17 +9,29 @@ from typing import Any, Final
 import numpy as np
 
 from ..errors import DataError, MismatchError
-from ..evaluation import Evaluator, inner
+from ..evaluation import Evaluator
 from ..problem import Problem
 from ..structures.base import Floats
+from ..vectors import inner
 from .base import Solver
 from .batch_eg import BatchEG
+from .conjugate_gradient import ConjugateGradient
 from .exponentiated_gradient import Annealing
+from .lbfgs import LBFGS
+from .newton import TrustRegionNewton
 from .online_eg import OnlineEG
 
 _logger = logging.getLogger(__name__)
 
-SOLVERS: Final[dict[str, type[Solver]]] = {s.name: s for s in (OnlineEG, BatchEG)}
+_ALL: Final[tuple[type[Solver], ...]] = (
+    OnlineEG,
+    BatchEG,
+    LBFGS,
+    ConjugateGradient,
+    TrustRegionNewton,
+)
+SOLVERS: Final = {solver.name: solver for solver in _ALL}
+_GIVEN: Final = ("problem", "l2", "evaluator", "rng", "l1", "initial_weights")
 SOLVER_NAMES: Final = ("auto", *SOLVERS)
 
 
@@ -29,7 +41,10 @@ def make_solver(
     l2: float,
     evaluator: Evaluator,
     rng: np.random.Generator,
+    *,
+    l1: float = 0.0,
     start: Floats | None = None,
+    initial_weights: Floats | None = None,
     options: dict[str, Any] | None = None,
 ) -> Solver:
     """Build a solver by name.
@@ -43,21 +58,29 @@ def make_solver(
         What to solve.
     rng : numpy.random.Generator
         For the solvers that draw.
+    l1 : float
+        Weight of |w|_1, for the solvers that take it.
     start : ndarray or None
         The dual point of an earlier fit.
+    initial_weights : ndarray or None
+        Stored weights to start from; a solver that keeps duals starts from their scores.
     options : dict or None
         Further arguments of the solver.
     """
     options = dict(options or {})
     if name == "auto":
         name = OnlineEG.name
-        if start is None and "annealing" not in options:
+        if start is None and initial_weights is None and "annealing" not in options:
             options["annealing"] = default_annealing(problem, l2)
         options.setdefault("order", "focused" if problem.loss.tau > 0.0 else "permutation")
         _logger.info("solver auto: %s with %s", name, options)
     if name not in SOLVERS:
         raise DataError(f"unknown solver {name!r}; use one of {', '.join(SOLVER_NAMES)}")
     solver = SOLVERS[name]
+    known = inspect.signature(solver).parameters
+    if l1 and "l1" not in known:
+        able = [s.name for s in SOLVERS.values() if "l1" in inspect.signature(s).parameters]
+        raise MismatchError(f"{name} cannot take l1 > 0; use {' or '.join(able)}")
     missing = solver.needs - offered(problem)
     if missing:
         fitting = [s.name for s in SOLVERS.values() if s.needs <= offered(problem)]
@@ -65,16 +88,21 @@ def make_solver(
             f"{name} needs {', '.join(sorted(missing))}, which {problem.structure.name} with the "
             f"{problem.loss.name} loss does not offer; use {' or '.join(fitting) or 'another loss'}"
         )
-    known = inspect.signature(solver).parameters
     if "rng" in known:
         options["rng"] = rng
-    if start is not None:
+    if "l1" in known:
+        options["l1"] = l1
+    if initial_weights is not None and "initial_weights" in known:
+        options["initial_weights"] = initial_weights
+    elif start is not None:
         options["start"] = start
+    elif initial_weights is not None:
+        options["start"] = evaluator.scores(initial_weights)
     unknown = options.keys() - known.keys()
     if unknown:
         raise DataError(
             f"{name} has no option {', '.join(sorted(unknown))}; it has "
-            f"{', '.join(k for k in known if k not in ('problem', 'l2', 'evaluator', 'rng'))}"
+            f"{', '.join(k for k in known if k not in _GIVEN)}"
         )
     return solver(problem, l2, evaluator, **options)
 

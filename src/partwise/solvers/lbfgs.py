@@ -1,0 +1,43 @@
+"""L-BFGS: the limited-memory quasi-Newton method, by scipy, over the threaded objective."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, final
+
+from ..evaluation import Evaluator
+from ..problem import Problem
+from ..structures.base import Floats
+from .stepped import SteppedSolver
+
+
+@final
+class LBFGS(SteppedSolver):
+    """L-BFGS.
+
+    Parameters
+    ----------
+    problem, l2, evaluator, start, initial_weights
+        As in :class:`partwise.solvers.primal.PrimalSolver`.
+    memory : int
+        How many pairs of steps and gradients are kept.
+    """
+
+    name: ClassVar[str] = "lbfgs"
+    method: ClassVar[str] = "L-BFGS-B"
+
+    def __init__(
+        self,
+        problem: Problem,
+        l2: float,
+        evaluator: Evaluator,
+        *,
+        start: Floats | None = None,
+        initial_weights: Floats | None = None,
+        memory: int = 10,
+    ) -> None:
+        self.memory = memory
+        super().__init__(problem, l2, evaluator, start=start, initial_weights=initial_weights)
+
+    def settings(self) -> dict[str, Any]:
+        """Keep the memory; never stop by scipy's own rules."""
+        return {"maxcor": self.memory, "maxfun": 10**9, "ftol": 0.0, "gtol": 0.0, "maxls": 50}
