@@ -77,9 +77,9 @@ def test_annealing_where_l2_is_small() -> None:
 
 def test_an_unknown_solver() -> None:
     with pytest.raises(
-        DataError, match="unknown solver 'lbfgs'; use one of auto, online-eg, batch-eg"
+        DataError, match="unknown solver 'perceptron'; use one of auto, online-eg, batch-eg"
     ):
-        make("lbfgs")
+        make("perceptron")
 
 
 def test_an_unknown_option() -> None:

@@ -122,6 +122,7 @@ def fit_model(
         constraints=constraints,
         loss=settings.loss,
         l2=float(settings.l2),
+        l1=float(settings.l1),
         certificate=fit.certificate,
         meta=dict(meta or {}),
     )
@@ -143,6 +144,7 @@ def _train(
     return train(
         problem,
         float(settings.l2),
+        l1=float(settings.l1),
         solver=settings.solver,
         tol=float(settings.tol),
         max_passes=float(settings.max_passes),

@@ -56,8 +56,8 @@ class Model:
         What no label may hold, as `structure.mask` takes it.
     loss : str
         The name of the loss.
-    l2 : float
-        The regulariser.
+    l2, l1 : float
+        The regulariser: l2/2 |w|^2 + l1 |w|_1.
     certificate : Certificate
         How far the weights are at most from the optimum.
     meta : dict
@@ -74,6 +74,7 @@ class Model:
     loss: str
     l2: float
     certificate: Certificate
+    l1: float = 0.0
     meta: dict[str, Any] = field(default_factory=dict)
 
     @cached_property

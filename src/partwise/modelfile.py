@@ -39,7 +39,7 @@ _TYPES: Final[dict[str, type]] = {"str": str, "int": int, "float": float, "bool"
 _INT64: Final = 2**63
 _KEYS: Final = {
     "kind", "partwise", "task", "structure", "encoder", "labels", "label_type", "constraints",
-    "loss", "l2", "certificate", "n_features", "n_weights", "meta",
+    "loss", "l2", "l1", "certificate", "n_features", "n_weights", "meta",
 }  # fmt: skip
 _STRUCTURE: Final = {"name", "constants", "kinds", "widths"}
 _ARRAYS: Final = {"weights": np.float64, "first": np.int64, "slot": np.int32}
@@ -123,6 +123,7 @@ def load_model(
         constraints=constraints,
         loss=header["loss"],
         l2=float(header["l2"]),
+        l1=float(header["l1"]),
         certificate=Certificate.from_json(header["certificate"]),
         meta=header["meta"],
     )
@@ -143,7 +144,7 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        Plain data: ``task``, ``structure``, ``labels``, ``loss``, ``l2``, ``certificate``, ...
+        Plain data: ``task``, ``structure``, ``labels``, ``loss``, ``l2``, ``l1``, ...
     """
     from .encoders.registry import ENCODERS
 
@@ -185,6 +186,7 @@ def _header(model: Model) -> dict[str, Any]:
         "constraints": constraints,
         "loss": model.loss,
         "l2": float(model.l2),
+        "l1": float(model.l1),
         "certificate": {
             name: value if isinstance(value, str) else float(value)
             for name, value in dataclasses.asdict(model.certificate).items()
@@ -233,6 +235,7 @@ def _check_header(
     check(isinstance(header["meta"], dict), "meta is no object")
     check(header["loss"] in _LOSSES, "its loss is unknown")
     check(_is_number(header["l2"]) and header["l2"] > 0, "l2 is no positive number")
+    check(_is_number(header["l1"]) and header["l1"] >= 0, "l1 is no number from 0")
     _check_structure(check, header["structure"])
     encoder = header["encoder"]
     named = isinstance(encoder, dict) and encoder.keys() == {"name", "data"}

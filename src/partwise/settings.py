@@ -28,6 +28,8 @@ class Settings:
         The loss.
     l2 : float
         The regulariser: l2/2 |w|^2, against a sum over the examples.
+    l1 : float
+        Adds l1 |w|_1 to it, which makes weights exactly 0.
     solver : str
         Name of the solver, or "auto".
     tol : float
@@ -63,6 +65,7 @@ class Settings:
 
     loss: str = "log"
     l2: float = 1.0
+    l1: float = 0.0
     solver: str = "auto"
     tol: float = 1e-4
     max_passes: float = 1000.0
@@ -88,6 +91,8 @@ class Settings:
             sound = is_number(value) and value > 0.0
             if not sound or (math.isinf(value) and name != "max_passes"):
                 raise DataError(f"{name} is {value!r}; it must be a positive number")
+        if not is_number(self.l1) or not 0.0 <= self.l1 < math.inf:
+            raise DataError(f"l1 is {self.l1!r}; it must be a number from 0")
         if not is_number(self.intercept) or not math.isfinite(self.intercept):
             raise DataError(f"intercept is {self.intercept!r}; give a finite number, 0 for none")
         if not is_integer(self.min_count) or self.min_count < 1:

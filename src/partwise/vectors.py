@@ -1,4 +1,4 @@
-"""Sums and maps over whole weight vectors, in one thread and one order, which BLAS does not promise."""
+"""Sums over whole vectors in one thread and one order, which BLAS does not promise."""
 
 from __future__ import annotations
 
@@ -40,7 +40,5 @@ def shrunk_square(v: Any, by: float) -> Any:
 
 def shrunk(v: Floats, by: float) -> Floats:
     """Every number moved towards 0 by that much, and not past it."""
-    if by == 0.0:
-        return v.copy()
     moved: Floats = np.sign(v) * np.maximum(np.abs(v) - by, 0.0)
     return moved

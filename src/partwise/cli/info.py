@@ -38,6 +38,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         "encoder": encoder["name"],
         "loss": header["loss"],
         "l2": header["l2"],
+        "l1": header["l1"],
         "intercept": positions.get("intercept", 0.0),
         "constraints": header["constraints"] is not None,
         "labels": header["labels"],

@@ -21,6 +21,7 @@ __all__ = [
     "defaults",
     "finite",
     "natural",
+    "not_negative",
     "passes",
     "positive",
     "seed",
@@ -155,6 +156,14 @@ def positive(text: str) -> float:
     return number
 
 
+def not_negative(text: str) -> float:
+    """Read a finite number that is not below 0."""
+    number = finite(text)
+    if number < 0.0:
+        raise argparse.ArgumentTypeError(f"{text} is below 0")
+    return number
+
+
 def passes(text: str) -> float:
     """Read a number above 0, or inf."""
     return math.inf if text == "inf" else positive(text)
@@ -189,6 +198,7 @@ def seed(text: str) -> int:
 for _type, _name in (
     (finite, "number"),
     (positive, "number"),
+    (not_negative, "number"),
     (passes, "number"),
     (natural, "integer"),
     (threads, "integer"),

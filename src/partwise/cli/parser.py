@@ -10,7 +10,7 @@ from typing import Any
 
 import partwise
 
-from .options import add_options, natural, passes, positive, seed, threads
+from .options import add_options, natural, not_negative, passes, positive, seed, threads
 from .report import Outcome, deliver
 from .tasks.base import Task
 from .tasks.registry import all_tasks
@@ -165,6 +165,7 @@ def _train(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
     add("--dev", metavar="FILE", help="a file to evaluate on when done")
     add("--loss", default="log", choices=LOSSES, help="default: log")
     add("--l2", type=positive, default=1.0, metavar="X", help="regulariser (default: 1)")
+    add("--l1", type=not_negative, default=0.0, metavar="X", help="adds X |w|_1 (default: 0)")
     add("--solver", default="auto", metavar="NAME", help="default: auto")
     add("--tol", type=positive, default=1e-4, metavar="X", help="relative gap (default: 1e-4)")
     add(

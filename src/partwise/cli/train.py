@@ -85,6 +85,7 @@ def _run(arguments: argparse.Namespace, task: Task[Any], began: float) -> Outcom
         "task": task.name,
         "loss": arguments.loss,
         "l2": arguments.l2,
+        "l1": arguments.l1,
         "n_examples": trained.n_examples,
         "n_labels": len(model.labels),
         "n_weights": len(model.weights),

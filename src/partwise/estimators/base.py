@@ -26,7 +26,7 @@ __all__ = ["SequenceEstimator", "TrainedEstimator", "fingerprint", "has_probabil
 
 #: Parameters of all estimators that go into the settings under the same name.
 _SHARED = (
-    "loss", "l2", "solver", "tol", "max_passes", "n_jobs", "cost_matrix", "class_weight",
+    "loss", "l2", "l1", "solver", "tol", "max_passes", "n_jobs", "cost_matrix", "class_weight",
     "solver_options",
 )  # fmt: skip
 

@@ -37,8 +37,10 @@ class LinearClassifier(ClassifierMixin, TrainedEstimator):
     l2 : float
         The regulariser. It is 1/C in scikit-learn's LogisticRegression and LinearSVC for
         three classes or more, and 2/C for two, where those have one weight vector.
+    l1 : float
+        Adds ``l1 |w|_1`` to the objective, which makes weights exactly 0.
     solver : str
-        "auto", "online-eg" or "batch-eg".
+        "auto", or the name of one; an unknown name is answered with the list.
     tol : float
         The relative duality gap to stop at.
     max_passes : float
@@ -96,6 +98,7 @@ class LinearClassifier(ClassifierMixin, TrainedEstimator):
         self,
         loss: str = "log",
         l2: float = 1.0,
+        l1: float = 0.0,
         solver: str = "auto",
         tol: float = 1e-4,
         max_passes: float = 1000,
@@ -112,6 +115,7 @@ class LinearClassifier(ClassifierMixin, TrainedEstimator):
     ) -> None:
         self.loss = loss
         self.l2 = l2
+        self.l1 = l1
         self.solver = solver
         self.tol = tol
         self.max_passes = max_passes
@@ -140,6 +144,7 @@ class LinearClassifier(ClassifierMixin, TrainedEstimator):
         made = cls(
             loss=model.loss,
             l2=model.l2,
+            l1=model.l1,
             tol=model.certificate.tol,
             fit_intercept=encoder.intercept != 0.0,
             intercept_scaling=encoder.intercept or 1.0,

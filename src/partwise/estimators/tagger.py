@@ -38,8 +38,10 @@ class SequenceTagger(SequenceEstimator):
         conditional random field with such a cost.
     l2 : float
         The regulariser. It is 2 c2 in CRFsuite and 1/c in CRF++.
+    l1 : float
+        Adds ``l1 |w|_1`` to the objective, which makes weights exactly 0.
     solver : str
-        "auto", "online-eg" or "batch-eg".
+        "auto", or the name of one; an unknown name is answered with the list.
     tol : float
         The relative duality gap to stop at.
     max_passes : float
@@ -106,6 +108,7 @@ class SequenceTagger(SequenceEstimator):
         self,
         loss: str = "log",
         l2: float = 1.0,
+        l1: float = 0.0,
         solver: str = "auto",
         tol: float = 1e-4,
         max_passes: float = 1000,
@@ -126,6 +129,7 @@ class SequenceTagger(SequenceEstimator):
     ) -> None:
         self.loss = loss
         self.l2 = l2
+        self.l1 = l1
         self.solver = solver
         self.tol = tol
         self.max_passes = max_passes
@@ -156,6 +160,7 @@ class SequenceTagger(SequenceEstimator):
         made = cls(
             loss=model.loss,
             l2=model.l2,
+            l1=model.l1,
             tol=model.certificate.tol,
             order=1 if isinstance(structure, Chain) else 2,
             start=structure.start,

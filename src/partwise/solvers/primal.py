@@ -50,6 +50,7 @@ class PrimalSolver(Solver):
     ) -> None:
         super().__init__(problem, l2, evaluator)
         self.l1 = l1
+        self.weights: Floats
         if initial_weights is not None:
             self.weights = initial_weights.copy()
         elif start is not None:

@@ -20,6 +20,7 @@ from .exponentiated_gradient import Annealing
 from .lbfgs import LBFGS
 from .newton import TrustRegionNewton
 from .online_eg import OnlineEG
+from .owlqn import OrthantWise
 
 _logger = logging.getLogger(__name__)
 
@@ -29,6 +30,7 @@ _ALL: Final[tuple[type[Solver], ...]] = (
     LBFGS,
     ConjugateGradient,
     TrustRegionNewton,
+    OrthantWise,
 )
 SOLVERS: Final = {solver.name: solver for solver in _ALL}
 _GIVEN: Final = ("problem", "l2", "evaluator", "rng", "l1", "initial_weights")

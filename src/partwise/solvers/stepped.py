@@ -115,7 +115,9 @@ class SteppedSolver(PrimalSolver):
         return None
 
     def _minimise(self, reached: Callable[[Floats], None]) -> None:
-        minimize(
+        # scipy's stubs know only literal names of methods.
+        run: Any = minimize
+        run(
             self._objective,
             self.weights,
             method=self.method,

@@ -218,6 +218,7 @@ def settings_of(arguments: argparse.Namespace, **own: Any) -> Settings:
     return Settings(
         loss=arguments.loss,
         l2=arguments.l2,
+        l1=arguments.l1,
         solver=arguments.solver,
         tol=arguments.tol,
         max_passes=arguments.max_passes,
