@@ -17,12 +17,23 @@ from .jit import FAST, njit
 from .problem import Problem, example_marginals, example_maximum
 from .structures.base import Floats
 from .threads import run
-from .vectors import absolute_sum, inner, shrunk_square
+from .vectors import absolute_sum, inner, shrunk, shrunk_square
 
 _Result = TypeVar("_Result")
 
 #: Parts whose marginals are kept at a time while a slope is computed.
 _STRETCH: Final = 1 << 20
+
+
+class Dial(NamedTuple):
+    """Which theta the weights w stand for: score F_i w + cost cost_i + gold [gold_i].
+
+    [gold_i] is 1 on the parts of the gold label. (1/tau, 1/tau, 0) is p(.|x_i; w).
+    """
+
+    score: float
+    cost: float
+    gold: float
 
 
 class Slope(NamedTuple):
@@ -102,13 +113,35 @@ def _losses(a: Any, w: Any, out: Any, begin: int, end: int, q: Any, work: Any) -
 
 
 @njit(fastmath=FAST)
-def _slopes(
-    a: Any, w: Any, mu: Any, losses: Any, linear: Any, begin: int, end: int, first: int, work: Any
-) -> Any:
-    """mu_i = marginals of p(.|x_i; w), its loss and tau H_i + cost_i.mu_i for i in [begin, end).
+def _turn(a: Any, i: int, dial: Any, q: Any) -> None:
+    """Make theta_i of q = F_i w."""
+    for r in range(q.size):
+        q[r] *= dial.score
+    if a.cost.size > 0:
+        cost = a.cost[a.part_ptr[i] : a.part_ptr[i + 1]]
+        for r in range(q.size):
+            q[r] += dial.cost * cost[r]
+    for g in range(a.gold_ptr[i], a.gold_ptr[i + 1]):
+        q[a.gold_part[g]] += dial.gold
 
-    mu holds the parts from those of example first on. Returns the first example whose logZ is
-    not finite, or -1.
+
+@njit(fastmath=FAST)
+def _slopes(
+    a: Any,
+    w: Any,
+    dial: Any,
+    mu: Any,
+    losses: Any,
+    linear: Any,
+    begin: int,
+    end: int,
+    first: int,
+    work: Any,
+) -> Any:
+    """mu_i = marginals of theta_i, the loss and tau H_i + cost_i.mu_i for i in [begin, end).
+
+    The loss means something only for the dial of p(.|x_i; w). mu holds the parts from those of
+    example first on. Returns the first example whose logZ is not finite, or -1.
     """
     size = (a.part_ptr[begin + 1 : end + 1] - a.part_ptr[begin:end]).max()
     q, masked = np.empty(size), np.empty(size if a.mask.size > 0 else 0)
@@ -120,11 +153,7 @@ def _slopes(
         gold = 0.0
         for g in range(a.gold_ptr[i], a.gold_ptr[i + 1]):
             gold += a.gold_count[g] * q[a.gold_part[g]]
-        if a.cost.size > 0:
-            for r in range(n):
-                q[r] += a.cost[lo + r]
-        for r in range(n):
-            q[r] /= a.tau
+        _turn(a, i, dial, q[:n])
         log_z = example_marginals(a, i, q[:n], own, masked, work)
         if not np.isfinite(log_z):
             return i
@@ -140,16 +169,12 @@ def _slopes(
 
 
 @njit(fastmath=FAST)
-def _scores(a: Any, w: Any, theta: Any, begin: int, end: int) -> None:
-    """theta_i = (F_i w + cost_i) / tau for i in [begin, end): the dual point of p(.|x_i; w)."""
+def _scores(a: Any, w: Any, dial: Any, theta: Any, begin: int, end: int) -> None:
+    """theta_i for i in [begin, end)."""
     for i in range(begin, end):
-        lo, hi = a.part_ptr[i], a.part_ptr[i + 1]
-        score(a.design, i, w, theta[lo:hi])
-        for r in range(lo, hi):
-            if a.cost.size > 0:
-                theta[r] += a.cost[r]
-            if a.tau > 0.0:
-                theta[r] /= a.tau
+        own = theta[a.part_ptr[i] : a.part_ptr[i + 1]]
+        score(a.design, i, w, own)
+        _turn(a, i, dial, own)
 
 
 class Evaluator:
@@ -196,13 +221,21 @@ class Evaluator:
         self.run(len(v), task)
         return v
 
-    def slope(self, weights: Floats) -> Slope:
+    def slope(self, weights: Floats, dial: Dial | None = None) -> Slope:
         """Compute losses and marginals at some weights, and v of these marginals.
 
         The marginals of some examples at a time are kept, never those of all.
+
+        Parameters
+        ----------
+        weights : ndarray
+            Stored weights w.
+        dial : Dial or None
+            Which theta_i they stand for; None: that of p(.|x_i; w).
         """
         problem, arrays = self.problem, self.problem.arrays
         n = problem.n_examples
+        dial = dial or self._own_dial()
         losses, linear, v = np.empty(n), np.empty(n), problem.storage.zeros()
         mu = np.empty(max(_STRETCH, problem.max_parts))
         first = 0
@@ -213,7 +246,7 @@ class Evaluator:
             def marginals(begin: int, end: int, first: int = first) -> int:
                 work = np.empty(problem.work_size)
                 run = (begin + first, end + first, first)
-                return int(_slopes(arrays, weights, mu, losses, linear, *run, work))
+                return int(_slopes(arrays, weights, dial, mu, losses, linear, *run, work))
 
             def gather(begin: int, end: int, first: int = first, last: int = last) -> None:
                 delta = np.empty(problem.max_parts)
@@ -226,15 +259,27 @@ class Evaluator:
             first = last
         return Slope(weights, losses, linear, v)
 
-    def scores(self, weights: Floats) -> Floats:
-        """Compute theta_i = (F_i w + cost_i) / tau for all examples."""
+    def _own_dial(self) -> Dial:
+        """Give the dial of p(.|x_i; w); for tau = 0, of the scores themselves."""
+        scale = 1.0 / (self.problem.loss.tau or 1.0)
+        return Dial(scale, scale, 0.0)
+
+    def scores(self, weights: Floats, dial: Dial | None = None) -> Floats:
+        """Compute theta_i for all examples; by default that of p(.|x_i; w)."""
         theta = np.empty(self.problem.n_parts)
+        dial = dial or self._own_dial()
 
         def task(begin: int, end: int) -> None:
-            _scores(self.problem.arrays, weights, theta, begin, end)
+            _scores(self.problem.arrays, weights, dial, theta, begin, end)
 
         self.run(self.problem.n_examples, task)
         return theta
+
+    def weights(self, theta: Floats, l2: float, l1: float = 0.0) -> Floats:
+        """Compute w(u) for the dual point of theta."""
+        mu, entropy = np.empty_like(theta), np.empty(self.problem.n_examples)
+        self.marginals(theta, mu, entropy)
+        return shrunk(self.dual_sum(mu), l1) / l2
 
     def losses(self, weights: Floats) -> Floats:
         """Compute the loss of every example at some weights."""

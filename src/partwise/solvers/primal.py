@@ -17,7 +17,7 @@ from scipy.optimize import minimize_scalar
 from ..evaluation import Evaluator, Slope, penalty
 from ..problem import Problem
 from ..structures.base import Floats
-from ..vectors import inner, shrunk, shrunk_square
+from ..vectors import inner, shrunk_square
 from .base import Evaluation, Solver
 
 
@@ -54,9 +54,7 @@ class PrimalSolver(Solver):
         if initial_weights is not None:
             self.weights = initial_weights.copy()
         elif start is not None:
-            mu, entropy = np.empty_like(start), np.empty(problem.n_examples)
-            evaluator.marginals(start, mu, entropy)
-            self.weights = shrunk(evaluator.dual_sum(mu), l1) / l2
+            self.weights = evaluator.weights(start, l2, l1)
         else:
             self.weights = problem.storage.zeros()
 

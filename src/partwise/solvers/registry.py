@@ -21,12 +21,14 @@ from .lbfgs import LBFGS
 from .newton import TrustRegionNewton
 from .online_eg import OnlineEG
 from .owlqn import OrthantWise
+from .primal_eg import PrimalEG
 
 _logger = logging.getLogger(__name__)
 
 _ALL: Final[tuple[type[Solver], ...]] = (
     OnlineEG,
     BatchEG,
+    PrimalEG,
     LBFGS,
     ConjugateGradient,
     TrustRegionNewton,
@@ -94,7 +96,10 @@ def make_solver(
         options["rng"] = rng
     if "l1" in known:
         options["l1"] = l1
-    if initial_weights is not None and "initial_weights" in known:
+    # A solver that keeps weights and one that keeps duals can start from each other's results.
+    if "initial_weights" in known and (initial_weights is not None or "start" not in known):
+        if initial_weights is None and start is not None:
+            initial_weights = evaluator.weights(start, l2, l1)
         options["initial_weights"] = initial_weights
     elif start is not None:
         options["start"] = start
