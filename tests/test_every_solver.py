@@ -1,0 +1,40 @@
+"""Every solver on every structure: one optimum, certified."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from structure_cases import problem_of
+
+from partwise.errors import MismatchError
+from partwise.solvers.registry import SOLVERS, offered
+from partwise.structures.registry import STRUCTURES
+from partwise.training import train
+
+#: What the theory of a method with falling steps gives in a few hundred passes; the others reach
+#: the optimum.
+LOOSE = {"sgd": 1e-2, "asgd": 1e-2, "pegasos": 1e-1, "adagrad": 1e-2, "smd": 1e-1}
+
+
+@cache
+def optimum(structure: str) -> float:
+    return train(problem_of(structure, "log"), 1.0, solver="newton", tol=1e-12).certificate.primal
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("solver", list(SOLVERS))
+def test_one_optimum(solver: str, structure: str) -> None:
+    problem = problem_of(structure, "log")
+    if not SOLVERS[solver].needs <= offered(problem):
+        with pytest.raises(MismatchError, match=f"{solver} needs"):
+            train(problem, 1.0, solver=solver)
+        return
+    tol = LOOSE.get(solver, 1e-8)
+    fit = train(problem, 1.0, solver=solver, tol=tol, max_passes=3000, seed=1)
+    assert fit.certificate.converged
+    best = optimum(structure)
+    assert best * (1.0 - 1e-11) <= fit.certificate.primal <= best * (1.0 + 1.01 * tol)
+    assert fit.certificate.dual <= best * (1.0 + 1e-11)
+    assert np.isfinite(fit.weights).all()
