@@ -8,6 +8,7 @@ for a cubic cost.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import math
 import sys
@@ -59,9 +60,8 @@ def measure(structure: Any, lengths: tuple[int, ...]) -> list[float]:
     for n in lengths:
         topo = structure.topology(n)
         theta = np.random.default_rng(n).normal(size=structure.n_parts(topo))
-        seconds.append(
-            fastest(lambda theta=theta, topo=topo: structure.expected_parts(theta, topo))
-        )
+        call = functools.partial(structure.expected_parts, theta, topo)
+        seconds.append(fastest(call))
     return seconds
 
 

@@ -26,6 +26,17 @@ def test_classifiers_reach_the_optimum_of_a_peer(loss: problems.LinearLoss, peer
     assert all(found["relative_gap"] <= found["tol"] for found in run.certified)
 
 
+@pytest.mark.parametrize(
+    ("loss", "peer"), [("softmax", "sklearn-lbfgs"), ("logistic", "liblinear-s7")]
+)
+def test_one_of_the_solvers_alone(loss: problems.LinearLoss, peer: str) -> None:
+    problem = toy_linear(loss, 2 if loss == "logistic" else 3)
+    best = events_of(peer, problem).result["objective"]
+    run = events_of("partwise-dual-cd", problem)
+    assert run.result["objective"] == pytest.approx(best, rel=1e-6)
+    assert any("to build the problem" in note for note in run.notes)
+
+
 def test_the_hinge_comes_near_the_optimum_of_a_peer() -> None:
     problem = toy_linear("hinge")
     best = events_of("liblinear-s4", problem).result["objective"]

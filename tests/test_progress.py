@@ -160,6 +160,17 @@ def test_an_abandoned_line_is_ended() -> None:
     assert stream.getvalue().endswith("\n")
 
 
+def test_a_cleared_line_leaves_nothing_behind() -> None:
+    stream, clock = Terminal(), Clock()
+    line = ProgressLine(stream, clock=clock)
+    line.clear()
+    assert stream.getvalue() == ""
+    told(geometric(3), line, clock, step=1.0)
+    shown = stream.getvalue().split("\r")[-1]
+    line.clear()
+    assert stream.getvalue().endswith(f"\r{' ' * len(shown)}\r")
+
+
 @pytest.mark.parametrize("size", [1e-12, 1.0, 1e30, -5.0])
 def test_columns_stay_aligned_for_any_size(size: float) -> None:
     stream, clock = io.StringIO(), Clock()

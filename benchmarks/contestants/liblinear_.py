@@ -14,6 +14,10 @@ from ..recorder import Recorder
 from .base import Contestant, climb
 from .sklearn_ import tolerance_rungs
 
+#: Further rungs for -s 7: the gradient that it stops by is that of one example, which may be large
+#: when the objective is near its optimum.
+LOOSE = (32.0, 10.0, 3.2)
+
 
 class Liblinear(Contestant):
     """One of liblinear's solvers, from scratch with ever smaller ``-e``."""
@@ -39,7 +43,8 @@ class Liblinear(Contestant):
             model = self._library.train(self._problem, self._library.parameter(options))
             return model_coef(model, problem)
 
-        return climb(problem, recorder, tolerance_rungs(), fit, patience=3)
+        rungs = (*(LOOSE if self.solver == 7 else ()), *tolerance_rungs())
+        return climb(problem, recorder, rungs, fit, patience=3)
 
 
 def model_coef(model: Any, problem: LinearProblem) -> Floats:

@@ -14,11 +14,15 @@ from .errors import DataError, MismatchError, ModelFileError, PartwiseError
 if TYPE_CHECKING:
     from .certificate import ConvergenceWarning
     from .estimators.classifier import LinearClassifier
+    from .estimators.classifier_cv import LinearClassifierCV
     from .estimators.constituency import ConstituencyParser
     from .estimators.graphs import GraphLabeler
     from .estimators.parser import DependencyParser
+    from .estimators.parser_cv import DependencyParserCV
+    from .estimators.path import path
     from .estimators.segmenter import SegmentTagger
     from .estimators.tagger import SequenceTagger
+    from .estimators.tagger_cv import SequenceTaggerCV
     from .graph_examples import GraphExample
     from .modelfile import load_model, save_model
 
@@ -29,16 +33,20 @@ __all__ = [
     "ConvergenceWarning",
     "DataError",
     "DependencyParser",
+    "DependencyParserCV",
     "GraphExample",
     "GraphLabeler",
     "LinearClassifier",
+    "LinearClassifierCV",
     "MismatchError",
     "ModelFileError",
     "PartwiseError",
     "SegmentTagger",
     "SequenceTagger",
+    "SequenceTaggerCV",
     "__version__",
     "load_model",
+    "path",
     "save_model",
 ]
 
@@ -46,12 +54,16 @@ _HOMES = {
     "ConstituencyParser": ".estimators.constituency",
     "ConvergenceWarning": ".certificate",
     "DependencyParser": ".estimators.parser",
+    "DependencyParserCV": ".estimators.parser_cv",
     "GraphExample": ".graph_examples",
     "GraphLabeler": ".estimators.graphs",
     "LinearClassifier": ".estimators.classifier",
+    "LinearClassifierCV": ".estimators.classifier_cv",
     "SegmentTagger": ".estimators.segmenter",
     "SequenceTagger": ".estimators.tagger",
+    "SequenceTaggerCV": ".estimators.tagger_cv",
     "load_model": ".modelfile",
+    "path": ".estimators.path",
     "save_model": ".modelfile",
 }
 

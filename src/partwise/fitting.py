@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from .encoders.base import Encoder
 from .errors import DataError
+from .l2_path import train_path
 from .losses import make_loss
 from .model import Label, Model, check_label_names
 from .problem import Problem, build_problem, make_topologies
@@ -17,7 +18,7 @@ from .rows import Rows
 from .settings import Settings
 from .structures.base import Floats, Ints, Structure
 from .threads import thread_count
-from .training import Callback, Fit, train
+from .training import Callback, Fit
 from .transfer import transfer_weights
 
 __all__ = ["Settings", "check_weights", "fit_model"]
@@ -81,6 +82,7 @@ def fit_model(
     Returns
     -------
     model, fit
+        With a `descent` in the settings, those of the last of its values of l2 that was trained.
     """
     if not len(shapes):
         raise DataError("there are no examples to train on; give at least two, of different labels")
@@ -111,39 +113,46 @@ def fit_model(
     first = None
     if initial is not None and dual_point is None:
         first = transfer_weights(initial, structure, problem.layout, labels, encoder)
-    fit = _train(problem, settings, callbacks, dual_point, first)
-    model = Model(
-        task=task,
-        structure=structure,
-        layout=problem.layout,
-        weights=fit.weights,
-        labels=tuple(labels),
-        encoder=encoder,
-        constraints=constraints,
-        loss=settings.loss,
-        l2=float(settings.l2),
-        l1=float(settings.l1),
-        certificate=fit.certificate,
-        meta=dict(meta or {}),
-    )
-    return model, fit
+
+    def model(l2: float, fit: Fit) -> Model:
+        return Model(
+            task=task,
+            structure=structure,
+            layout=problem.layout,
+            weights=fit.weights,
+            labels=tuple(labels),
+            encoder=encoder,
+            constraints=constraints,
+            loss=settings.loss,
+            l2=l2,
+            l1=float(settings.l1),
+            certificate=fit.certificate,
+            meta=dict(meta or {}),
+        )
+
+    descent = settings.descent
+    values = (float(settings.l2),) if descent is None else descent.values
+    fits = _fits(problem, values, settings, callbacks, dual_point, first)
+    models = ((model(l2, fit), fit) for l2, fit in zip(values, fits, strict=False))
+    return next(models) if descent is None else descent.follow(models)
 
 
-def _train(
+def _fits(
     problem: Problem,
+    values: Sequence[float],
     settings: Settings,
     callbacks: Sequence[Callback],
     dual_point: Floats | None,
     first: Floats | None,
-) -> Fit:
+) -> Iterator[Fit]:
     if dual_point is not None and dual_point.shape != (problem.n_parts,):
         raise DataError(
             f"a dual point of {dual_point.shape} numbers where the examples have "
             f"{problem.n_parts} parts; it must come from a fit of the same examples"
         )
-    return train(
+    return train_path(
         problem,
-        float(settings.l2),
+        values,
         l1=float(settings.l1),
         solver=settings.solver,
         tol=float(settings.tol),

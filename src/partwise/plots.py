@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import math
 import os
 import secrets
@@ -13,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from .errors import DataError, PartwiseError
 
 if TYPE_CHECKING:
+    from .path_table import PathRow
     from .training import TraceRow
 
-__all__ = ["convergence_picture", "require_matplotlib"]
+__all__ = ["convergence_picture", "path_picture", "require_matplotlib"]
 
 _PRIMAL = "#c2410c"
 _DUAL = "#1d4ed8"
@@ -64,6 +66,77 @@ def convergence_picture(
     """
     if not trace:
         raise DataError("an empty trace cannot be drawn; give the trace of a fit")
+    figure, left, right = _two_axes()
+    _draw_objectives(left, trace)
+    _draw_gap(right, trace, tol)
+    _write(figure, title, path)
+
+
+def path_picture(
+    rows: Sequence[PathRow],
+    path: str | os.PathLike[str],
+    chosen: float,
+    score_name: str = "score",
+    title: str | None = None,
+) -> None:
+    """Draw a regularisation path, as a PNG file.
+
+    On the left is the score against l2, on the right the passes over the data that each l2 took,
+    and their sum.
+
+    Parameters
+    ----------
+    rows : sequence of PathRow
+        The table of the path; where it has standard errors, these are drawn too.
+    path : str or path-like
+        The file; it appears whole or not at all.
+    chosen : float
+        The l2 that was chosen.
+    score_name : str
+        What the score is.
+    title : str or None
+        What to write above.
+
+    Raises
+    ------
+    PartwiseError
+        If matplotlib is missing.
+    DataError
+        If there are no rows or the file cannot be written.
+    """
+    if not rows:
+        raise DataError("a path without rows cannot be drawn; give the rows of a path")
+    figure, left, right = _two_axes()
+    l2 = [row["l2"] for row in rows]
+    errors = [float(row.get("standard_error", math.nan)) for row in rows]  # type: ignore[arg-type]
+    left.errorbar(
+        l2, [row["score"] for row in rows],
+        yerr=errors if all(map(math.isfinite, errors)) else None,
+        color=_DUAL, linewidth=1.6, marker="o", markersize=4.5, capsize=2.5,
+    )  # fmt: skip
+    left.axvline(
+        chosen, color=_PRIMAL, linestyle="--", linewidth=1.2, label=f"chosen: l2 = {chosen:.4g}"
+    )
+    left.set_ylabel(score_name)
+    left.set_title("Data held out", fontsize=10, color=_GREY)
+    passes = [row["passes"] for row in rows]
+    right.plot(l2, passes, "o-", color=_GAP, linewidth=1.6, markersize=4.5, label="for this l2")
+    right.plot(
+        l2, list(itertools.accumulate(passes)), color=_GREY, linewidth=1.6, label="so far"
+    )  # fmt: skip
+    right.set_ylim(bottom=0.0)
+    right.set_ylabel("passes over the data")
+    right.set_title("What it cost", fontsize=10, color=_GREY)
+    for axes in (left, right):
+        axes.set_xscale("log")
+        # The path goes from large to small, and so does the picture.
+        axes.invert_xaxis()
+        axes.set_xlabel("l2")
+        axes.legend(frameon=False, fontsize=9)
+    _write(figure, title, path)
+
+
+def _two_axes() -> tuple[Any, Any, Any]:
     require_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -71,13 +144,15 @@ def convergence_picture(
     figure = Figure(figsize=(10.0, 4.2), dpi=120, layout="constrained")
     FigureCanvasAgg(figure)
     left, right = figure.subplots(1, 2)
-    _draw_objectives(left, trace)
-    _draw_gap(right, trace, tol)
     for axes in (left, right):
         axes.grid(True, color="#e5e7eb", linewidth=0.8)
         axes.set_axisbelow(True)
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
+    return figure, left, right
+
+
+def _write(figure: Any, title: str | None, path: str | os.PathLike[str]) -> None:
     if title:
         figure.suptitle(title, fontsize=12)
     buffer = io.BytesIO()

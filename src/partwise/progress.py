@@ -161,6 +161,11 @@ class ProgressLine:
         self._stream.write(f"{certificate}; {certificate.verdict}\n")
         self._stream.flush()
 
+    def clear(self) -> None:
+        """Take the live line away, so that another line can be written in its place."""
+        if self._live and self._shown:
+            self._write_over("")
+
     def abandon(self) -> None:
         """End the live line where a fit ended without a certificate."""
         if self._live and self._shown:

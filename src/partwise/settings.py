@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from .errors import DataError
 from .losses import LOSS_NAMES
 from .solvers.registry import SOLVER_NAMES
 from .threads import is_integer, thread_count
+
+if TYPE_CHECKING:
+    from .l2_path import Descent
 
 __all__ = ["Settings", "is_number", "one_of"]
 
@@ -61,6 +64,8 @@ class Settings:
         like all others.
     solver_options : dict or None
         Further arguments of the solver.
+    descent : Descent or None
+        A path to fit: several values of l2, the largest first, in place of `l2`.
     """
 
     loss: str = "log"
@@ -81,6 +86,7 @@ class Settings:
     end: bool = False
     intercept: float = 0.0
     solver_options: dict[str, Any] | None = None
+    descent: Descent | None = None
 
     def __post_init__(self) -> None:
         """Check every field that can be checked without data."""

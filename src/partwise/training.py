@@ -14,6 +14,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -88,6 +89,7 @@ class Fit:
     certificate: Certificate
     trace: tuple[TraceRow, ...]
     dual_point: Floats
+    interrupted: bool = False  # whether Ctrl-C was pressed, even if the fit converged all the same
 
 
 class _Schedule:
@@ -104,7 +106,12 @@ class _Schedule:
             return True
         spent = _COST * (self.evaluations + 1)
         affordable = self.evaluations == 0 or spent <= _SHARE * (passes + spent)
-        return affordable and self.ratio * estimate <= self.tol * abs(dual)
+        if math.isinf(estimate):
+            return affordable
+        # An estimate that was corrected once and is well below tol can be relied on: to wait
+        # would cost more passes than the evaluation does.
+        enough = self.tol if affordable else 0.5 * self.tol
+        return self.ratio * estimate <= enough * abs(dual)
 
     def made(self, passes: float, estimate: float, gap: float) -> None:
         self.evaluations += 1
@@ -184,7 +191,7 @@ def train(
         return problem.storage.gather(machine.current_weights())
 
     best: Evaluation | None = None
-    with Interrupt() as interrupt:
+    with Interrupt() as interrupt, closing(machine):
         while not verdict:
             epoch = machine.epoch()
             passes += epoch.passes
@@ -235,7 +242,11 @@ def train(
     if not certificate.converged:
         warnings.warn(_advice(certificate, max_passes), ConvergenceWarning, stacklevel=3)
     return Fit(
-        problem.storage.gather(best.weights), certificate, tuple(trace), machine.dual_point()
+        problem.storage.gather(best.weights),
+        certificate,
+        tuple(trace),
+        machine.dual_point(),
+        interrupt.requested,
     )
 
 

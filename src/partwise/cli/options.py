@@ -20,6 +20,7 @@ __all__ = [
     "add_options",
     "defaults",
     "finite",
+    "fraction",
     "natural",
     "not_negative",
     "passes",
@@ -103,7 +104,12 @@ def defaults(task: Task[Any], verb: str) -> dict[str, Any]:
     return {option.dest: option.default for option in task.options.get(verb, ())}
 
 
-def settle(arguments: argparse.Namespace, task: Task[Any], tasks: Iterable[Task[Any]]) -> None:
+def settle(
+    arguments: argparse.Namespace,
+    task: Task[Any],
+    tasks: Iterable[Task[Any]],
+    verb: str | None = None,
+) -> None:
     """Give the options of a task their defaults, and refuse those of other tasks.
 
     Parameters
@@ -114,17 +120,20 @@ def settle(arguments: argparse.Namespace, task: Task[Any], tasks: Iterable[Task[
         The task at hand.
     tasks : iterable of Task
         All tasks.
+    verb : str or None
+        The verb whose options they are; None: the one that was given.
 
     Raises
     ------
     UsageError
         If an option was given that belongs to other tasks alone.
     """
-    own = defaults(task, arguments.command)
+    verb = verb or arguments.command
+    own = defaults(task, verb)
     owners: dict[str, list[str]] = {}
     spelled: dict[str, list[str]] = {}
     for other in tasks:
-        for option in other.options.get(arguments.command, ()):
+        for option in other.options.get(verb, ()):
             names = owners.setdefault(option.dest, [])
             names.extend([other.name] if other.name not in names else [])
             known = spelled.setdefault(option.dest, [])
@@ -164,6 +173,14 @@ def not_negative(text: str) -> float:
     return number
 
 
+def fraction(text: str) -> float:
+    """Read a number above 0 and below 1."""
+    number = positive(text)
+    if number >= 1.0:
+        raise argparse.ArgumentTypeError(f"{text} is not below 1")
+    return number
+
+
 def passes(text: str) -> float:
     """Read a number above 0, or inf."""
     return math.inf if text == "inf" else positive(text)
@@ -199,6 +216,7 @@ for _type, _name in (
     (finite, "number"),
     (positive, "number"),
     (not_negative, "number"),
+    (fraction, "number"),
     (passes, "number"),
     (natural, "integer"),
     (threads, "integer"),

@@ -9,8 +9,18 @@ from importlib import import_module
 from typing import Any
 
 import partwise
+from partwise.path_table import RULES
 
-from .options import add_options, natural, not_negative, passes, positive, seed, threads
+from .options import (
+    add_options,
+    fraction,
+    natural,
+    not_negative,
+    passes,
+    positive,
+    seed,
+    threads,
+)
 from .report import Outcome, deliver
 from .tasks.base import Task
 from .tasks.registry import all_tasks
@@ -38,6 +48,19 @@ The objective is l2/2 |w|^2 + the sum of the losses of all examples. Training st
 relative duality gap is at most --tol: no weights can then be better by more than that.
 Progress shows passes over the data, primal (the objective), dual (a lower bound on it) and their
 relative gap; ~ marks a running estimate. Ctrl-C ends training with the weights so far."""
+
+_PATH = """\
+examples:
+  partwise path --task tag train.txt --dev dev.txt --model chunks.model
+  partwise path --task classify digits.svm --dev more.svm --l2-max 100 --steps 12 --plot path.png
+  partwise path --task parse train.conllu --folds 5 --rule one-se --model trees.model
+
+Trains for l2 = --l2-max, then for --factor times that, and so on, each from where the last one
+ended and each certified at --tol; prints a row for every l2 as it is done, and writes the model
+with the best score. The score is the share of right labels; F1 where there are spans, segments or
+brackets; UAS for trees, LAS with --labelled. With --folds, the l2 is chosen by the mean score of
+the folds, and the model is trained on the whole file. Ctrl-C ends the path and keeps what is done;
+so does an l2 that is not certified after --max-passes. Both give exit code 3."""
 
 _PREDICT = """\
 examples:
@@ -122,6 +145,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     tasks = all_tasks()
     _train(verb("train", "train a model on a file with labels", _train_help(tasks)), tasks)
+    _path(verb("path", "train for a range of l2 and choose the best", _path_help(tasks)), tasks)
     _predict(verb("predict", "label a file with a model", _predict_help(tasks)), tasks)
     _evaluate(verb("evaluate", "score a model on a file with labels", _EVALUATE), tasks)
     info = verb("info", "say what a model file holds", _INFO)
@@ -137,6 +161,10 @@ def _train_help(tasks: Sequence[Task[Any]]) -> str:
     lines = [f"  partwise train --task {task.name} {task.example}" for task in tasks]
     resume = "  partwise train --task tag more.txt --model chunks.model --resume chunks.model"
     return "\n".join(["examples:", *lines, resume, "", *_on_tasks(tasks, "reads"), "", _TRAIN])
+
+
+def _path_help(tasks: Sequence[Task[Any]]) -> str:
+    return "\n".join([_PATH, "", *_on_tasks(tasks, "reads")])
 
 
 def _predict_help(tasks: Sequence[Task[Any]]) -> str:
@@ -156,31 +184,64 @@ def _on_tasks(tasks: Sequence[Task[Any]], what: str) -> list[str]:
 
 def _train(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
     add = parser.add_argument
-    add("file", metavar="TRAIN", help="the training file; - is stdin")
+    _what(parser, tasks)
+    add("--model", required=True, metavar="OUT", help="where to write the model")
+    add("--dev", metavar="FILE", help="a file to evaluate on when done")
+    add("--l2", type=positive, default=1.0, metavar="X", help="regulariser (default: 1)")
+    add("--resume", metavar="MODEL", help="start from the weights of a model")
+    add("--plot", metavar="PNG", help="draw how training converged")
+    _how(parser, "1e-4", "stop after N passes over the data (default: 1000)")
+    add_options(parser, "train", tasks, chosen=True)
+    parser.set_defaults(descent=None)
+
+
+def _path(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
+    add = parser.add_argument
+    _what(parser, tasks)
+    add("--dev", metavar="FILE", help="a file to choose l2 by")
+    add("--folds", type=natural, metavar="K", help="without --dev: cross-validation with K folds")
     add(
+        "--rule", choices=RULES, default="best",
+        help="with --folds: the best mean score, or the largest l2 within one standard error of it "
+        "(default: best)",
+    )  # fmt: skip
+    add("--model", metavar="BEST", help="where to write the best model")
+    add("--l2-max", type=positive, default=1000.0, metavar="X", help="first l2 (default: 1000)")
+    add(
+        "--factor", type=fraction, default=0.7, metavar="X",
+        help="the next l2 is X times the last, 0 < X < 1 (default: 0.7)",
+    )  # fmt: skip
+    add("--steps", type=natural, default=24, metavar="N", help="values of l2 (default: 24)")
+    add("--plot", metavar="PNG", help="draw scores and passes against l2")
+    _how(parser, "1e-3", "stop after N passes over the data for one l2 (default: 1000)")
+    add_options(parser, "train", tasks, chosen=True)
+    parser.set_defaults(resume=None)
+
+
+def _what(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
+    parser.add_argument("file", metavar="TRAIN", help="the training file; - is stdin")
+    parser.add_argument(
         "--task", required=True, choices=[task.name for task in tasks],
         help="; ".join(f"{task.name}: {task.summary}" for task in tasks),
     )  # fmt: skip
-    add("--model", required=True, metavar="OUT", help="where to write the model")
-    add("--dev", metavar="FILE", help="a file to evaluate on when done")
+
+
+def _how(parser: argparse.ArgumentParser, tol: str, stop: str) -> None:
+    add = parser.add_argument
     add("--loss", default="log", choices=LOSSES, help="default: log")
-    add("--l2", type=positive, default=1.0, metavar="X", help="regulariser (default: 1)")
     add("--l1", type=not_negative, default=0.0, metavar="X", help="adds X |w|_1 (default: 0)")
     add("--solver", default="auto", metavar="NAME", help="default: auto")
-    add("--tol", type=positive, default=1e-4, metavar="X", help="relative gap (default: 1e-4)")
     add(
-        "--max-passes", type=passes, default=1000.0, metavar="N",
-        help="stop after N passes over the data (default: 1000)",
+        "--tol", type=positive, default=float(tol), metavar="X",
+        help=f"relative gap (default: {tol})",
     )  # fmt: skip
+    add("--max-passes", type=passes, default=1000.0, metavar="N", help=stop)
     add(
         "--weights", default="all", choices=("all", "observed"),
         help="a weight for every feature and label, or only for those seen together (default: all)",
     )  # fmt: skip
-    add("--resume", metavar="MODEL", help="start from the weights of a model")
     _jobs(parser)
     add("--seed", type=seed, default=0, metavar="N", help="order of the examples (default: 0)")
-    add("--plot", metavar="PNG", help="draw how training converged")
-    add_options(parser, "train", tasks, chosen=True)
 
 
 def _predict(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:

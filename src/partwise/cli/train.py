@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from .tasks.base import Task, Trained
 
-__all__ = ["run"]
+__all__ = ["evaluation_of", "named", "run"]
 
 _log = logging.getLogger(__name__)
 
@@ -75,7 +75,7 @@ def _run(arguments: argparse.Namespace, task: Task[Any], began: float) -> Outcom
         f"model: {arguments.model} ({len(model.weights):,} weights)",
     ]
     if dev is not None:
-        metrics, table = task.score(model, dev, _evaluation(arguments, task))
+        metrics, table = task.score(model, dev, evaluation_of(arguments, task))
         text.append(f"on {'<stdin>' if arguments.dev == '-' else arguments.dev}:\n{table}")
     if not certificate.converged:
         _log.warning(_advice(certificate, arguments.model))
@@ -140,7 +140,7 @@ def _fit(
     line = None if arguments.quiet else ProgressLine(l2=arguments.l2)
     try:
         # The certificate says it all, and _advice says it in the words of the command line.
-        with warnings.catch_warnings(), explained(arguments.file, task), _named(arguments.file):
+        with warnings.catch_warnings(), explained(arguments.file, task), named(arguments.file):
             warnings.simplefilter("ignore", ConvergenceWarning)
             trained = task.fit(arguments, source, initial, () if line is None else (line,))
     except BaseException:
@@ -153,7 +153,7 @@ def _fit(
 
 
 @contextmanager
-def _named(path: str) -> Iterator[None]:
+def named(path: str) -> Iterator[None]:
     """Put the file in front of a DataError that does not say which file it is about."""
     name = "<stdin>" if path == "-" else path
     try:
@@ -164,7 +164,7 @@ def _named(path: str) -> Iterator[None]:
         raise DataError(f"{name}: {error}") from error
 
 
-def _evaluation(arguments: argparse.Namespace, task: Task[Any]) -> argparse.Namespace:
+def evaluation_of(arguments: argparse.Namespace, task: Task[Any]) -> argparse.Namespace:
     """Give the arguments of ``evaluate`` where none of its own options were given."""
     return argparse.Namespace(jobs=arguments.jobs, **defaults(task, "evaluate"))
 

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from .classifier import LinearClassifier
+from .classifier_cv import LinearClassifierCV
 from .constituency import ConstituencyParser
 from .graphs import GraphLabeler
 from .parser import DependencyParser
+from .parser_cv import DependencyParserCV
 from .segmenter import SegmentTagger
 from .tagger import SequenceTagger
+from .tagger_cv import SequenceTaggerCV
 
 __all__ = [
     "ConstituencyParser",
     "DependencyParser",
+    "DependencyParserCV",
     "GraphLabeler",
     "LinearClassifier",
+    "LinearClassifierCV",
     "SegmentTagger",
     "SequenceTagger",
+    "SequenceTaggerCV",
 ]

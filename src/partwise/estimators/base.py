@@ -17,6 +17,7 @@ from ..settings import Settings
 from ..threads import is_integer
 
 if TYPE_CHECKING:
+    from ..l2_path import Descent
     from ..model import Model
     from ..rows import Rows
     from ..structures.base import Ints
@@ -44,9 +45,13 @@ def has_probabilities(estimator: Any) -> bool:
 class TrainedEstimator(BaseEstimator):
     """Base of the estimators; not for use on its own."""
 
+    #: While the estimator is fitted along a path of l2 (see `partwise.estimators.path`): that path.
+    _descent: Descent | None = None
+
     def _settings(self, **more: Any) -> Settings:
         shared = {name: getattr(self, name) for name in _SHARED}
-        return Settings(**shared, seed=_seed(self.random_state), **more)
+        seed = _seed(self.random_state)
+        return Settings(**shared, seed=seed, descent=self._descent, **more)
 
     def _train(self, fit: Callable[..., tuple[Model, Fit]], same: Callable[[], str]) -> None:
         """Fit the model; with warm_start, from where the last fit ended.
@@ -113,7 +118,7 @@ class TrainedEstimator(BaseEstimator):
         if self.verbose:
             from ..progress import ProgressLine
 
-            display = ProgressLine(l2=self.l2)
+            display = ProgressLine(l2=None if self._descent else self.l2)
             callbacks.append(display)
         return callbacks, display
 

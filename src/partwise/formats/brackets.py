@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -54,6 +54,10 @@ class Brackets:
     path: str
     trees: list[Tree]
     lines: NDArray[np.int64]
+
+    def take(self, which: Sequence[int]) -> Brackets:
+        """Give some of the trees, by their numbers from 0."""
+        return Brackets(self.path, [self.trees[i] for i in which], self.lines[which])
 
 
 @dataclass

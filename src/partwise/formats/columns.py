@@ -49,6 +49,20 @@ class Columns:
         """Return the number of tokens."""
         return len(self.lines)
 
+    def take(self, which: Sequence[int]) -> Columns:
+        """Give some of the sentences, by their numbers from 0."""
+        ends = np.cumsum(self.lengths)
+        lengths = self.lengths[which]
+        tokens = [t for s in which for t in range(ends[s] - self.lengths[s], ends[s])]
+        return Columns(
+            self.path,
+            tuple([field[t] for t in tokens] for field in self.fields),
+            None if self.labels is None else [self.labels[t] for t in tokens],
+            lengths,
+            self.lines[tokens],
+            self.separator,
+        )
+
     def split(self, flat: Sequence[str]) -> list[list[str]]:
         """Cut a flat list of one string a token into one list a sentence."""
         if len(flat) != len(self):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -47,6 +48,11 @@ class SvmlightData:
     rows: Rows
     labels: list[str] | None
     lines: NDArray[np.int64]
+
+    def take(self, which: Sequence[int]) -> SvmlightData:
+        """Give some of the examples, by their numbers from 0."""
+        labels = None if self.labels is None else [self.labels[i] for i in which]
+        return SvmlightData(self.path, self.rows.take(which), labels, self.lines[which])
 
 
 def read_svmlight(source: str | os.PathLike[str], *, labelled: bool = True) -> SvmlightData:

@@ -56,6 +56,9 @@ class Solver(ABC):
         self.l2 = l2
         self.evaluator = evaluator
 
+    def close(self) -> None:  # noqa: B027 - most solvers hold nothing
+        """Let go of what the solver holds beside memory."""
+
     @property
     @abstractmethod
     def settled(self) -> bool:

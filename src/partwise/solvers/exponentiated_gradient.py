@@ -118,9 +118,7 @@ class ExponentiatedGradient(Solver):
         else:
             if start is None:
                 start = first_theta(problem)
-            theta = np.zeros(problem.n_parts)
-            offset = np.repeat(arrays.part_ptr[:-1], np.diff(arrays.gold_ptr))
-            theta[offset + arrays.gold_part] = start
+            theta = gold_theta(problem, start)
         self.duals = Duals(
             theta=theta,
             mu=np.empty_like(theta),
@@ -191,6 +189,15 @@ class ExponentiatedGradient(Solver):
 def first_theta(problem: Problem) -> float:
     """Give the first theta of the parts of the gold labels: the values that served best."""
     return 10.0 if problem.loss.tau > 0.0 else 3.0
+
+
+def gold_theta(problem: Problem, value: float) -> Floats:
+    """Give the theta that has a value on the parts of the gold labels, and 0 elsewhere."""
+    arrays = problem.arrays
+    theta = np.zeros(problem.n_parts)
+    offset = np.repeat(arrays.part_ptr[:-1], np.diff(arrays.gold_ptr))
+    theta[offset + arrays.gold_part] = value
+    return theta
 
 
 def scratch(problem: Problem) -> tuple[Any, ...]:

@@ -12,16 +12,26 @@ from ..errors import DataError, MismatchError
 from ..evaluation import Evaluator
 from ..problem import Problem
 from ..structures.base import Floats
+from ..structures.multiclass import Multiclass
 from ..vectors import inner
+from .adagrad import AdaGrad
 from .base import Solver
 from .batch_eg import BatchEG
 from .conjugate_gradient import ConjugateGradient
+from .dual_coordinate_descent import DualCoordinateDescent
 from .exponentiated_gradient import Annealing
+from .frank_wolfe import FrankWolfe
+from .hybrid import Hybrid
 from .lbfgs import LBFGS
 from .newton import TrustRegionNewton
 from .online_eg import OnlineEG
 from .owlqn import OrthantWise
+from .primal_coordinate_descent import PrimalCoordinateDescent
 from .primal_eg import PrimalEG
+from .sag import SAG, SAGA, SAGNUS
+from .sdca import SDCA
+from .sgd import SGD, AveragedSGD, Pegasos
+from .smd import MetaDescent
 
 _logger = logging.getLogger(__name__)
 
@@ -33,6 +43,19 @@ _ALL: Final[tuple[type[Solver], ...]] = (
     ConjugateGradient,
     TrustRegionNewton,
     OrthantWise,
+    SAG,
+    SAGA,
+    SAGNUS,
+    SDCA,
+    FrankWolfe,
+    DualCoordinateDescent,
+    PrimalCoordinateDescent,
+    SGD,
+    AveragedSGD,
+    Pegasos,
+    AdaGrad,
+    MetaDescent,
+    Hybrid,
 )
 SOLVERS: Final = {solver.name: solver for solver in _ALL}
 _GIVEN: Final = ("problem", "l2", "evaluator", "rng", "l1", "initial_weights")
@@ -119,6 +142,16 @@ def offered(problem: Problem) -> frozenset[str]:
     offers = {"marginals", "maximum"}
     if problem.loss.tau > 0.0:
         offers.add("tau>0")
+    else:
+        offers.add("tau=0")
+    if problem.structure.has_entropy:
+        offers.add("entropy")
+    if problem.structure.name == Multiclass.name:
+        offers.add("multiclass")
+    if problem.loss.tau == 1.0 and not problem.arrays.cost.size:
+        offers.add("log loss")
+    if not problem.arrays.mask.size:
+        offers.add("unconstrained labels")
     return frozenset(offers)
 
 

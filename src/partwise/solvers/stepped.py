@@ -101,10 +101,9 @@ class SteppedSolver(PrimalSolver):
         self.seen: Slope | None = None  # at the point that was evaluated last
         self.iterations = _Iterations(self._minimise)
 
-    def __del__(self) -> None:
+    def close(self) -> None:
         """Let the thread end."""
-        if hasattr(self, "iterations"):
-            self.iterations.close()
+        self.iterations.close()
 
     @abstractmethod
     def settings(self) -> dict[str, Any]:
@@ -143,6 +142,7 @@ class SteppedSolver(PrimalSolver):
         point = self.iterations.next()
         if point is None:
             # The line search found no better point: begin anew from here, without memory.
+            self.iterations.close()
             self.iterations = _Iterations(self._minimise)
             self.seen = None
             point = self.iterations.next()

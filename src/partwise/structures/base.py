@@ -10,6 +10,11 @@ structure:
 ``maximum(spec, topo, theta, mu, work) -> score``
     max_y theta.y; mu receives the counts of one maximiser.
 
+A structure whose marginals determine the entropy may bring a third:
+
+``marginal_entropy(spec, topo, mu, slope, work) -> H``
+    The entropy of the label distribution with these marginals; slope receives dH/dmu.
+
 theta may hold -inf (a forbidden part); if no label is left both return -inf. An oracle never
 raises: it returns nan for scores that are nan or +inf, and the caller says which example it was.
 """
@@ -61,9 +66,15 @@ class Structure(ABC):
     #: Compiled by :func:`partwise.jit.cfunc` with the signature ``ORACLE``.
     marginals: ClassVar[Any]
     maximum: ClassVar[Any]
+    marginal_entropy: ClassVar[Any] = None
 
     #: How many labels its parts tell apart; 0 where parts carry no label numbers.
     n_labels: int = 0
+
+    @property
+    def has_entropy(self) -> bool:
+        """Whether ``marginal_entropy`` serves with these constants."""
+        return self.marginal_entropy is not None
 
     @abstractmethod
     def constants(self) -> dict[str, Any]:

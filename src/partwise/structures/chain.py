@@ -26,6 +26,7 @@ from .base import (
     label_costs,
     label_tuples,
 )
+from .chain_entropy import chain_entropy
 from .chain_kernels import chain_marginals, chain_maximum
 from .chain_search import chain_k_best, chain_sample
 
@@ -48,6 +49,7 @@ class Chain(Structure):
     kinds = ("label", "transition", "start", "end")
     marginals: ClassVar[Any] = chain_marginals
     maximum: ClassVar[Any] = chain_maximum
+    marginal_entropy: ClassVar[Any] = chain_entropy
 
     def __init__(
         self, n_labels: int, tied: bool = True, start: bool = False, end: bool = False
@@ -84,6 +86,11 @@ class Chain(Structure):
     def spec(self) -> Ints:
         """Labels, and three switches."""
         return np.array([self.n_labels, self.tied, self.start, self.end], dtype=np.int64)
+
+    @property
+    def has_entropy(self) -> bool:
+        """Whether the marginals of every pair of neighbours are known: transitions are not tied."""
+        return not self.tied
 
     @property
     def widths(self) -> tuple[int, ...]:

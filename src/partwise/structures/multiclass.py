@@ -14,6 +14,7 @@ import numpy as np
 from ..exponential import exp_into
 from ..jit import cfunc
 from .base import ORACLE, Constraints, Floats, Ints, Sites, Structure, label_costs
+from .entropy import add_entropy
 
 
 @cfunc(ORACLE)
@@ -41,6 +42,12 @@ def multiclass_marginals(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -
 
 
 @cfunc(ORACLE)
+def multiclass_entropy(spec: Any, topo: Any, mu: Any, slope: Any, work: Any) -> Any:
+    """The entropy of the marginals and its derivatives."""
+    return add_entropy(mu, slope, 1.0)
+
+
+@cfunc(ORACLE)
 def multiclass_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
     """The first label with the largest score."""
     best = 0
@@ -64,6 +71,7 @@ class Multiclass(Structure):
     kinds = ("label",)
     marginals: ClassVar[Any] = multiclass_marginals
     maximum: ClassVar[Any] = multiclass_maximum
+    marginal_entropy: ClassVar[Any] = multiclass_entropy
 
     def __init__(self, n_labels: int) -> None:
         self.n_labels = n_labels

@@ -81,10 +81,12 @@ class Task(ABC, Generic[Source]):
         A sentence or two on the file that it reads, for help; begins with a verb: ``"reads ..."``.
     writes : str
         What ``predict`` writes, plain, with ``--marginals`` and with ``--k``; begins with a verb.
+    headline : tuple of str
+        The names of the metric that ``path`` chooses by; the first that a score has is taken.
     options : mapping of str to tuple of Option
         For a verb (``"train"``, ``"predict"``, ``"evaluate"``) the options that only some tasks
         have. Those of other tasks are refused when this one is at hand. In the methods below,
-        `arguments` holds them all, defaults included.
+        `arguments` holds them all, defaults included. ``path`` has the options of ``train``.
     """
 
     name: ClassVar[str]
@@ -92,6 +94,7 @@ class Task(ABC, Generic[Source]):
     example: ClassVar[str]
     reads: ClassVar[str]
     writes: ClassVar[str]
+    headline: ClassVar[tuple[str, ...]] = ("f1", "accuracy")
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {}
 
     def resemblance(self, lines: Sequence[str]) -> int:
@@ -138,6 +141,24 @@ class Task(ABC, Generic[Source]):
     @abstractmethod
     def sizes(self, source: Source) -> tuple[int, int]:
         """Give the number of examples and the number of their positions (tokens)."""
+
+    def take(self, source: Source, which: Sequence[int]) -> Source:
+        """Give some of the examples of a file, for a fold.
+
+        Parameters
+        ----------
+        source : Source
+            What `read` gave. Its own ``take`` is used, if it has one.
+        which : sequence of int
+            Their numbers, from 0.
+        """
+        take = getattr(source, "take", None)
+        if take is None:
+            raise DataError(
+                f"files of --task {self.name} cannot be cut into folds; give --dev instead"
+            )
+        some: Source = take(which)
+        return some
 
     @abstractmethod
     def fit(
@@ -224,6 +245,7 @@ def settings_of(arguments: argparse.Namespace, **own: Any) -> Settings:
         max_passes=arguments.max_passes,
         n_jobs=arguments.jobs,
         seed=arguments.seed,
+        descent=arguments.descent,
         weights=arguments.weights,
         **own,
     )

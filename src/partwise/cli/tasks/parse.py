@@ -48,11 +48,16 @@ class Treebank:
     path: str
     sentences: list[Sentence]
 
+    def take(self, which: Sequence[int]) -> Treebank:
+        """Give some of the sentences, by their numbers from 0."""
+        return Treebank(self.path, [self.sentences[i] for i in which])
+
 
 class Parse(Task[Treebank]):
     """Dependency parsers."""
 
     name = "parse"
+    headline = ("las", "uas")
     summary = "a dependency tree a sentence"
     example = "train.conllu --model trees.model --labelled --l2 10"
     reads = (

@@ -1,0 +1,19 @@
+"""Entropy as a function of marginals, for the structures whose marginals determine it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..jit import FAST, njit
+
+
+@njit(fastmath=FAST)
+def add_entropy(mu: Any, slope: Any, sign: float) -> Any:
+    """sign H(mu), its derivatives in slope; those at 0 stand for infinity."""
+    total = 0.0
+    for r in range(mu.size):
+        log = math.log(max(mu[r], 1e-300))
+        slope[r] = -sign * (log + 1.0)
+        total -= sign * mu[r] * log
+    return total

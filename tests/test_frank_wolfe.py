@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from instances import make_instance
+
+from partwise.errors import MismatchError
+from partwise.evaluation import Evaluator
+from partwise.solvers.atoms import Atoms, atom_score, gold_atoms, grown, keep_atom
+from partwise.solvers.frank_wolfe import FrankWolfe
+from partwise.training import train
+
+KINDS = ("multiclass", "chain", "untied")
+
+
+def make(kind: str, l2: float = 1.0, **options: Any) -> FrankWolfe:
+    problem = make_instance(kind, "hinge", n=15, weighted=True, constrained=True).problem
+    return FrankWolfe(problem, l2, Evaluator(problem), np.random.default_rng(0), **options)
+
+
+def mixture(machine: FrankWolfe, i: int) -> tuple[np.ndarray, float]:
+    """The labels of an example, mixed, and their weight together."""
+    a, atoms = machine.problem.arrays, machine.atoms
+    mixed = np.zeros(a.part_ptr[i + 1] - a.part_ptr[i])
+    weight = 0.0
+    for slot in range(i * machine.room, i * machine.room + atoms.used[i]):
+        own = slice(atoms.begin[slot], atoms.begin[slot] + atoms.size[slot])
+        np.add.at(mixed, atoms.part[own], atoms.alpha[slot] * atoms.times[own])
+        weight += atoms.alpha[slot]
+    return mixed, weight
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"pairwise": False},
+        {"sampling": "uniform"},
+        {"trust": 0.25},
+        {"room": 2},
+    ],
+)
+def test_the_optimum_is_that_of_eg(kind: str, options: dict[str, Any]) -> None:
+    problem = make_instance(kind, "hinge", n=15, weighted=True, constrained=True).problem
+    expected = train(problem, 5.0, solver="online-eg", tol=1e-4, max_passes=5000).certificate
+    found = train(
+        problem, 5.0, solver="bcfw", tol=1e-4, max_passes=5000, options=options
+    ).certificate
+    assert expected.converged
+    assert found.converged
+    assert max(expected.dual, found.dual) <= min(expected.primal, found.primal) + 1e-9
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("pairwise", [True, False])
+def test_the_dual_rises_and_the_totals_are_true(kind: str, pairwise: bool) -> None:
+    machine = make(kind, pairwise=pairwise)
+    last = 0.0
+    for _ in range(15):
+        dual = machine.epoch().dual
+        assert dual >= last - 1e-10
+        value = machine.evaluate()
+        assert value.dual == pytest.approx(dual, rel=1e-9)
+        assert value.dual <= value.primal + 1e-9
+        last = dual
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_labels_and_marginals_agree(kind: str) -> None:
+    machine = make(kind, l2=0.1, room=50)
+    a = machine.problem.arrays
+    for _ in range(10):
+        machine.epoch()
+    for i in np.flatnonzero(a.weight):
+        mixed, weight = mixture(machine, i)
+        assert weight == pytest.approx(1.0, abs=1e-12)
+        own = machine.mu[a.part_ptr[i] : a.part_ptr[i + 1]]
+        np.testing.assert_allclose(mixed, own, atol=1e-12)
+
+
+def test_the_lightest_label_makes_room() -> None:
+    machine = make("chain", l2=0.05, room=3)
+    for _ in range(30):
+        machine.epoch()
+    assert machine.atoms.used.max() == 3
+    for i in np.flatnonzero(machine.problem.arrays.weight):
+        mixed, weight = mixture(machine, i)
+        assert -1e-12 <= weight <= 1.0 + 1e-12
+        own = slice(*machine.problem.arrays.part_ptr[i : i + 2])
+        assert (machine.mu[own] - mixed >= -1e-12).all()
+
+
+def test_shares_of_the_gap_add_up() -> None:
+    machine = make("chain", l2=20.0)
+    for _ in range(400):
+        machine.epoch()
+    value = machine.evaluate()
+    assert value.primal - value.dual <= machine.gap.sum() + 1e-9
+
+
+def test_a_pool_grows() -> None:
+    problem = make_instance("multiclass", "hinge", n=2).problem
+    atoms = gold_atoms(problem, 2)
+    y = np.ones(3)
+    assert keep_atom(atoms, 0, 2, y) == -1
+    atoms = grown(atoms, 3)
+    assert isinstance(atoms, Atoms)
+    slot = keep_atom(atoms, 0, 2, y)
+    assert slot == 1
+    assert atom_score(atoms, slot, np.arange(3.0)) == 3.0
+    assert atoms.used[0] == 2
+
+
+def test_only_for_the_hinge() -> None:
+    with pytest.raises(MismatchError, match="bcfw needs tau=0"):
+        train(make_instance().problem, 1.0, solver="bcfw")
+
+
+def test_same_seed_same_model() -> None:
+    problem = make_instance("chain", "hinge", n=15).problem
+    fits = [train(problem, 1.0, solver="bcfw", tol=1e-3, seed=3, n_jobs=j) for j in (1, 2)]
+    np.testing.assert_array_equal(fits[0].weights, fits[1].weights)
+    assert math.isfinite(fits[0].certificate.primal)

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from instances import make_instance
+
+from partwise.evaluation import Evaluator
+from partwise.solvers.batch_eg import BatchEG
+from partwise.solvers.primal_eg import PrimalEG
+from partwise.training import train
+
+
+@pytest.mark.parametrize("kind", ["multiclass", "chain", "untied"])
+@pytest.mark.parametrize("loss", ["log", "hinge", "softmax-margin", "between"])
+def test_both_forms_make_the_same_steps(kind: str, loss: str) -> None:
+    problem = make_instance(kind, loss, weighted=True, constrained=True).problem
+    stored = BatchEG(problem, 0.5, Evaluator(problem))
+    implied = PrimalEG(problem, 0.5, Evaluator(problem))
+    for _ in range(15):
+        first, second = stored.epoch(), implied.epoch()
+        assert second.dual == pytest.approx(first.dual, rel=1e-10)
+        assert implied.eta == stored.eta
+    np.testing.assert_allclose(implied.dual_point(), stored.dual_point(), rtol=1e-8, atol=1e-9)
+    values = stored.evaluate(), implied.evaluate()
+    assert values[1].primal == pytest.approx(values[0].primal, rel=1e-9)
+
+
+def test_it_goes_on_from_weights_and_from_duals() -> None:
+    problem = make_instance("chain").problem
+    fit = train(problem, 1.0, solver="primal-eg", tol=1e-8)
+    for more in ({"initial_weights": fit.weights}, {"start": fit.dual_point}):
+        again = train(problem, 1.0, solver="primal-eg", tol=1e-7, **more)  # type: ignore[arg-type]
+        assert again.certificate.passes <= 2.0
