@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws import Instance, Label, StructureLaws, close, draw_scores, largest, law, log_sum
 
-from partwise.structures import chain_kernels
+from partwise.structures import chain_kernels, chain_scaled
 from partwise.structures.base import Constraints, Floats, Ints, Structure
 from partwise.structures.chain import Chain
 
@@ -76,7 +76,7 @@ def is_scaled(chain: Structure, topo: Ints, theta: Floats) -> bool:
     """Whether the scaled exponentials are accepted as right."""
     work = np.empty(chain.work_size(topo))
     return bool(
-        np.isfinite(chain_kernels._scaled(chain.spec, int(topo[0]), theta, np.empty(0), work))
+        np.isfinite(chain_scaled.scaled(chain.spec, int(topo[0]), theta, np.empty(0), work))
     )
 
 
@@ -281,3 +281,40 @@ def test_one_bad_score_in_a_long_sequence(bad: float, length: int) -> None:
         theta[part] = bad
         assert np.isnan(chain.log_partition(theta, topo))
         assert np.isnan(chain.best(theta, topo)[0])
+
+
+@pytest.mark.parametrize("tied", [True, False])
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 16, 22, 25])
+def test_rows_of_any_width(n: int, tied: bool) -> None:
+    """Rows are filled up to a multiple of 8; what is in the scratch before does not matter."""
+    rng = np.random.default_rng(n)
+    chain = Chain(n, tied, start=True, end=True)
+    for length in (1, 2, 5):
+        topo = chain.topology(length)
+        theta = 3.0 * rng.normal(size=chain.n_parts(topo))
+        log_z, mu = in_log_space(chain, topo, theta)
+        expected = np.full_like(mu, np.nan)
+        work = np.full(chain.work_size(topo), np.nan)
+        close(chain_scaled.scaled(chain.spec, length, theta, expected, work), log_z)
+        close(expected, mu)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.builds(Chain, st.integers(1, 4), st.booleans(), st.booleans(), st.booleans()),
+    st.lists(st.lists(st.integers(0, 3), max_size=6), max_size=5),
+)
+def test_many_labels_are_encoded_as_one_by_one(chain: Chain, drawn: list[list[int]]) -> None:
+    labels = [np.array(y, dtype=np.int64) % chain.n_labels for y in drawn]
+    topologies = [chain.topology(len(y)) for y in labels]
+    ends, parts, counts = chain.encode_all(labels, topologies)
+    one_by_one = Structure.encode_all(chain, labels, topologies)
+    for found, expected in zip((ends, parts, counts), one_by_one, strict=True):
+        np.testing.assert_array_equal(found, expected)
+        assert found.dtype == expected.dtype
+
+
+def test_a_label_of_another_length_is_an_error() -> None:
+    chain = Chain(2)
+    with pytest.raises(ValueError, match="not as long as its example"):
+        chain.encode_all([np.zeros(2, np.int64)], [chain.topology(3)])

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,10 @@ from partwise.evaluation import Evaluator
 from partwise.problem import Problem
 from partwise.solvers.base import Solver
 from partwise.solvers.batch_eg import BatchEG
-from partwise.solvers.exponentiated_gradient import Annealing
 from partwise.solvers.online_eg import OnlineEG
 from partwise.solvers.registry import (
     SOLVER_NAMES,
     SOLVERS,
-    default_annealing,
     make_solver,
     offered,
 )
@@ -42,37 +39,6 @@ def test_names() -> None:
         "batch-eg": BatchEG,
     }
     assert all(name == solver.name for name, solver in SOLVERS.items())
-
-
-def test_auto_says_what_it_chose(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, logger="partwise"):
-        machine = make("auto", l2=1e-3)
-    assert isinstance(machine, OnlineEG)
-    assert machine.annealing is not None
-    assert "solver auto: online-eg" in caplog.text
-
-
-def test_auto_leaves_the_options_alone() -> None:
-    options = {"order": "deterministic", "annealing": None}
-    machine = make("auto", l2=1e-3, options=options)
-    assert isinstance(machine, OnlineEG)
-    assert (machine.order, machine.annealing) == ("deterministic", None)
-    assert options == {"order": "deterministic", "annealing": None}
-
-
-def test_a_warm_start_is_not_annealed() -> None:
-    problem = make_instance().problem
-    machine = make("auto", problem, 1e-3, start=np.zeros(problem.n_parts))
-    assert isinstance(machine, OnlineEG)
-    assert machine.annealing is None
-
-
-def test_annealing_where_l2_is_small() -> None:
-    problem = make_instance().problem
-    small = default_annealing(problem, 1e-4)
-    assert isinstance(small, Annealing)
-    assert small.start > 1e-4
-    assert default_annealing(problem, 1e4) is None
 
 
 def test_an_unknown_solver() -> None:
@@ -110,7 +76,7 @@ def test_a_product_that_cannot_work(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MismatchError) as error:
         make("smooth", make_instance("chain", "hinge").problem)
     assert str(error.value).startswith(
-        "smooth needs tau>0, which chain with the hinge loss does not offer; use online-eg or "
+        "smooth needs tau>0, which chain with the hinge loss does not offer; use auto or online-eg or "
     )
     assert "sag" not in str(error.value)
 

@@ -104,13 +104,15 @@ class Dense:
     def search(self, i: int, f: float, g: Floats, L: float) -> tuple[float, int]:
         trials = 0
         if g @ g > 1e-8:
-            while not self.searches and self.fits(i, f, g, L):
+            down = not self.searches
+            while True:
                 trials += 1
-                L /= 2
-            trials += 1
-            while not self.fits(i, f, g, L):
-                trials += 1
-                L *= 2
+                if not self.fits(i, f, g, L):
+                    L, down = 2 * L, False
+                elif down:
+                    L /= 2
+                else:
+                    break
             self.searches += 1
         self.calls += trials
         return L, trials

@@ -31,7 +31,7 @@ def test_filled_width(width: int, filled: int) -> None:
 
 
 sizes = st.tuples(
-    st.sampled_from([2, 5, 8, 15, 22]),
+    st.sampled_from([2, 5, 8, 10, 15, 22]),
     st.integers(1, 12),
     st.sampled_from([0.1, 0.4, 0.8, 1.0]),
     st.integers(0, 2**31),

@@ -9,15 +9,22 @@ weights; blocks of the full width of a site are *dense*, others *sparse* (``stor
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from .jit import FAST, njit
+from .lanes import add, add_product, fill, load, multiply, repeat, store, total, where
+from .prefetch import prefetch
 from .rows import Rows
-from .storage import Storage, filled_width
+from .storage import LINE, Storage, filled_width
 from .structures.base import Floats, Ints, Sites, Structure
+
+#: How much of each block of the next site is fetched ahead; the machine does the rest by itself.
+_FETCHED: Final = 4 * LINE
+#: Sparse blocks are ordered by size up to this.
+_TOLD_APART: Final = 16
 
 
 class Design(NamedTuple):
@@ -32,7 +39,9 @@ class Design(NamedTuple):
     value: Floats  # an entry: the value of its feature; empty if all are 1
     size: npt.NDArray[np.uint32]  # an entry: how many weights its sparse block has; or empty
     slot: npt.NDArray[np.uint32]  # a place: its part, counted within the site; or empty
-    live: Floats  # a place: 1 if there is a weight, 0 if it stays 0; empty if all are weights
+    live: npt.NDArray[
+        np.uint8
+    ]  # a place: 1 if there is a weight, 0 if it stays 0; empty if all are weights
     filled: bool  # whether dense blocks are filled up to a multiple of 8
     widest: int  # room for any site
 
@@ -103,16 +112,17 @@ def _number_through(features: Sequence[Rows], offsets: Ints) -> Rows:
 
 def make_design(storage: Storage, site_ptr: Ints, sites: Sites, rows: Rows) -> Design:
     """Point every entry at its block."""
-    entry_ptr = np.ascontiguousarray(rows.indptr, dtype=np.int64)
-    indices, values = rows.indices, rows.values
-    sparse_ptr, size = entry_ptr[1:], np.zeros(0, dtype=np.uint32)
+    entry_ptr = rows.indptr
+    value = np.zeros(0) if rows.values is None else rows.values
+    # Narrow, as they are looked up at random.
+    first = storage.first.astype(np.uint32)
     if storage.slot.size:
-        # Feature by feature, as this is looked up at random.
         block_size = storage.size.astype(np.uint32)
-        taken, sparse_ptr = _dense_first(entry_ptr, indices, block_size)
-        indices = indices[taken]
-        values = None if values is None else values[taken]
-        size = block_size[indices]
+        start, size, value, sparse_ptr = _dense_first(
+            entry_ptr, rows.indices, value, first, block_size
+        )
+    else:
+        start, size, sparse_ptr = first[rows.indices], first[:0], entry_ptr[1:]
     widest = int(sites.width.max(initial=0))
     return Design(
         site_ptr=site_ptr,
@@ -120,8 +130,8 @@ def make_design(storage: Storage, site_ptr: Ints, sites: Sites, rows: Rows) -> D
         site_width=sites.width,
         entry_ptr=entry_ptr,
         sparse_ptr=sparse_ptr,
-        start=storage.first.astype(np.uint32)[indices],
-        value=np.zeros(0) if values is None else values,
+        start=start,
+        value=value,
         size=size,
         slot=storage.slot,
         live=storage.live,
@@ -131,26 +141,65 @@ def make_design(storage: Storage, site_ptr: Ints, sites: Sites, rows: Rows) -> D
 
 
 @njit
-def _dense_first(entry_ptr: Any, indices: Any, block_size: Any) -> Any:
-    """An order of the entries in which those with dense blocks come first at every site."""
-    taken = np.empty(indices.size, dtype=np.int64)
+def _dense_first(entry_ptr: Any, indices: Any, value: Any, first: Any, block_size: Any) -> Any:
+    """Start, size and value of every entry, at every site those with dense blocks first.
+
+    The sparse ones follow by size, as far as it is small: the processor foresees the end of a
+    loop that is as long as the last one.
+    """
+    start = np.empty(indices.size, dtype=np.uint32)
+    size = np.empty(indices.size, dtype=np.uint32)
+    ordered = np.empty_like(value)
     sparse_ptr = np.empty(entry_ptr.size - 1, dtype=np.int64)
+    ends = np.empty(_TOLD_APART + 1, dtype=np.int64)
     for s in range(sparse_ptr.size):
-        at = entry_ptr[s]
+        ends[:] = 0
         for e in range(entry_ptr[s], entry_ptr[s + 1]):
-            if block_size[indices[e]] == 0:
-                taken[at] = e
-                at += 1
-        sparse_ptr[s] = at
-        for e in range(entry_ptr[s], entry_ptr[s + 1]):
-            if block_size[indices[e]] != 0:
-                taken[at] = e
-                at += 1
-    return taken, sparse_ptr
+            ends[min(block_size[indices[e]], _TOLD_APART)] += 1
+        ends[0] += entry_ptr[s]
+        sparse_ptr[s] = ends[0]
+        for m in range(_TOLD_APART):
+            ends[m + 1] += ends[m]
+        for e in range(entry_ptr[s + 1] - 1, entry_ptr[s] - 1, -1):
+            f = indices[e]
+            m = min(block_size[f], _TOLD_APART)
+            ends[m] -= 1
+            start[ends[m]], size[ends[m]] = first[f], block_size[f]
+            if value.size > 0:
+                ordered[ends[m]] = value[e]
+    return start, size, ordered, sparse_ptr
 
 
-# The inner loops below run over slices: an index that is a loop variable cannot be negative, so
-# numba adds no test for wrap-around and LLVM makes vectors of them.
+# Blocks of 8 or more places are taken in lanes, the last ones once more where their number is not
+# a multiple of 8; entry by entry within the same lanes, so that sums stay in registers. The other
+# inner loops run over slices: an index that is a loop variable cannot be negative, so numba adds
+# no test for wrap-around and LLVM makes vectors of them.
+
+
+@njit(inline="always")
+def _fetch(design: Any, s: int, stop: int, w: Any) -> None:
+    """Ask for what the site after s needs first, unless that is the site stop."""
+    if s + 1 < stop:
+        most = min(design.site_width[s + 1], _FETCHED)
+        for e in range(design.entry_ptr[s + 1], design.sparse_ptr[s + 1]):
+            at = np.int64(design.start[e])
+            for k in range(0, most, LINE):
+                prefetch(w, at + k)
+        for e in range(design.sparse_ptr[s + 1], design.entry_ptr[s + 2]):
+            at = np.int64(design.start[e])
+            prefetch(w, at)
+            prefetch(design.slot, at)
+
+
+@njit(inline="always")
+def _sum_lanes(design: Any, e: int, end: int, w: Any, k: int) -> Any:
+    """The sum over dense entries of value times places k to k + 8 of the block."""
+    valued = design.value.size > 0
+    lanes = fill(0.0)
+    for f in range(e, end):
+        line = load(w, np.int64(design.start[f]) + k)
+        lanes = add_product(lanes, line, repeat(design.value, f)) if valued else add(lanes, line)
+    return lanes
 
 
 @njit(fastmath=FAST)
@@ -158,49 +207,58 @@ def score(design: Any, i: int, w: Any, q: Any) -> None:
     """q = F_i w."""
     valued = design.value.size > 0
     room = np.empty(design.widest)
-    for s in range(design.site_ptr[i], design.site_ptr[i + 1]):
+    stop = design.site_ptr[i + 1]
+    for s in range(design.site_ptr[i], stop):
         n = design.site_width[s]
         width = filled_width(n) if design.filled else n
         site = q[design.site_part[s] : design.site_part[s] + n]
-        e, end = design.entry_ptr[s], design.sparse_ptr[s]
+        begin, end = design.entry_ptr[s], design.sparse_ptr[s]
         if n == 1:
             # The arcs of a tree: many sites, one weight a feature, sparse block or dense.
             total = 0.0
-            for f in range(e, design.entry_ptr[s + 1]):
-                total += (design.value[f] if valued else 1.0) * w[design.start[f]]
+            for e in range(begin, design.entry_ptr[s + 1]):
+                total += (design.value[e] if valued else 1.0) * w[design.start[e]]
             site[0] = total
             continue
+        _fetch(design, s, stop, w)
         out = room[:width]
-        for k in range(width):
-            out[k] = 0.0
-        # Four blocks at a time: four cache misses overlap, and out is loaded and stored once.
-        while e + 4 <= end:
-            at = design.start[e : e + 4]
-            b0, b1 = w[at[0] : at[0] + width], w[at[1] : at[1] + width]
-            b2, b3 = w[at[2] : at[2] + width], w[at[3] : at[3] + width]
-            if valued:
-                x = design.value[e : e + 4]
-                x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
-                for k in range(width):
-                    out[k] += (x0 * b0[k] + x1 * b1[k]) + (x2 * b2[k] + x3 * b3[k])
-            else:
-                for k in range(width):
-                    out[k] += (b0[k] + b1[k]) + (b2[k] + b3[k])
-            e += 4
-        while e < end:
-            b0 = w[design.start[e] : design.start[e] + width]
-            x0 = design.value[e] if valued else 1.0
+        if width >= LINE:
+            for at in range(0, width, LINE):
+                k = min(at, width - LINE)
+                store(out, k, _sum_lanes(design, begin, end, w, k))
+        else:
             for k in range(width):
-                out[k] += x0 * b0[k]
-            e += 1
+                out[k] = 0.0
+            for e in range(begin, end):
+                block = w[design.start[e] : design.start[e] + width]
+                x = design.value[e] if valued else 1.0
+                for k in range(width):
+                    out[k] += x * block[k]
         for e in range(end, design.entry_ptr[s + 1]):
             first, m = design.start[e], design.size[e]
             block, slot = w[first : first + m], design.slot[first : first + m]
-            x0 = design.value[e] if valued else 1.0
+            x = design.value[e] if valued else 1.0
             for j in range(m):
-                out[slot[j]] += x0 * block[j]
+                out[slot[j]] += x * block[j]
         for k in range(n):
             site[k] = out[k]
+
+
+@njit(inline="always")
+def _add_lanes(design: Any, e: int, end: int, v: Any, k: int, change: Any) -> Any:
+    """Add value times change to places k to k + 8 of the blocks; returns the change of |v|^2."""
+    valued, masked = design.value.size > 0, design.live.size > 0
+    norm = fill(0.0)
+    for f in range(e, end):
+        at = np.int64(design.start[f]) + k
+        d = where(design.live, at, change) if masked else change
+        if valued:
+            d = multiply(d, repeat(design.value, f))
+        old = load(v, at)
+        new = add(old, d)
+        store(v, at, new)
+        norm = add_product(norm, add(old, new), d)
+    return norm
 
 
 @njit(fastmath=FAST)
@@ -208,40 +266,27 @@ def scatter(design: Any, i: int, delta: Any, v: Any) -> Any:
     """v += F_i^T delta; returns the change of |v|^2."""
     valued, masked = design.value.size > 0, design.live.size > 0
     room = np.empty(design.widest)
-    norm = 0.0
-    for s in range(design.site_ptr[i], design.site_ptr[i + 1]):
+    norm, norms = 0.0, fill(0.0)
+    stop = design.site_ptr[i + 1]
+    for s in range(design.site_ptr[i], stop):
         n = design.site_width[s]
         width = filled_width(n) if design.filled else n
         site = delta[design.site_part[s] : design.site_part[s] + n]
+        begin, end = design.entry_ptr[s], design.sparse_ptr[s]
         if n == 1:
             d = site[0]
             if d != 0.0:
-                for e in range(design.entry_ptr[s], design.entry_ptr[s + 1]):
+                for e in range(begin, design.entry_ptr[s + 1]):
                     step = d * design.value[e] if valued else d
                     norm += (2.0 * v[design.start[e]] + step) * step
                     v[design.start[e]] += step
             continue
+        _fetch(design, s, stop, v)
         change = room[:width]
         for k in range(n):
             change[k] = site[k]
         for k in range(n, width):
             change[k] = 0.0
-        end = design.sparse_ptr[s]
-        for e in range(design.entry_ptr[s], end):
-            at = design.start[e]
-            block = v[at : at + width]
-            x = design.value[e] if valued else 1.0
-            if masked:
-                live = design.live[at : at + width]
-                for k in range(width):
-                    d = x * change[k] * live[k]
-                    norm += (2.0 * block[k] + d) * d
-                    block[k] += d
-            else:
-                for k in range(width):
-                    d = x * change[k]
-                    norm += (2.0 * block[k] + d) * d
-                    block[k] += d
         for e in range(end, design.entry_ptr[s + 1]):
             at, m = design.start[e], design.size[e]
             block, slot = v[at : at + m], design.slot[at : at + m]
@@ -250,7 +295,23 @@ def scatter(design: Any, i: int, delta: Any, v: Any) -> Any:
                 d = x * change[slot[j]]
                 norm += (2.0 * block[j] + d) * d
                 block[j] += d
-    return norm
+        if width >= LINE:
+            for first in range(0, width, LINE):
+                k = min(first, width - LINE)
+                norms = add(norms, _add_lanes(design, begin, end, v, k, load(change, k)))
+                # What is taken once more has had its change.
+                store(change, k, fill(0.0))
+            continue
+        for e in range(begin, end):
+            at = design.start[e]
+            x = design.value[e] if valued else 1.0
+            for k in range(width):
+                d = x * change[k]
+                if masked:
+                    d *= design.live[at + k]
+                norm += (2.0 * v[at + k] + d) * d
+                v[at + k] += d
+    return norm + total(norms)
 
 
 @njit(fastmath=FAST)
@@ -261,9 +322,12 @@ def scatter_between(design: Any, i: int, delta: Any, v: Any, low: int, high: int
     whatever the number of threads.
     """
     valued, masked = design.value.size > 0, design.live.size > 0
-    for s in range(design.site_ptr[i], design.site_ptr[i + 1]):
+    stop = design.site_ptr[i + 1]
+    for s in range(design.site_ptr[i], stop):
         n = design.site_width[s]
         change = delta[design.site_part[s] : design.site_part[s] + n]
+        if n > 1:
+            _fetch(design, s, stop, v)
         for e in range(design.entry_ptr[s], design.entry_ptr[s + 1]):
             at = design.start[e]
             if not low <= at < high:

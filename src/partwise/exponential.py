@@ -63,10 +63,11 @@ def _float_of(typing_context: Any, bits: Any) -> Any:
 
 @njit(fastmath={"contract"}, inline="always")
 def _exp(x: float) -> float:
-    # Clamped so that the bits below stay in range whatever x is (nan included: it fails both
-    # comparisons, passes through the polynomial and comes out as nan).
-    z = _LOWEST if x < _LOWEST else x
-    z = _HIGHEST if z > _HIGHEST else z
+    # What is out of range is done as 0, so that the bits below stay in range and no product is
+    # subnormal, which is slow. A nan fails both comparisons, passes through the polynomial and
+    # comes out as nan.
+    z = 0.0 if x < _LOWEST else x
+    z = 0.0 if x > _HIGHEST else z
     shifted = z * _LOG2E + _ROUND
     k = shifted - _ROUND
     r = (z - k * _LOG2_HIGH) - k * _LOG2_LOW

@@ -68,19 +68,18 @@ class Layout:
         """
         width = np.repeat(np.asarray(self.widths, dtype=np.int64), self.n_features)
         order = np.argsort(self.first, kind="stable")
-        marked = np.concatenate([[0], np.cumsum(seen)])
-        kept = marked[self.first + width] - marked[self.first]
+        begins, width = self.first[order], width[order]
+        marked = np.flatnonzero(seen)
+        kept = np.searchsorted(marked, begins + width) - np.searchsorted(marked, begins)
         bare = (kept == 0) & (width > 0)
         if bare.any():
-            seen = seen.copy()
-            seen[self.first[bare]] = True
+            marked = np.union1d(marked, begins[bare])
             kept[bare] = 1
-        ends = np.cumsum(kept[order])
+        ends = np.cumsum(kept)
         first = np.empty_like(self.first)
-        first[order] = ends - kept[order]
-        owner = np.repeat(self.first[order], width[order])
-        slot = (np.arange(self.n_weights) - owner)[seen].astype(np.int32)
-        last = ends[kept[order] > 0] - 1
+        first[order] = ends - kept
+        slot = (marked - np.repeat(begins, kept)).astype(np.int32)
+        last = ends[kept > 0] - 1
         slot[last] = ~slot[last]
         return Layout(self.widths, self.n_features, first, slot, len(slot))
 

@@ -115,17 +115,15 @@ def build_problem(
         raise DataError("there is no example to train on; check that the data are not empty")
     topologies = make_topologies(structure, shapes)
     site_ptr, sites, rows = site_rows(structure, topologies, features)
-    encoded = [structure.encode(y, topo) for y, topo in zip(gold, topologies, strict=True)]
-    gold_ptr = _pointers([len(parts) for parts, _ in encoded])
-    gold_part = np.concatenate([parts for parts, _ in encoded])
-    gold_count = np.concatenate([counts for _, counts in encoded])
+    gold_ptr, gold_part, gold_count = structure.encode_all(gold, topologies)
     part_ptr = _pointers([structure.n_parts(topo) for topo in topologies])
 
     counts = [r.counts() * (1 if len(r) > 1 or n == 1 else n) for r in features]
     layout = Layout.full(structure.widths, counts)
     if weights == "observed":
-        owner = np.repeat(np.arange(n), np.diff(gold_ptr))
-        seen = _observed(layout, site_ptr, sites.part, rows, owner, gold_part)
+        seen = np.zeros(layout.n_weights, dtype=np.bool_)
+        gold_sites = (site_ptr, sites.part, gold_ptr, gold_part)
+        _mark_observed(*gold_sites, rows.indptr, rows.indices, layout.first, seen)
         layout = layout.restricted(seen)
 
     storage = Storage.spread(layout)
@@ -140,7 +138,7 @@ def build_problem(
         )
     mask, mask_ptr = make_masks(structure, topologies, constraints, own_constraints)
     if mask.size:
-        _check_gold(mask, mask_ptr, encoded)
+        _check_gold(mask, mask_ptr, gold_ptr, gold_part)
     arrays = Arrays(
         marginals=structure.marginals,
         maximum=structure.maximum,
@@ -188,21 +186,27 @@ def _pointers(sizes: Sequence[int]) -> Ints:
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
 
 
-def _observed(
-    layout: Layout, site_ptr: Ints, site_part: Ints, rows: Rows, owner: Ints, gold_part: Ints
-) -> Any:
+@njit
+def _mark_observed(
+    site_ptr: Any,
+    site_part: Any,
+    gold_ptr: Any,
+    gold_part: Any,
+    row_ptr: Any,
+    indices: Any,
+    first: Any,
+    seen: Any,
+) -> None:
     """Mark the weights of a full layout that some gold part touches."""
-    # The site of a gold part is the last one that begins at or before it in the same example.
-    n_parts = int(max(site_part.max(initial=0), gold_part.max(initial=0))) + 1
-    example = np.repeat(np.arange(len(site_ptr) - 1), np.diff(site_ptr))
-    site = np.searchsorted(example * n_parts + site_part, owner * n_parts + gold_part, "right") - 1
-    slot = gold_part - site_part[site]
-    sizes = rows.indptr[site + 1] - rows.indptr[site]
-    ends = np.cumsum(sizes)
-    entry = np.arange(int(sizes.sum())) - np.repeat(ends - sizes - rows.indptr[site], sizes)
-    seen = np.zeros(layout.n_weights, dtype=bool)
-    seen[layout.first[rows.indices[entry]] + np.repeat(slot, sizes)] = True
-    return seen
+    for i in range(site_ptr.size - 1):
+        parts = site_part[site_ptr[i] : site_ptr[i + 1]]
+        for g in range(gold_ptr[i], gold_ptr[i + 1]):
+            # The site of a part is the last one that begins at or before it.
+            s = np.searchsorted(parts, gold_part[g], "right") - 1
+            slot = gold_part[g] - parts[s]
+            s += site_ptr[i]
+            for e in range(row_ptr[s], row_ptr[s + 1]):
+                seen[first[indices[e]] + slot] = True
 
 
 def make_masks(
@@ -242,13 +246,14 @@ def make_masks(
     return np.concatenate(masks), pointers
 
 
-def _check_gold(mask: Floats, mask_ptr: Ints, encoded: Sequence[tuple[Ints, Floats]]) -> None:
-    for i, (parts, _) in enumerate(encoded):
-        if np.isneginf(mask[mask_ptr[i] + parts]).any():
-            raise DataError(
-                f"the gold labels of example {i} (counted from 0) break the constraints; "
-                "mend the labels or relax the constraints"
-            )
+def _check_gold(mask: Floats, mask_ptr: Ints, gold_ptr: Ints, gold_part: Ints) -> None:
+    owner = np.repeat(np.arange(len(mask_ptr)), np.diff(gold_ptr))
+    broken = owner[np.isneginf(mask[mask_ptr[owner] + gold_part])]
+    if len(broken):
+        raise DataError(
+            f"the gold labels of example {broken[0]} (counted from 0) break the constraints; "
+            "mend the labels or relax the constraints"
+        )
 
 
 def _reach(site_ptr: Ints, uses: Ints, rows: Rows) -> Floats:

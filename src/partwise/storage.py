@@ -25,7 +25,7 @@ from .layout import Floats, Ints, Layout
 #: Numbers in a cache line; the inner loops take as many at a time.
 LINE: Final = 8
 #: Blocks with weights for at least this share of their site are spread to full width.
-_SPREAD: Final = 1 / 3
+_SPREAD: Final = 1 / 5
 
 
 @njit
@@ -51,7 +51,7 @@ class Storage:
     slot : ndarray of uint32
         For a place in a block that is not of full width, its part, counted within the site. Empty
         if all blocks are of full width.
-    live : ndarray of float64
+    live : ndarray of uint8
         1 where there is a weight, 0 where the place is to stay 0. Empty if all places of blocks
         of full width hold weights.
     filled : bool
@@ -64,14 +64,14 @@ class Storage:
     first: Ints
     size: Ints
     slot: npt.NDArray[np.uint32]
-    live: Floats
+    live: npt.NDArray[np.uint8]
     filled: bool
     n_places: int
 
     @staticmethod
     def plain(layout: Layout) -> Storage:
         """Store the weights as the layout has them, as a model does."""
-        nothing = np.zeros(0)
+        nothing = np.zeros(0, dtype=np.uint8)
         slot = np.where(layout.slot < 0, ~layout.slot, layout.slot).astype(np.uint32)
         size = layout.sizes() if len(slot) else np.zeros(len(layout.first), dtype=np.int64)
         return Storage(layout, layout.first, size, slot, nothing, False, layout.n_weights)
@@ -94,16 +94,15 @@ class Storage:
                 "or keep the observed weights only"
             )
         size = np.where(full, 0, held)
-        storage = Storage(
-            layout, first, size, np.zeros(0, dtype=np.uint32), np.zeros(0), True, int(n_places)
-        )
+        slot, live = np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint8)
+        storage = Storage(layout, first, size, slot, live, True, int(n_places))
         if not layout.slot.size:
             return storage
         slot = np.zeros(n_places, dtype=np.uint32)
-        live = np.zeros(n_places)
+        live = np.zeros(n_places, dtype=np.uint8)
         places = storage.places()
         slot[places] = np.where(layout.slot < 0, ~layout.slot, layout.slot)
-        live[places] = 1.0
+        live[places] = 1
         return Storage(layout, first, size, slot, live, True, int(n_places))
 
     def zeros(self) -> Floats:

@@ -179,6 +179,7 @@ def train(
         evaluator,
         np.random.default_rng(seed),
         l1=l1,
+        tol=tol,
         start=start,
         initial_weights=stored,
         options=options,

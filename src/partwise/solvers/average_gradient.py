@@ -30,6 +30,8 @@ from .sum_tree import find, put
 SAMPLINGS: Final = ("uniform", "nus", "nus-2013")
 UNIFORM, NUS, NUS_2013 = range(3)
 
+#: L needs not go below this part of lambda: 1 / (L + lambda) hardly depends on it then.
+NEGLIGIBLE: Final = 1e-6
 #: Streaks do not count beyond this: no example is visited 2^30 times.
 LONGEST: Final = 31
 
@@ -143,15 +145,16 @@ def line_search(
     if square > memory.least[i]:
         score(a.design, i, memory.room, change)
         down = memory.totals[SEARCHES] == 0.0
-        while down and value_after(a, i, L, buffers) <= f - square / (2.0 * L) + noise:
-            L *= 0.5
-            trials += 1
         while True:
             trials += 1
             # A value that is not finite is larger, too.
-            if value_after(a, i, L, buffers) <= f - square / (2.0 * L) + noise:
+            if not value_after(a, i, L, buffers) <= f - square / (2.0 * L) + noise:
+                L *= 2.0
+                down = False
+            elif down:
+                L *= 0.5
+            else:
                 break
-            L *= 2.0
         memory.totals[SEARCHES] += 1.0
     clear(a.design, i, memory.room)
     return L, trials
@@ -163,32 +166,33 @@ def new_curvature(
 ) -> None:
     """Bring L_i and L_g up to date at a visit to example i."""
     totals, n = memory.totals, memory.order.size
-    if rule.sampling == UNIFORM:
-        found = line_search(a, i, f, noise, gradient, totals[LARGEST], memory, buffers)
-        totals[LARGEST] = found[0]
-        totals[VISITS] += found[1]
-        return
-    L = memory.curvature[i]
-    if L > 0.0 and memory.skip[i] > 0:
+    alone = rule.sampling != UNIFORM  # whether the example has an L of its own
+    if alone and memory.skip[i] > 0:
         memory.skip[i] -= 1
-    else:
-        if L == 0.0:
-            L = trial = 1.0
-            if rule.sampling == NUS and totals[CHOSEN] > 0.0:
-                L = trial = 0.5 * memory.tree[1] / totals[CHOSEN]
-            totals[CHOSEN] += 1.0
-        else:
-            trial = L * (0.9 if rule.sampling == NUS else 0.5)
-        found = line_search(a, i, f, noise, gradient, trial, memory, buffers)
-        totals[VISITS] += found[1]
-        if found[1] > 0:
-            L = found[0]
-            memory.streak[i] = min(memory.streak[i] + 1, LONGEST) if found[1] == 1 else 0
-            if rule.skipping and memory.streak[i] > 0:
-                memory.skip[i] = 1 << (memory.streak[i] - 1)
-        # Below this 1 / (L + lambda) hardly depends on L.
-        memory.curvature[i] = max(L, 1e-6 * rule.l2 / n)
-        put(memory.tree, i, memory.curvature[i])
+        totals[LARGEST] = max(totals[LARGEST], memory.curvature[i])
+        return
+    L = memory.curvature[i] if alone else totals[LARGEST]
+    trial = L
+    if alone and L > 0.0:
+        trial *= 0.9 if rule.sampling == NUS else 0.5
+    elif alone:
+        L = trial = 1.0
+        if rule.sampling == NUS and totals[CHOSEN] > 0.0:
+            L = trial = 0.5 * memory.tree[1] / totals[CHOSEN]
+        totals[CHOSEN] += 1.0
+    found, trials = line_search(a, i, f, noise, gradient, trial, memory, buffers)
+    totals[VISITS] += trials
+    if trials > 0:
+        L = found
+    if not alone:
+        totals[LARGEST] = L
+        return
+    if trials > 0:
+        memory.streak[i] = min(memory.streak[i] + 1, LONGEST) if trials == 1 else 0
+        if rule.skipping and memory.streak[i] > 0:
+            memory.skip[i] = 1 << (memory.streak[i] - 1)
+    memory.curvature[i] = max(L, NEGLIGIBLE * rule.l2 / n)
+    put(memory.tree, i, memory.curvature[i])
     totals[LARGEST] = max(totals[LARGEST], memory.curvature[i])
 
 
@@ -333,6 +337,6 @@ def sag_epoch(a: Any, memory: Any, rule: Any, coins: Any, buffers: Any) -> Any:
         if rule.saga and not first:
             k = 1.0 / (n * p)
         move(a, i, delta, (c * (present - past), dx), next_step(memory, rule), k, memory, rule)
-        totals[LARGEST] *= decay
+        totals[LARGEST] = max(decay * totals[LARGEST], NEGLIGIBLE * rule.l2 / n)
     totals[STALE] /= coins.shape[0]
     return -1

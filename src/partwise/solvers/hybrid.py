@@ -26,7 +26,7 @@ from ..structures.base import Floats, Ints
 from ..subset import subset
 from ..vectors import inner
 from .base import Epoch, Evaluation
-from .primal import PrimalSolver, certified
+from .primal import PrimalSolver
 
 #: A step must give this part of the decrease that the slope promises.
 _ENOUGH: Final = 1e-4
@@ -186,7 +186,7 @@ class Hybrid(PrimalSolver):
         passes, self.visits = self.visits / self.problem.n_examples, 0
         if self.slope is None:
             return Epoch(passes, math.nan, math.inf, self.l2)
-        value = certified(self.problem, self.slope, self.l2)
+        value = self.certified(self.slope)
         return Epoch(passes, value.dual, value.primal - value.dual, self.l2)
 
     def _grow(self) -> None:
@@ -205,7 +205,7 @@ class Hybrid(PrimalSolver):
         """Give both sides; with the full batch they are known."""
         if self.slope is None:
             return super().evaluate()
-        return certified(self.problem, self.slope, self.l2)
+        return self.certified(self.slope)
 
 
 def _backwards(step: float, change: float, slope: float, after: float) -> float:

@@ -22,7 +22,7 @@ from ..problem import Problem
 from ..structures.base import Floats
 from ..vectors import inner
 from .base import Epoch, Evaluation
-from .primal import PrimalSolver, certified, primal_value
+from .primal import PrimalSolver, primal_value
 
 #: Armijo's constant and the backtracking factor of the paper's line search.
 _DECREASE: Final = 1e-4
@@ -85,7 +85,7 @@ class OrthantWise(PrimalSolver):
 
     def evaluate(self) -> Evaluation:
         """Give both sides at the weights."""
-        return certified(self.problem, self.slope, self.l2, self.l1)
+        return self.certified(self.slope)
 
     def _direction(self, pg: Floats) -> Floats:
         """-H pg by the two loops of L-BFGS, kept to the signs of -pg."""

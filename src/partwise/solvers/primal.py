@@ -7,6 +7,13 @@ duals to be certified. Where another point between the gold labels and u is bett
 
 With l1 > 0 this is how the dual point is scaled into |v| <= l1, where the norm in D vanishes. The
 entropy of the mixture is exact, since log u_i(gold) = -loss_i(w) / tau.
+
+While l2 is small a single point is a poor one: its w(u) is off by grad P(w) / l2. So the points of
+earlier evaluations are kept, as one mixture:
+
+    u <- (1 - g) u + g u',    v <- (1 - g) v + g v',    H(u) >= (1 - g) H(u) + g H(u')
+
+with the g that is best for D with this bound on the entropy, which makes it a bound from below.
 """
 
 from __future__ import annotations
@@ -50,6 +57,7 @@ class PrimalSolver(Solver):
     ) -> None:
         super().__init__(problem, l2, evaluator)
         self.l1 = l1
+        self.bound = DualBound(l2, l1)
         self.weights: Floats
         if initial_weights is not None:
             self.weights = initial_weights.copy()
@@ -65,9 +73,14 @@ class PrimalSolver(Solver):
 
     def evaluate(self) -> Evaluation:
         """Compute both sides from the weights."""
-        return certified(
-            self.problem, self.evaluator.slope(self.current_weights()), self.l2, self.l1
-        )
+        return self.certified(self.evaluator.slope(self.current_weights()))
+
+    def certified(self, slope: Slope) -> Evaluation:
+        """Give both sides at the weights of a slope; the dual is the best that is known."""
+        value = certified(self.problem, slope, self.l2, self.l1)
+        linear = float(inner(slope.linear, self.problem.arrays.weight))
+        bound = self.bound.add(linear, slope.v)
+        return Evaluation(value.weights, value.primal, max(value.dual, bound))
 
     def current_weights(self) -> Floats:
         """Give the weights."""
@@ -95,6 +108,40 @@ def certified(problem: Problem, slope: Slope, l2: float, l1: float = 0.0) -> Eva
     found = minimize_scalar(lost, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-10})
     dual = -min(lost(1.0), float(found.fun))
     return Evaluation(slope.weights, primal_value(problem, slope, l2, l1), dual)
+
+
+class DualBound:
+    """A bound from below on the best dual value: a mixture of the points that it was given."""
+
+    def __init__(self, l2: float, l1: float = 0.0) -> None:
+        self.l2, self.l1 = l2, l1
+        self.linear = 0.0
+        self.v: Floats | None = None
+        self.best = -np.inf
+
+    def _value(self, g: float, linear: float, v: Floats) -> float:
+        mixed = v if self.v is None else (1.0 - g) * self.v + g * v
+        total = (1.0 - g) * self.linear + g * linear
+        return total - float(shrunk_square(mixed, self.l1)) / (2.0 * self.l2)
+
+    def add(self, linear: float, v: Floats) -> float:
+        """Mix in a dual point, given v(u) and the rest of D(u); give the bound."""
+        if self.v is None:
+            g = 1.0
+        elif self.l1:
+            found = minimize_scalar(
+                lambda g: -self._value(g, linear, v), bounds=(0.0, 1.0), method="bounded"
+            )
+            g = float(found.x)
+        else:
+            way = v - self.v
+            square = float(inner(way, way))
+            rise = self.l2 * (linear - self.linear) - float(inner(self.v, way))
+            g = min(max(rise / square, 0.0), 1.0) if square > 0.0 else 1.0
+        self.best = max(self.best, self._value(g, linear, v))
+        self.v = v.copy() if self.v is None else (1.0 - g) * self.v + g * v
+        self.linear = (1.0 - g) * self.linear + g * linear
+        return self.best
 
 
 class _Mixture:

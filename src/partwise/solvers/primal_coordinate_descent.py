@@ -49,7 +49,7 @@ class Columns(NamedTuple):
     first: Ints  # a feature: where its block begins
     size: Ints  # a feature: how many weights its block has, if it is sparse; else 0
     slot: Any  # a place in a sparse block: its label
-    live: Floats  # a place in a dense block: whether it is a weight; empty if all are
+    live: Any  # a place in a dense block: whether it is a weight; empty if all are
 
 
 class Scores(NamedTuple):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import logging
 from typing import Any, Final
 
 import numpy as np
@@ -13,18 +11,18 @@ from ..evaluation import Evaluator
 from ..problem import Problem
 from ..structures.base import Floats
 from ..structures.multiclass import Multiclass
-from ..vectors import inner
 from .adagrad import AdaGrad
+from .automatic import Automatic
 from .base import Solver
 from .batch_eg import BatchEG
 from .conjugate_gradient import ConjugateGradient
 from .dual_coordinate_descent import DualCoordinateDescent
-from .exponentiated_gradient import Annealing
 from .frank_wolfe import FrankWolfe
 from .hybrid import Hybrid
 from .lbfgs import LBFGS
 from .newton import TrustRegionNewton
 from .online_eg import OnlineEG
+from .options import check_options, takes
 from .owlqn import OrthantWise
 from .primal_coordinate_descent import PrimalCoordinateDescent
 from .primal_eg import PrimalEG
@@ -33,9 +31,8 @@ from .sdca import SDCA
 from .sgd import SGD, AveragedSGD, Pegasos
 from .smd import MetaDescent
 
-_logger = logging.getLogger(__name__)
-
 _ALL: Final[tuple[type[Solver], ...]] = (
+    Automatic,
     OnlineEG,
     BatchEG,
     PrimalEG,
@@ -58,8 +55,7 @@ _ALL: Final[tuple[type[Solver], ...]] = (
     Hybrid,
 )
 SOLVERS: Final = {solver.name: solver for solver in _ALL}
-_GIVEN: Final = ("problem", "l2", "evaluator", "rng", "l1", "initial_weights")
-SOLVER_NAMES: Final = ("auto", *SOLVERS)
+SOLVER_NAMES: Final = tuple(SOLVERS)
 
 
 def make_solver(
@@ -70,6 +66,7 @@ def make_solver(
     rng: np.random.Generator,
     *,
     l1: float = 0.0,
+    tol: float = 1e-4,
     start: Floats | None = None,
     initial_weights: Floats | None = None,
     options: dict[str, Any] | None = None,
@@ -79,14 +76,15 @@ def make_solver(
     Parameters
     ----------
     name : str
-        One of ``SOLVER_NAMES``; "auto" is online EG, with l2 annealed where it is small, and in
-        the "focused" order for the smooth losses.
+        One of ``SOLVER_NAMES``.
     problem, l2, evaluator
         What to solve.
     rng : numpy.random.Generator
         For the solvers that draw.
     l1 : float
         Weight of |w|_1, for the solvers that take it.
+    tol : float
+        The relative gap to be reached, for the solvers that plan.
     start : ndarray or None
         The dual point of an earlier fit.
     initial_weights : ndarray or None
@@ -95,18 +93,11 @@ def make_solver(
         Further arguments of the solver.
     """
     options = dict(options or {})
-    if name == "auto":
-        name = OnlineEG.name
-        if start is None and initial_weights is None and "annealing" not in options:
-            options["annealing"] = default_annealing(problem, l2)
-        options.setdefault("order", "focused" if problem.loss.tau > 0.0 else "permutation")
-        _logger.info("solver auto: %s with %s", name, options)
     if name not in SOLVERS:
         raise DataError(f"unknown solver {name!r}; use one of {', '.join(SOLVER_NAMES)}")
     solver = SOLVERS[name]
-    known = inspect.signature(solver).parameters
-    if l1 and "l1" not in known:
-        able = [s.name for s in SOLVERS.values() if "l1" in inspect.signature(s).parameters]
+    if l1 and not takes(solver, "l1"):
+        able = [s.name for s in SOLVERS.values() if takes(s, "l1")]
         raise MismatchError(f"{name} cannot take l1 > 0; use {' or '.join(able)}")
     missing = solver.needs - offered(problem)
     if missing:
@@ -115,25 +106,20 @@ def make_solver(
             f"{name} needs {', '.join(sorted(missing))}, which {problem.structure.name} with the "
             f"{problem.loss.name} loss does not offer; use {' or '.join(fitting) or 'another loss'}"
         )
-    if "rng" in known:
-        options["rng"] = rng
-    if "l1" in known:
-        options["l1"] = l1
+    check_options(solver, options)
+    for argument, value in (("rng", rng), ("l1", l1), ("tol", tol)):
+        if takes(solver, argument):
+            options[argument] = value
     # A solver that keeps weights and one that keeps duals can start from each other's results.
-    if "initial_weights" in known and (initial_weights is not None or "start" not in known):
-        if initial_weights is None and start is not None:
-            initial_weights = evaluator.weights(start, l2, l1)
-        options["initial_weights"] = initial_weights
-    elif start is not None:
+    by_duals, by_weights = takes(solver, "start"), takes(solver, "initial_weights")
+    if start is None and initial_weights is not None and by_duals and not by_weights:
+        start = evaluator.scores(initial_weights)
+    if initial_weights is None and start is not None and by_weights and not by_duals:
+        initial_weights = evaluator.weights(start, l2, l1)
+    if start is not None and by_duals:
         options["start"] = start
-    elif initial_weights is not None:
-        options["start"] = evaluator.scores(initial_weights)
-    unknown = options.keys() - known.keys()
-    if unknown:
-        raise DataError(
-            f"{name} has no option {', '.join(sorted(unknown))}; it has "
-            f"{', '.join(k for k in known if k not in _GIVEN)}"
-        )
+    if initial_weights is not None and by_weights:
+        options["initial_weights"] = initial_weights
     return solver(problem, l2, evaluator, **options)
 
 
@@ -153,11 +139,3 @@ def offered(problem: Problem) -> frozenset[str]:
     if not problem.arrays.mask.size:
         offers.add("unconstrained labels")
     return frozenset(offers)
-
-
-def default_annealing(problem: Problem, l2: float) -> Annealing | None:
-    """Begin at half the mean squared norm of a position's features, where l2 is well below it."""
-    design = problem.arrays.design
-    squares = inner(design.value, design.value) if design.value.size else len(design.start)
-    start = 0.5 * squares / max(1, len(design.site_part))
-    return Annealing(start) if start > 2.0 * l2 else None

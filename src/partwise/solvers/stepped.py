@@ -19,7 +19,7 @@ from ..evaluation import Evaluator, Slope
 from ..problem import Problem
 from ..structures.base import Floats
 from .base import Epoch, Evaluation
-from .primal import PrimalSolver, certified, primal_value
+from .primal import PrimalSolver, primal_value
 
 #: scipy stops by itself only where its arithmetic ends; the gap decides before that.
 _ENDLESS = 10**9
@@ -154,4 +154,4 @@ class SteppedSolver(PrimalSolver):
 
     def evaluate(self) -> Evaluation:
         """Give both sides at the weights."""
-        return certified(self.problem, self.slope_at(self.weights), self.l2)
+        return self.certified(self.slope_at(self.weights))

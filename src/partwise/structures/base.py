@@ -163,6 +163,19 @@ class Structure(ABC):
     def sample(self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator) -> list[Ints]:
         """Draw labels with probability exp(theta.y) / Z; a DataError if there is none to draw."""
 
+    def encode_all(
+        self, labels: Sequence[Ints], topologies: Sequence[Ints]
+    ) -> tuple[Ints, Ints, Floats]:
+        """Encode many labels.
+
+        Returns where the parts of each begin and end (one number more than there are labels), the
+        parts and their counts, one label after the other.
+        """
+        encoded = [self.encode(y, topo) for y, topo in zip(labels, topologies, strict=True)]
+        ends = np.cumsum([0, *(len(parts) for parts, _ in encoded)])
+        parts = np.concatenate([np.zeros(0, dtype=np.int64), *(parts for parts, _ in encoded)])
+        return ends, parts, np.concatenate([np.zeros(0), *(counts for _, counts in encoded)])
+
     def decode_all(self, mu: Floats, topologies: Sequence[Ints]) -> list[Ints]:
         """Decode many labels, whose counts stand one after the other in mu."""
         labels, at = [], 0

@@ -1,28 +1,11 @@
-"""The recursions of a first-order chain.
+"""The oracles of a first-order chain: forward-backward and Viterbi.
 
-Shapes: L labels, T positions; psi, alpha T x L; E L x L (tied) or (T-1) x L x L. In the scratch
-of the scaled recursions rows have a *pitch* of p >= L numbers, the rest of them zeros: vector
-instructions take 8 at a time, and 24 are done sooner than 22.
+Forward-backward runs on scaled exponentials (``chain_scaled.py``), and where these may underflow
+in log space, here:
 
-    psi_t(k) = exp(theta_t(k) - m_t)          E(j,k) = exp(theta(j,k) - M)
-    alpha_0 = psi_0 / c_0                     alpha_t = psi_t . (alpha_{t-1} E) / c_t
-    beta_{T-1} = 1                            beta_{t-1} = E g_t,   g_t = psi_t . beta_t / c_t
-    logZ = sum_t (m_t + log c_t) + (T-1) M    mu_t = alpha_t . beta_t
-                                              mu(j,k) = E(j,k) sum_t alpha_{t-1}(j) g_t(k)
+    a_t(k) = theta_t(k) + log sum_j exp(a_{t-1}(j) + theta(j,k)) - log c_t
 
-with c_t the sum that makes alpha_t add up to one. These *scaled exponentials* need one exp a part
-and no logarithm a transition, but may underflow. What is flushed to zero at position t is at most
-e^-708 before it is divided by c_t. It can matter in the end only if it gains that much on the kept
-paths. With E <= 1 the mass of all paths that leave a state grows at position s by at most a factor
-p_s / c_s, where p_s = sum_k psi_s(k): 1 / c_s is a path's own gain, and p_s the paths it splits
-into. So the result is right, and beta stays below e^650, if
-
-    sum_s max(0, log(p_s / c_s)) < 650,
-
-or, whatever the unary scores are, if no transition is forbidden and their scores spread over at
-most 300 nats: then the labels of a position differ by at most e^300 in what comes before them and
-by as much in what comes after, and a flushed label has at most e^-108 of the mass.
-Otherwise the example is done again in log space, exactly.
+with c_t such that exp(a_t) adds up to one.
 """
 
 from __future__ import annotations
@@ -32,230 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from ..exponential import exp_into
-from ..jit import FAST, cfunc, njit
-from ..storage import filled_width
+from ..jit import cfunc, njit
 from .base import ORACLE
-from .matrices import outer_sums, times_matrix
-
-_SPREAD = 300.0
-_REGAINED = 650.0
-
-
-@njit
-def unary_scores(spec: Any, length: int, theta: Any, out: Any) -> None:
-    """Copy the unary scores, the start and end scores added to their positions."""
-    n = spec[0]
-    for p in range(length * n):
-        out[p] = theta[p]
-    at = length * n + (1 if spec[1] else length - 1) * n * n
-    if spec[2]:
-        for k in range(n):
-            out[k] += theta[at + k]
-        at += n
-    if spec[3]:
-        for k in range(n):
-            out[(length - 1) * n + k] += theta[at + k]
-
-
-@njit
-def _spread_ends(spec: Any, length: int, mu: Any) -> None:
-    """The expected start and end labels are the unary ones of the first and last position."""
-    n = spec[0]
-    at = length * n + (1 if spec[1] else length - 1) * n * n
-    if spec[2]:
-        for k in range(n):
-            mu[at + k] = mu[k]
-        at += n
-    if spec[3]:
-        for k in range(n):
-            mu[at + k] = mu[(length - 1) * n + k]
-
-
-@njit
-def _largest(x: Any) -> Any:
-    """The largest number in x, nan passed over."""
-    high = -np.inf
-    for p in range(x.size):
-        high = x[p] if x[p] > high else high
-    return high
-
-
-@njit
-def _smallest(x: Any) -> Any:
-    """The smallest number in x, nan passed over."""
-    low = np.inf
-    for p in range(x.size):
-        low = x[p] if x[p] < low else low
-    return low
-
-
-@njit
-def _pitched(rows: Any, n: int, p: int, shift: float, out: Any) -> None:
-    """Copy rows of n numbers, less the shift, into rows of p; the rest becomes 0."""
-    for at in range(0, rows.size // n):
-        row, copy = rows[at * n : at * n + n], out[at * p : at * p + p]
-        for k in range(n):
-            copy[k] = row[k] - shift
-        for k in range(n, p):
-            copy[k] = 0.0
-
-
-@njit
-def _clear_rest(x: Any, n: int, p: int) -> None:
-    """Zero what follows the first n numbers of every row of p."""
-    if p > n:
-        for at in range(n, x.size, p):
-            for k in range(at, at + p - n):
-                x[k] = 0.0
-
-
-@njit(fastmath=FAST)
-def _exponentials(
-    spec: Any, length: int, p: int, theta: Any, psi: Any, e: Any, unary: Any, scores: Any
-) -> Any:
-    """Fill psi and E; return (the shifts' sum, whether transitions can be trusted).
-
-    The sum is not finite if a position or a matrix has no finite largest score. A nan comes
-    through as a nan in psi or E, and so in the first total that it enters. unary and scores are
-    scratch: exp_into is scalar if it writes over its input.
-    """
-    n = spec[0]
-    nn = n * n
-    unary_scores(spec, length, theta, psi)
-    shift = 0.0
-    for t in range(length):
-        row, copy = psi[t * n : t * n + n], unary[t * p : t * p + p]
-        m = _largest(row)
-        shift += m
-        for k in range(n):
-            copy[k] = row[k] - m
-        for k in range(n, p):
-            copy[k] = 0.0
-    trusted = True
-    if length > 1:
-        at = length * n
-        for matrix in range(1 if spec[1] else length - 1):
-            given = theta[at : at + nn]
-            m = _largest(given)
-            trusted &= m - _smallest(given) <= _SPREAD
-            shift += m * (length - 1) if spec[1] else m
-            if math.isfinite(m):
-                e_t = e[matrix * p * p : (matrix + 1) * p * p]
-                for k in range(n * p, p * p):
-                    e_t[k] = 0.0
-                if p == n:
-                    exp_into(e_t, given, m)
-                else:
-                    _pitched(given, n, p, m, scores)
-                    exp_into(e_t[: n * p], scores[: n * p], 0.0)
-                    _clear_rest(e_t[: n * p], n, p)
-            at += nn
-    if math.isfinite(shift):
-        exp_into(psi, unary, 0.0)
-        _clear_rest(psi, n, p)
-    return shift, trusted
-
-
-@njit(fastmath=FAST)
-def _scaled(spec: Any, length: int, theta: Any, mu: Any, work: Any) -> Any:
-    """Scaled forward-backward; nan asks for the redo in log space."""
-    n = spec[0]
-    p = filled_width(n)
-    nn, pp = n * n, p * p
-    tied = spec[1] != 0
-    matrices = 1 if tied else length - 1
-    psi = work[: length * p]
-    at = length * p
-    e = work[at : at + matrices * pp]
-    at += matrices * pp
-    alpha = work[at : at + length * p]
-    at += length * p
-    c = work[at : at + length]
-    at += length
-    beta = work[at : at + p]
-    et = work[at + p : at + p + pp]
-    log_z, trusted = _exponentials(spec, length, p, theta, psi, e, alpha, et)
-    if not math.isfinite(log_z):
-        return np.nan
-
-    regained, product = 0.0, 1.0
-    for t in range(length):
-        now, psi_t = alpha[t * p : t * p + p], psi[t * p : t * p + p]
-        if t == 0:
-            for k in range(p):
-                now[k] = 1.0
-        else:
-            step = 0 if tied else (t - 1) * pp
-            times_matrix(alpha[t * p - p : t * p], e[step : step + pp], p, now)
-        total = 0.0
-        for k in range(p):
-            now[k] *= psi_t[k]
-            total += now[k]
-        if not total > 1e-290:
-            return np.nan
-        inverse = 1.0 / total
-        for k in range(p):
-            now[k] *= inverse
-        c[t] = inverse
-        product *= total
-        if not 1e-10 < product < 1e100:
-            # One logarithm for many positions.
-            log_z += math.log(product)
-            product = 1.0
-        if not trusted:
-            width = 0.0
-            for k in range(p):
-                width += psi_t[k]
-            regained += max(math.log(width * inverse), 0.0)
-    log_z += math.log(product)
-    if regained > _REGAINED:
-        return np.nan
-    if mu.size == 0:
-        return log_z
-
-    first = length * n
-    if tied:
-        for j in range(p):
-            for k in range(p):
-                et[k * p + j] = e[j * p + k]
-    for k in range(p):
-        beta[k] = 1.0
-    for t in range(length - 1, -1, -1):
-        mu_t, alpha_t = mu[t * n : t * n + n], alpha[t * p : t * p + p]
-        for k in range(n):
-            mu_t[k] = alpha_t[k] * beta[k]
-        if t == 0:
-            break
-        g = psi[t * p : t * p + p]  # takes the place of psi_t, which is not needed again
-        for k in range(p):
-            g[k] *= beta[k] * c[t]
-        if tied:
-            times_matrix(g, et, p, beta)
-            continue
-        step = (t - 1) * nn
-        for j in range(n):
-            e_j = e[(t - 1) * pp + j * p : (t - 1) * pp + j * p + n]
-            mu_j = mu[first + step + j * n : first + step + j * n + n]
-            before, total = alpha[t * p - p + j], 0.0
-            for k in range(n):
-                flow = e_j[k] * g[k]
-                total += flow
-                mu_j[k] = flow * before
-            beta[j] = total
-    if tied:
-        outer_sums(alpha, psi[p:], length - 1, p, et)
-        if length > 1:
-            for j in range(n):
-                counts = mu[first + j * n : first + j * n + n]
-                e_j, flow = e[j * p : j * p + n], et[j * p : j * p + n]
-                for k in range(n):
-                    counts[k] = flow[k] * e_j[k]
-        else:
-            for j in range(nn):
-                mu[first + j] = 0.0
-    _spread_ends(spec, length, mu)
-    return log_z
+from .chain_scaled import scaled, spread_ends, unary_scores
 
 
 @njit
@@ -283,7 +45,7 @@ def log_forward(
     alpha is normalised at each position: it stays small, and so do its rounding errors.
     """
     n = spec[0]
-    unary_scores(spec, length, theta, unary)
+    unary_scores(spec, length, theta, unary, n)
     first = length * n
     log_z = 0.0
     for t in range(length):
@@ -336,7 +98,7 @@ def _exact(spec: Any, length: int, theta: Any, mu: Any, work: Any) -> Any:
                 row[k] = theta[step + j * n + k] + after[k]
                 mu[step + j * n + k] += math.exp(alpha[(t - 1) * n + j] + row[k])
             beta[j] = log_sum(row, n)
-    _spread_ends(spec, length, mu)
+    spread_ends(spec, length, mu)
     return log_z
 
 
@@ -348,7 +110,7 @@ def chain_marginals(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any
         for p in range(mu.size):
             mu[p] = 0.0
         return 0.0
-    log_z = _scaled(spec, length, theta, mu, work)
+    log_z = scaled(spec, length, theta, mu, work)
     if math.isfinite(log_z):
         return log_z
     return _exact(spec, length, theta, mu, work)
@@ -367,7 +129,7 @@ def chain_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
     score = work[length * n : length * n + n]
     best = work[length * n + n : length * n + 2 * n]
     back = work[length * n + 2 * n : 2 * length * n + 2 * n]
-    unary_scores(spec, length, theta, unary)
+    unary_scores(spec, length, theta, unary, n)
     first = length * n
     for k in range(n):
         score[k] = unary[k]
@@ -401,5 +163,5 @@ def chain_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
             step = first if spec[1] else first + (t - 1) * n * n
             mu[step + j * n + k] += 1.0
             k = j
-    _spread_ends(spec, length, mu)
+    spread_ends(spec, length, mu)
     return top

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..jit import njit
-from .chain_kernels import log_forward, log_sum, unary_scores
+from .chain_kernels import log_forward, log_sum
+from .chain_scaled import unary_scores
 
 
 @njit
@@ -22,7 +23,7 @@ def chain_k_best(spec: Any, topo: Any, theta: Any, n_best: int) -> Any:
     if length == 0:
         return np.zeros(min(1, n_best)), np.zeros((min(1, n_best), 0), dtype=np.int64)
     unary = np.empty(length * n)
-    unary_scores(spec, length, theta, unary)
+    unary_scores(spec, length, theta, unary, spec[0])
     first = length * n
     # score, and the state and rank before it, of the r-th best prefix that ends in k at t
     score = np.full((length, n, n_best), -np.inf)

@@ -1,0 +1,178 @@
+"""The default: which solver begins, and when another takes over.
+
+Smooth losses begin with online EG: it certifies soonest on every task that was measured, at any
+l2, since its duals are the certificate. What it cannot do is a badly scaled problem: features of
+very different sizes make its steps tiny. So the free estimate of the gap is watched, and where it
+falls so slowly that the rest would take longer than a method that sees curvature, that method goes
+on from the weights so far. The hinge has block-coordinate Frank-Wolfe, and l1 > 0 the
+orthant-wise method.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections import deque
+from typing import Any, ClassVar, Final, final
+
+import numpy as np
+
+from ..evaluation import Evaluator
+from ..problem import Problem
+from ..structures.base import Floats
+from ..vectors import inner
+from .base import Epoch, Evaluation, Solver
+from .exponentiated_gradient import Annealing
+from .frank_wolfe import FrankWolfe
+from .lbfgs import LBFGS
+from .newton import TrustRegionNewton
+from .online_eg import OnlineEG
+from .options import check_options
+from .owlqn import OrthantWise
+
+_logger = logging.getLogger(__name__)
+
+#: Epochs over which the fall of the estimate is measured.
+_WINDOW: Final = 20
+#: Another method takes over where EG would need this many passes more ...
+_PATIENCE: Final = 400.0
+#: ... by Newton steps if there are at most so many weights, else by L-BFGS.
+_FEW_WEIGHTS: Final = 1_000_000
+
+
+@final
+class Automatic(Solver):
+    """Chooses a solver by the problem, and changes it once where progress is too slow.
+
+    Parameters
+    ----------
+    problem, l2, evaluator, rng
+        As for the other solvers.
+    l1 : float
+        Weight of the absolute sum of the weights.
+    tol : float
+        The relative gap to be reached.
+    start, initial_weights : ndarray or None
+        Where to start: a dual point, stored weights.
+    **options
+        For the first solver.
+    """
+
+    name: ClassVar[str] = "auto"
+    needs = frozenset[str]()
+
+    def __init__(
+        self,
+        problem: Problem,
+        l2: float,
+        evaluator: Evaluator,
+        rng: np.random.Generator,
+        *,
+        l1: float = 0.0,
+        tol: float = 1e-4,
+        start: Floats | None = None,
+        initial_weights: Floats | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(problem, l2, evaluator)
+        self.tol = tol
+        self.falls: deque[tuple[float, float]] = deque(maxlen=_WINDOW)  # passes, log estimate
+        self.passes = 0.0
+        self.machine: Solver
+        if l1 > 0.0:
+            check_options(OrthantWise, options)
+            self._say("owl-qn", "l1 > 0")
+            if initial_weights is None and start is not None:
+                initial_weights = evaluator.weights(start, l2, l1)
+            self.machine = OrthantWise(
+                problem, l2, evaluator, l1=l1, initial_weights=initial_weights, **options
+            )
+        elif problem.loss.tau == 0.0 and start is None and initial_weights is None:
+            check_options(FrankWolfe, options)
+            self._say("bcfw", "the loss is not smooth")
+            self.machine = FrankWolfe(problem, l2, evaluator, rng, **options)
+        else:
+            self.machine = self._gradient(rng, start, initial_weights, options)
+
+    def _gradient(
+        self,
+        rng: np.random.Generator,
+        start: Floats | None,
+        initial_weights: Floats | None,
+        options: dict[str, Any],
+    ) -> OnlineEG:
+        problem = self.problem
+        check_options(OnlineEG, options)
+        if start is None and initial_weights is not None:
+            start = self.evaluator.scores(initial_weights)
+        if start is None and "annealing" not in options:
+            options["annealing"] = default_annealing(problem, self.l2)
+        options.setdefault("order", "focused" if problem.loss.tau > 0.0 else "permutation")
+        self._say("online-eg", f"its duals certify; {options}")
+        return OnlineEG(problem, self.l2, self.evaluator, rng, start=start, **options)
+
+    def _say(self, name: str, why: str) -> None:
+        _logger.info("solver auto: %s (%s)", name, why)
+
+    def epoch(self) -> Epoch:
+        """Let the present solver go on, or the next one where it is too slow."""
+        epoch = self.machine.epoch()
+        self.passes += epoch.passes
+        if isinstance(self.machine, OnlineEG) and self.problem.loss.tau > 0.0:
+            left = self._passes_left(epoch) if self.machine.settled else 0.0
+            if left > _PATIENCE:
+                self._take_over(left)
+        return epoch
+
+    def _passes_left(self, epoch: Epoch) -> float:
+        """How many passes EG would still need, by the fall of its estimate so far."""
+        if not 0.0 < epoch.gap_estimate < math.inf:
+            return 0.0
+        self.falls.append((self.passes, math.log(epoch.gap_estimate)))
+        if len(self.falls) < _WINDOW:
+            return 0.0
+        (first, high), (last, low) = self.falls[0], self.falls[-1]
+        wanted = math.log(max(self.tol * abs(epoch.dual), 1e-300))
+        rate = (high - low) / (last - first)
+        if low <= wanted:
+            return 0.0
+        return (low - wanted) / rate if rate > 0.0 else math.inf
+
+    def _take_over(self, left: float) -> None:
+        weights = self.machine.evaluate().weights
+        zero = np.zeros_like(weights)
+        if self.evaluator.primal(zero, self.l2) < self.evaluator.primal(weights, self.l2):
+            weights = zero
+        few = self.problem.layout.n_weights <= _FEW_WEIGHTS
+        method = TrustRegionNewton if few else LBFGS
+        self._say(method.name, f"online-eg would need about {left:.0f} passes more")
+        self.machine = method(self.problem, self.l2, self.evaluator, initial_weights=weights)
+
+    @property
+    def settled(self) -> bool:
+        """Whether the present solver is."""
+        return self.machine.settled
+
+    def evaluate(self) -> Evaluation:
+        """Give what the present solver certifies."""
+        return self.machine.evaluate()
+
+    def current_weights(self) -> Floats:
+        """Give those of the present solver."""
+        return self.machine.current_weights()
+
+    def dual_point(self) -> Floats:
+        """Give that of the present solver."""
+        return self.machine.dual_point()
+
+    def close(self) -> None:
+        """Close the present solver."""
+        self.machine.close()
+
+
+def default_annealing(problem: Problem, l2: float) -> Annealing | None:
+    """Begin at half the mean squared norm of a position's features, where l2 is well below it."""
+    design = problem.arrays.design
+    squares = inner(design.value, design.value) if design.value.size else len(design.start)
+    start = 0.5 * squares / max(1, len(design.site_part))
+    return Annealing(start) if start > 2.0 * l2 else None

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+import pytest
+from instances import make_instance
+from sklearn.datasets import load_wine
+
+from partwise import LinearClassifier
+from partwise.evaluation import Evaluator
+from partwise.problem import Problem
+from partwise.solvers.automatic import Automatic, default_annealing
+from partwise.solvers.exponentiated_gradient import Annealing
+from partwise.solvers.frank_wolfe import FrankWolfe
+from partwise.solvers.online_eg import OnlineEG
+from partwise.solvers.owlqn import OrthantWise
+from partwise.training import train
+
+
+def make(problem: Problem | None = None, l2: float = 1.0, **more: Any) -> Automatic:
+    problem = problem or make_instance().problem
+    return Automatic(problem, l2, Evaluator(problem), np.random.default_rng(0), **more)
+
+
+def test_it_says_what_it_chose(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="partwise"):
+        machine = make(l2=1e-3).machine
+    assert isinstance(machine, OnlineEG)
+    assert machine.annealing is not None
+    assert "solver auto: online-eg" in caplog.text
+
+
+def test_options_are_left_alone() -> None:
+    options = {"order": "deterministic", "annealing": None}
+    machine = make(l2=1e-3, **options).machine
+    assert isinstance(machine, OnlineEG)
+    assert (machine.order, machine.annealing) == ("deterministic", None)
+
+
+def test_a_warm_start_is_not_annealed() -> None:
+    problem = make_instance().problem
+    machine = make(problem, 1e-3, start=np.zeros(problem.n_parts)).machine
+    assert isinstance(machine, OnlineEG)
+    assert machine.annealing is None
+
+
+def test_annealing_where_l2_is_small() -> None:
+    problem = make_instance().problem
+    small = default_annealing(problem, 1e-4)
+    assert isinstance(small, Annealing)
+    assert small.start > 1e-4
+    assert default_annealing(problem, 1e4) is None
+
+
+def test_the_hinge_and_l1_have_solvers_of_their_own() -> None:
+    assert isinstance(make(make_instance("chain", "hinge").problem).machine, FrankWolfe)
+    assert isinstance(make(l1=0.5).machine, OrthantWise)
+    fit = train(make_instance("chain").problem, 0.1, l1=0.5, tol=1e-6)
+    assert fit.certificate.converged
+
+
+def test_a_method_with_curvature_takes_over_where_eg_is_slow(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Features that are not scaled: from 0.1 to 1,700."""
+    x, y = load_wine(return_X_y=True)
+    with caplog.at_level(logging.INFO, logger="partwise"):
+        model = LinearClassifier(l2=1.0, tol=1e-4).fit(x, y)
+    assert model.certificate_.converged
+    assert "solver auto: newton (online-eg would need about" in caplog.text
+    assert model.score(x, y) > 0.95
