@@ -15,8 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from partwise import laws
+from partwise.cases import PATTERNS, TOLERANCE, Case, close, draw_scores, largest
 from partwise.enumeration import Label, Table, flat, log_sum, probabilities
-from partwise.laws import LAWS, PATTERNS, TOLERANCE, Case, close, draw_scores, largest
+from partwise.laws import LAWS
 from partwise.structures.base import Constraints, Floats, Ints, Structure
 from partwise.testing import check_law
 
@@ -157,6 +158,10 @@ class StructureLaws:
     def test_entropy(self, data: st.DataObject) -> None:
         self.check(data, laws.entropy)
 
+    @law(25)
+    def test_marginal_entropy(self, data: st.DataObject) -> None:
+        self.check(data, laws.marginal_entropy)
+
     @law(15)
     def test_samples(self, data: st.DataObject) -> None:
         self.check(data, laws.samples)
@@ -180,6 +185,10 @@ class StructureLaws:
     @law(25)
     def test_sites_tile_the_parts(self, data: st.DataObject) -> None:
         self.check(data, laws.sites)
+
+    @law(25)
+    def test_the_gold_label_costs_nothing(self, data: st.DataObject) -> None:
+        self.check(data, laws.gold_cost)
 
     @law(25)
     def test_constants_make_the_structure_again(self, data: st.DataObject) -> None:

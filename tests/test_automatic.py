@@ -9,6 +9,7 @@ from instances import make_instance
 from sklearn.datasets import load_wine
 
 from partwise import LinearClassifier
+from partwise.errors import MismatchError
 from partwise.evaluation import Evaluator
 from partwise.problem import Problem
 from partwise.solvers.automatic import Automatic, default_annealing
@@ -59,6 +60,11 @@ def test_the_hinge_and_l1_have_solvers_of_their_own() -> None:
     assert isinstance(make(l1=0.5).machine, OrthantWise)
     fit = train(make_instance("chain").problem, 0.1, l1=0.5, tol=1e-6)
     assert fit.certificate.converged
+
+
+def test_no_solver_takes_l1_with_the_hinge() -> None:
+    with pytest.raises(MismatchError, match="no solver takes l1 > 0 with the hinge"):
+        train(make_instance("chain", "hinge").problem, 1.0, l1=0.5)
 
 
 def test_a_method_with_curvature_takes_over_where_eg_is_slow(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from instances import make_instance, variants
 
 from partwise.design import scatter, score
-from partwise.solvers.lazy import catch_up, catch_up_all, clear, settle, shrunk_steps
+from partwise.solvers.lazy import catch_up, catch_up_all, clear, settle, shrink_block
 from partwise.solvers.pair import scatter_pair, score_pair
 
 VARIANTS = variants()
@@ -22,6 +23,12 @@ WEIGHT = st.floats(-3.0, 3.0) | st.just(0.0)
 def one_step(w: float, pull: float, rest: float, kappa: float) -> float:
     moved = (1.0 - rest) * w - pull
     return float(np.sign(moved) * max(abs(moved) - kappa, 0.0))
+
+
+def steps_of(w: float, pull: float, rest: float, kappa: float, steps: int) -> float:
+    block = np.array([w])
+    shrink_block(block, np.array([pull]), 1.0, rest, math.log1p(-rest), kappa, steps)
+    return float(block[0])
 
 
 @given(
@@ -39,15 +46,15 @@ def test_steps_in_closed_form(w: float, pull: float, rest: float, kappa: float, 
     expected = w
     for _ in range(n):
         expected = one_step(expected, pull, rest, kappa)
-    got = shrunk_steps(w, pull, rest, kappa, n)
+    got = steps_of(w, pull, rest, kappa, n)
     assert got == pytest.approx(expected, rel=1e-9, abs=1e-12 * (abs(w) + n * abs(pull) + 1.0))
 
 
 @given(WEIGHT, st.floats(-0.2, 0.2), st.integers(1, 50), st.integers(1, 50))
 def test_steps_compose(w: float, pull: float, first: int, second: int) -> None:
-    half = shrunk_steps(w, pull, 0.02, 0.05, first)
-    both = shrunk_steps(w, pull, 0.02, 0.05, first + second)
-    assert shrunk_steps(half, pull, 0.02, 0.05, second) == pytest.approx(both, abs=1e-12)
+    half = steps_of(w, pull, 0.02, 0.05, first)
+    both = steps_of(w, pull, 0.02, 0.05, first + second)
+    assert steps_of(half, pull, 0.02, 0.05, second) == pytest.approx(both, abs=1e-12)
 
 
 @pytest.mark.parametrize(("kind", "loss", "options", "_name"), VARIANTS[::4], ids=NAMES[::4])

@@ -15,6 +15,8 @@ from partwise.datasets import tagged_text, write
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "benchmarks/README.md"]
 LINK = re.compile(r"\]\(([^)#]+)\)")
+#: A block that begins so is that file, which the other blocks of its page may import.
+MODULE = re.compile(r"# (\w+)\.py\n")
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -23,7 +25,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 EXAMPLES = [
-    pytest.param(code, id=f"{page.stem}-{number}")
+    pytest.param(page, code, id=f"{page.stem}-{number}")
     for page in PAGES
     for number, code in enumerate(blocks(page, "python"))
 ]
@@ -33,10 +35,14 @@ def test_there_are_examples() -> None:
     assert len(EXAMPLES) >= 3
 
 
-@pytest.mark.parametrize("code", EXAMPLES)
-def test_python(code: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("page", "code"), EXAMPLES)
+def test_python(page: Path, code: str, tmp_path: Path) -> None:
+    for block in blocks(page, "python"):
+        if named := MODULE.match(block):
+            (tmp_path / f"{named[1]}.py").write_text(block, "utf-8")
     # In a process of its own, where a warning is an error, as a reader would run it.
-    command = [sys.executable, "-W", "error", "-c", code]
+    module = MODULE.match(code)
+    command = [sys.executable, "-W", "error", "-c", f"import {module[1]}" if module else code]
     done = subprocess.run(
         command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300
     )

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from bits import Bits, bits_maximum, ones, subsets
 
-from partwise.structures.base import Constraints, Floats, Ints, Structure
+from partwise.errors import DataError
+from partwise.jit import cfunc
+from partwise.structures.base import ORACLE, Constraints, Floats, Ints, Structure
 from partwise.structures.chain import Chain
-from partwise.structures.multiclass import Multiclass
+from partwise.structures.multiclass import Multiclass, multiclass_entropy
 from partwise.testing import check_structure
 
 
@@ -30,16 +32,33 @@ def surplus(
     return sum(float(k > g) for g, k in zip(gold, label, strict=True))
 
 
-def check(structure: Structure, **more: Any) -> None:
+def check(structure: Structure, **more: Any) -> tuple[str, ...]:
     arguments: dict[str, Any] = {
         "constraints": forbidden, "permitted": permitted, "cost": surplus, "matrices": False,
         "rounds": 1, **more,
     }  # fmt: skip
-    check_structure(structure, [0, 1, 3], subsets, ones, **arguments)
+    return check_structure(structure, [0, 1, 3], subsets, ones, **arguments)
 
 
 def test_a_sound_structure_passes() -> None:
     check(Bits(), rounds=3)
+
+
+def test_what_was_not_tried_is_said() -> None:
+    assert check(Bits()) == ("nothing_allowed",)
+    assert check(Bits(), impossible=lambda structure, topo: range(int(topo[0]))) == ()
+    untried = check(Bits(), constraints=None, permitted=None, cost=None)
+    assert untried == ("constraints", "nothing_allowed", "part_cost")
+
+
+class OwnWords(Bits):
+    def _check_drawable(self, log_z: float) -> None:
+        if not np.isfinite(log_z):
+            raise DataError("words of its own")
+
+
+def test_any_data_error_may_refuse_to_draw() -> None:
+    check(OwnWords())
 
 
 def test_the_structures_of_the_package_pass() -> None:
@@ -105,6 +124,49 @@ class Cheap(Bits):
         return super().part_cost(label, topo, matrix) / 2
 
 
+class DearGold(Bits):
+    def part_cost(self, label: Ints, topo: Ints, matrix: Floats | None) -> Floats:
+        return super().part_cost(label, topo, matrix) + 0.5
+
+
+class NoKind(Bits):
+    def sites(self, topo: Ints) -> Any:
+        return super().sites(topo)._replace(kind=np.full(int(topo[0]), -1))
+
+
+class FewSites(Bits):
+    def sites(self, topo: Ints) -> Any:
+        found = super().sites(topo)
+        return found._replace(uses=found.uses[:-1])
+
+
+@cfunc(ORACLE)
+def grasping_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
+    # The scores are written at the end of the scratch and read at its beginning.
+    n = topo[0]
+    for t in range(n):
+        work[work.size - n + t] = theta[t]
+    best = 0.0
+    for t in range(n):
+        if not theta[t] < np.inf:
+            return np.nan
+        best += max(work[t], 0.0)
+        if mu.size > 0:
+            mu[t] = 1.0 if work[t] > 0.0 else 0.0
+    return best
+
+
+class Grasping(Bits):
+    maximum = grasping_maximum
+
+    def work_size(self, topo: Ints) -> int:
+        return int(topo[0])
+
+
+class WrongEntropy(Bits):
+    marginal_entropy = multiclass_entropy
+
+
 class Raising(Bits):
     def encode(self, label: Ints, topo: Ints) -> tuple[Ints, Floats]:
         raise IndexError("no such part")
@@ -121,6 +183,11 @@ class Raising(Bits):
         (Biased(), "samples"),
         (Generous(), "constraints"),
         (Cheap(), "part_cost"),
+        (DearGold(), "gold_cost"),
+        (NoKind(), "sites"),
+        (FewSites(), "sites"),
+        (Grasping(), "maximum_counts"),
+        (WrongEntropy(), "marginal_entropy"),
         (Raising(), "encode"),
     ],
 )
@@ -134,6 +201,8 @@ def test_a_broken_law_is_named(structure: Structure, law: str) -> None:
 def test_what_an_oracle_raises_or_overwrites_is_said() -> None:
     with pytest.raises(AssertionError, match="no such part"):
         check(Raising())
+    with pytest.raises(AssertionError, match="slice it before you reshape it"):
+        check(Grasping())
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import laws
+from .cases import Case, draw_scores
 from .enumeration import Label, Table, flat
-from .laws import LAWS, Case, draw_scores
+from .laws import LAWS
 from .structures.base import Floats, Ints, Structure
 
 __all__ = ["check_law", "check_structure"]
@@ -33,12 +34,13 @@ def check_structure(
     matrices: bool = True,
     rounds: int = 3,
     seed: int = 0,
-) -> None:
+) -> tuple[str, ...]:
     """Put structures under the laws that every structure obeys.
 
-    For each structure and shape all labels are written out. Both oracles, k-best, sampling,
-    entropy, encoding, sites, constants, costs and masks are then compared with that table at
-    1e-10, for scores that are zero, small, huge, tiny, steep and forbidden.
+    For each structure and shape all labels are written out. The oracles, k-best, sampling,
+    entropy, encoding, sites and constants are then compared with that table at 1e-10, for scores
+    that are zero, small, huge, tiny, steep and forbidden; costs and masks too, if the optional
+    arguments say what they should be.
 
     Parameters
     ----------
@@ -64,11 +66,19 @@ def check_structure(
         is right: ``matrix[g, k]`` for each part that carries a label number, and, where the matrix
         is None, what `Structure.part_cost` says it is.
     matrices : bool
-        Whether costs may come from a matrix of ``n_labels x n_labels``.
+        Whether costs may come from a matrix of ``n_labels x n_labels``; if not, or if n_labels is
+        0, the matrix is always None.
     rounds : int
         How often every law is tried with each pattern of scores, shape and structure.
     seed : int
         Draws the scores; the same seed gives the same check.
+
+    Returns
+    -------
+    tuple of str
+        The laws that were not tried, since they need an argument that was not given:
+        "constraints" needs `constraints` and `permitted`, "nothing_allowed" needs `impossible`,
+        "part_cost" needs `cost`. Empty if all were.
 
     Raises
     ------
@@ -84,6 +94,7 @@ def check_structure(
     ...     labels=lambda structure, topo: [[k] for k in range(structure.n_labels)],
     ...     parts=lambda structure, topo, label: label,
     ... )
+    ('constraints', 'nothing_allowed', 'part_cost')
     """
     if (constraints is None) != (permitted is None):
         raise ValueError("give both constraints and permitted, or neither")
@@ -98,6 +109,7 @@ def check_structure(
             instance = _written_out(structure, shape, labels, parts)
             for _ in range(rounds):
                 _check(instance, hooks, rng)
+    return hooks.untried()
 
 
 class _Hooks(NamedTuple):
@@ -108,6 +120,15 @@ class _Hooks(NamedTuple):
     impossible: Callable[[Structure, Ints], Any] | None
     cost: Callable[[Structure, Ints, Any, Any, Floats | None], float] | None
     matrices: bool
+
+    def untried(self) -> tuple[str, ...]:
+        """Name the laws that cannot be tried."""
+        needed = {
+            laws.constraints: self.constraints,
+            laws.nothing_allowed: self.impossible,
+            laws.part_cost: self.cost,
+        }
+        return tuple(law.__name__ for law, hook in needed.items() if hook is None)
 
 
 class _Instance(NamedTuple):
@@ -162,7 +183,7 @@ def _check(instance: _Instance, hooks: _Hooks, rng: np.random.Generator) -> None
             return cost(structure, topo, arrays[gold], arrays[label], matrix)
 
         n = structure.n_labels
-        for matrix in (None, rng.random((n, n))) if hooks.matrices else (None,):
+        for matrix in (None, rng.random((n, n))) if hooks.matrices and n else (None,):
             check_law(laws.part_cost, instance.draw("zero", rng), price, matrix)
 
 

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Final, final
 
 import numpy as np
 
+from ..errors import MismatchError
 from ..evaluation import Evaluator
 from ..problem import Problem
 from ..structures.base import Floats
@@ -79,6 +80,10 @@ class Automatic(Solver):
         self.falls: deque[tuple[float, float]] = deque(maxlen=_WINDOW)  # passes, log estimate
         self.passes = 0.0
         self.machine: Solver
+        if l1 > 0.0 and problem.loss.tau == 0.0:
+            raise MismatchError(
+                "no solver takes l1 > 0 with the hinge loss; use the log or the softmax-margin loss"
+            )
         if l1 > 0.0:
             check_options(OrthantWise, options)
             self._say("owl-qn", "l1 > 0")

@@ -45,7 +45,7 @@ class Epoch:
 class Solver(ABC):
     """One algorithm, for one problem and one l2.
 
-    ``needs`` names what the problem must offer: "marginals", "maximum", "tau>0".
+    ``needs`` names what the problem must offer; ``registry.offered`` lists the words.
     """
 
     name: ClassVar[str]

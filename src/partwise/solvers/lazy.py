@@ -30,37 +30,54 @@ def settle(z: Any, d: Any, beta: float, s: float) -> None:
 
 
 @njit
-def shrunk_steps(w: float, pull: float, rest: float, kappa: float, steps: int) -> Any:
-    """T^steps(w), T(w) = S(rho w - pull, kappa), rest = 1 - rho, 0 < rest < 1.
+def crossing_steps(w: float, pull: float, rest: float, kappa: float, steps: int) -> Any:
+    """T^steps(w), T(w) = S(rho w - pull, kappa), rest = 1 - rho, from w >= 0 to the other side.
 
-    On the side w > 0:  T^k(w) = rho^k w - (pull + kappa) (1 - rho^k) / (1 - rho), as long as that
-    is positive, which ends at k = -log(1 + w (1 - rho) / (pull + kappa)) / log(rho) or never.
+    T^k(w) = rho^k w - (pull + kappa) (1 - rho^k) / (1 - rho) is positive up to
+    k < -log(1 + w (1 - rho) / (pull + kappa)) / log(rho).
     """
-    if w == 0.0 and abs(pull) <= kappa:
-        return 0.0
-    sign = 1.0 if w > 0.0 or (w == 0.0 and pull < 0.0) else -1.0
-    w, pull = sign * w, sign * pull
     log_rho = math.log1p(-rest)
     down = pull + kappa
-    end = math.exp(steps * log_rho) * w + down * math.expm1(steps * log_rho) / rest
-    if end > 0.0:
-        return sign * end
     last = math.ceil(-math.log1p(w * rest / down) / log_rho) - 1.0
     last = min(max(last, 0.0), steps - 1.0)
     w = math.exp(last * log_rho) * w + down * math.expm1(last * log_rho) / rest
     w = min((1.0 - rest) * max(w, 0.0) - pull + kappa, 0.0)
-    if pull <= kappa:
-        return sign * w
     left = (steps - last - 1.0) * log_rho
-    return sign * (math.exp(left) * w + (pull - kappa) * math.expm1(left) / rest)
+    return math.exp(left) * w + (pull - kappa) * math.expm1(left) / rest
 
 
 @njit
-def shrink_block(w: Any, d: Any, b: float, rest: float, kappa: float, steps: int) -> None:
-    """w = T^steps(w) with pull = b d, place by place."""
+def shrink_block(
+    w: Any, d: Any, b: float, rest: float, log_rho: float, kappa: float, steps: int
+) -> None:
+    """w = T^steps(w) with pull = b d, place by place; log_rho = log(1 - rest).
+
+    With up and down what T^k(w) is on either side of 0, the result is the one that is on its own
+    side, or 0 if none is: a weight that reaches 0 stays there, unless the pull exceeds kappa.
+    """
+    lost = -math.expm1(steps * log_rho)
+    power, fall = 1.0 - lost, lost / rest
+    crossing = 0
     for k in range(w.size):
-        if w[k] != 0.0 or abs(b * d[k]) > kappa:
-            w[k] = shrunk_steps(w[k], b * d[k], rest, kappa, steps)
+        pull, start = b * d[k], power * w[k]
+        through = (w[k] > 0.0) & (pull > kappa) & (start <= (pull + kappa) * fall)
+        crossing += through | ((w[k] < 0.0) & (pull < -kappa) & (start >= (pull - kappa) * fall))
+    if crossing == 0:
+        for k in range(w.size):
+            pull, start = b * d[k], power * w[k]
+            up, down = start - (pull + kappa) * fall, start - (pull - kappa) * fall
+            w[k] = (up if up > 0.0 else 0.0) + (down if down < 0.0 else 0.0)
+        return
+    for k in range(w.size):
+        pull, start = b * d[k], power * w[k]
+        up, down = start - (pull + kappa) * fall, start - (pull - kappa) * fall
+        if (w[k] > 0.0 and pull > kappa and up <= 0.0) or (
+            w[k] < 0.0 and pull < -kappa and down >= 0.0
+        ):
+            sign = 1.0 if w[k] > 0.0 else -1.0
+            w[k] = sign * crossing_steps(abs(w[k]), sign * pull, rest, kappa, steps)
+        else:
+            w[k] = (up if up > 0.0 else 0.0) + (down if down < 0.0 else 0.0)
 
 
 @njit
@@ -68,6 +85,7 @@ def catch_up(
     design: Any, i: int, w: Any, d: Any, stamp: Any, now: int, b: float, rest: float, kappa: float
 ) -> None:
     """Bring the weights of the features of example i to step ``now``."""
+    log_rho = math.log1p(-rest)
     for s in range(design.site_ptr[i], design.site_ptr[i + 1]):
         n = design.site_width[s]
         width = filled_width(n) if design.filled else n
@@ -75,7 +93,9 @@ def catch_up(
             at = design.start[e]
             m = width if e < design.sparse_ptr[s] else design.size[e]
             if m > 0 and stamp[at] < now:
-                shrink_block(w[at : at + m], d[at : at + m], b, rest, kappa, now - stamp[at])
+                shrink_block(
+                    w[at : at + m], d[at : at + m], b, rest, log_rho, kappa, now - stamp[at]
+                )
                 stamp[at] = now
 
 
@@ -84,10 +104,11 @@ def catch_up_all(
     edges: Any, w: Any, d: Any, stamp: Any, now: int, b: float, rest: float, kappa: float
 ) -> None:
     """Bring all weights to step ``now`` and begin to count anew; block k begins at edges[k]."""
+    log_rho = math.log1p(-rest)
     for k in range(edges.size - 1):
         at, end = edges[k], edges[k + 1]
         if stamp[at] < now:
-            shrink_block(w[at:end], d[at:end], b, rest, kappa, now - stamp[at])
+            shrink_block(w[at:end], d[at:end], b, rest, log_rho, kappa, now - stamp[at])
         stamp[at] = 0
 
 
