@@ -76,7 +76,7 @@ def test_a_product_that_cannot_work(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MismatchError) as error:
         make("smooth", make_instance("chain", "hinge").problem)
     assert str(error.value).startswith(
-        "smooth needs tau>0, which chain with the hinge loss does not offer; use auto or online-eg or "
+        "smooth needs tau>0, which chain with the hinge loss does not offer; use auto or "
     )
     assert "sag" not in str(error.value)
 

@@ -171,7 +171,12 @@ class Structure(ABC):
         Returns where the parts of each begin and end (one number more than there are labels), the
         parts and their counts, one label after the other.
         """
-        encoded = [self.encode(y, topo) for y, topo in zip(labels, topologies, strict=True)]
+        encoded = []
+        for i, (y, topo) in enumerate(zip(labels, topologies, strict=True)):
+            try:
+                encoded.append(self.encode(y, topo))
+            except DataError as error:
+                raise DataError(f"example {i} (counted from 0): {error}") from error
         ends = np.cumsum([0, *(len(parts) for parts, _ in encoded)])
         parts = np.concatenate([np.zeros(0, dtype=np.int64), *(parts for parts, _ in encoded)])
         return ends, parts, np.concatenate([np.zeros(0), *(counts for _, counts in encoded)])
