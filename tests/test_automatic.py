@@ -14,7 +14,6 @@ from partwise.evaluation import Evaluator
 from partwise.problem import Problem
 from partwise.solvers.automatic import Automatic, default_annealing
 from partwise.solvers.exponentiated_gradient import Annealing
-from partwise.solvers.frank_wolfe import FrankWolfe
 from partwise.solvers.online_eg import OnlineEG
 from partwise.solvers.owlqn import OrthantWise
 from partwise.training import train
@@ -55,8 +54,8 @@ def test_annealing_where_l2_is_small() -> None:
     assert default_annealing(problem, 1e4) is None
 
 
-def test_the_hinge_and_l1_have_solvers_of_their_own() -> None:
-    assert isinstance(make(make_instance("chain", "hinge").problem).machine, FrankWolfe)
+def test_l1_has_a_solver_of_its_own() -> None:
+    assert isinstance(make(make_instance("chain", "hinge").problem).machine, OnlineEG)
     assert isinstance(make(l1=0.5).machine, OrthantWise)
     fit = train(make_instance("chain").problem, 0.1, l1=0.5, tol=1e-6)
     assert fit.certificate.converged

@@ -1,4 +1,4 @@
-"""SAG and SAGA: the steps of the papers' algorithms, one optimum, certified."""
+"""SAG and SAGA as solvers: one optimum, certified, from any start."""
 
 from __future__ import annotations
 
@@ -7,231 +7,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from instances import Explicit, Instance, make_instance
+from dense_gradients import CASES, Dense, build
+from instances import Explicit, make_instance
 from scipy.optimize import minimize
 
 from partwise.certificate import relative_gap
 from partwise.errors import DataError, MismatchError
 from partwise.evaluation import Evaluator
-from partwise.solvers.average_gradient import (
-    BETA,
-    CROSS,
-    LINEAR,
-    NORM,
-    SAMPLINGS,
-    SEEN,
-    SQUARE,
-    sag_epoch,
-)
+from partwise.solvers.average_gradient import SAMPLINGS, SEEN, sag_epoch
 from partwise.solvers.gradient_memory import gradient_memory
 from partwise.solvers.registry import make_solver
 from partwise.solvers.sag import SAG, SAGA, SAGNUS
 from partwise.structures.base import Floats
 from partwise.structures.chain import Chain
 from partwise.training import train
-
-SMOOTH = ("log", "softmax-margin", "between")
-CASES = [
-    ("multiclass", "log", {"weighted": True}),
-    ("multiclass", "between", {"constrained": True, "weights": "observed", "real": False}),
-    ("chain", "softmax-margin", {"weighted": True, "constrained": True}),
-    ("untied", "log", {"weights": "observed"}),
-]
-
-
-def build(kind: type[Any], instance: Instance, l2: float, seed: int = 0, **options: Any) -> Any:
-    problem = instance.problem
-    return kind(problem, l2, Evaluator(problem), np.random.default_rng(seed), **options)
-
-
-class Dense:
-    """Algorithms 1 and 2 and section 5, with every label and every weight written out."""
-
-    def __init__(self, machine: Any, explicit: Explicit) -> None:
-        self.rule, self.explicit = machine.rule, explicit
-        self.sampling = SAMPLINGS[machine.rule.sampling]
-        self.live = np.flatnonzero(explicit.weight)
-        self.n = len(self.live)
-        self.lam = machine.l2 / self.n
-        self.w = machine.current_weights()
-        self.g: dict[int, Floats] = {}
-        if machine.memory.totals[SEEN]:
-            self.g = {i: self.gradient(i)[1] for i in self.live}
-        self.order = list(self.live)
-        given = machine.memory.curvature
-        self.L = {i: float(given[i]) for i in self.live if given[i] > 0.0}
-        self.searches = 0
-        self.L_g = 1.0 if self.sampling == "uniform" else 0.0
-        self.xi = dict.fromkeys(self.live, 0)
-        self.skip = dict.fromkeys(self.live, 0)
-        self.step = np.inf
-        self.calls = 0
-
-    def value(self, i: int, w: Floats) -> float:
-        return float(self.explicit.weight[i] * self.explicit.losses(w)[i])
-
-    def gradient(self, i: int) -> tuple[float, Floats]:
-        e = self.explicit
-        q = (e.costs[i] - e.g[i] @ self.w) / e.tau
-        p = np.exp(q - q.max())
-        return self.value(i, self.w), -e.weight[i] * (p / p.sum()) @ e.g[i]
-
-    def find(self, share: float) -> int:
-        """Examples in the order of the data, each as long as its L_i."""
-        seen = sorted(self.L)
-        sums = np.cumsum([self.L[i] for i in seen])
-        return seen[int(np.searchsorted(sums, share * sums[-1], "right"))]
-
-    def draw(self, coins: Floats) -> tuple[int, float]:
-        n, m = self.n, len(self.g)
-        anyone = self.order[int(coins[1] * n)]
-        if self.sampling == "uniform" or (self.sampling == "nus" and not self.L):
-            return anyone, 1 / n
-        total = sum(self.L.values())
-        if self.sampling == "nus":
-            i = self.find(coins[1]) if coins[0] < 0.5 else anyone
-            return i, 0.5 / n + 0.5 * self.L.get(i, 0.0) / total
-        if coins[0] >= m / n:
-            return self.order[m + int(coins[1] * (n - m))], 1 / n
-        even = total / m + 2 * self.lam
-        among = coins[2] * (total + m * even) < total
-        i = self.find(coins[1]) if among else self.order[int(coins[1] * m)]
-        return i, m / n * (self.L[i] + even) / (total + m * even)
-
-    def fits(self, i: int, f: float, g: Floats, L: float) -> bool:
-        return self.value(i, self.w - g / L) <= f - g @ g / (2 * L) + 1e-15
-
-    def search(self, i: int, f: float, g: Floats, L: float) -> tuple[float, int]:
-        trials = 0
-        if g @ g > 1e-8:
-            down = not self.searches
-            while True:
-                trials += 1
-                if not self.fits(i, f, g, L):
-                    L, down = 2 * L, False
-                elif down:
-                    L /= 2
-                else:
-                    break
-            self.searches += 1
-        self.calls += trials
-        return L, trials
-
-    def curvature(self, i: int, f: float, g: Floats) -> None:
-        if self.sampling == "uniform":
-            self.L_g, _ = self.search(i, f, g, self.L_g)
-            return
-        mean = np.mean(list(self.L.values())) if self.L else 2.0
-        if self.skip[i]:
-            self.skip[i] -= 1
-        else:
-            if i not in self.L:
-                trial = old = 0.5 * mean if self.sampling == "nus" else 1.0
-            else:
-                old = self.L[i]
-                trial = old * (0.9 if self.sampling == "nus" else 0.5)
-            found, trials = self.search(i, f, g, trial)
-            self.L[i] = found if trials else old
-            if trials:
-                self.xi[i] = self.xi[i] + 1 if trials == 1 else 0
-                if self.sampling == "nus" and self.xi[i]:
-                    self.skip[i] = 2 ** (self.xi[i] - 1)
-        self.L_g = max(self.L_g, self.L[i])
-
-    def alpha(self) -> float:
-        if self.rule.fixed:
-            return float(self.rule.fixed)
-        alpha = 1 / (self.L_g + self.lam)
-        if self.sampling != "uniform":
-            both = 0.5 * (alpha + 1 / (np.mean(list(self.L.values())) + self.lam))
-            part = len(self.g) / self.n if self.sampling == "nus-2013" else 1.0
-            alpha = (1 - part) * alpha + part * both
-        return float(alpha / 3 if self.rule.saga else alpha)
-
-    def visit(self, coins: Floats) -> None:
-        i, p = self.draw(coins)
-        f, g = self.gradient(i)
-        self.calls += 1
-        first = i not in self.g
-        if first:
-            at, m = self.order.index(i), len(self.g)
-            self.order[at], self.order[m] = self.order[m], self.order[at]
-        before = self.g.get(i, np.zeros_like(g))
-        self.g[i] = g
-        m, d = len(self.g), np.sum(list(self.g.values()), axis=0)
-        if not self.rule.fixed:
-            self.curvature(i, f, g)
-        alpha = self.alpha()
-        if self.rule.l1:
-            if alpha < 0.8 * self.step:
-                self.step = alpha
-            alpha = self.step
-        direction = d / m
-        if self.rule.saga and not first:
-            direction = (g - before) / (self.n * p) + (d - g + before) / m
-        moved = (1 - alpha * self.lam) * self.w - alpha * direction
-        kappa = alpha * self.rule.l1 / self.n
-        self.w = np.sign(moved) * np.maximum(np.abs(moved) - kappa, 0.0)
-        self.L_g *= 2 ** (-1 / self.n)
-
-
-def follow(machine: Any, explicit: Explicit, epochs: int) -> None:
-    """Compare the weights with the dense version after every epoch."""
-    dense = Dense(machine, explicit)
-    coins = np.random.default_rng(0)
-    for _ in range(epochs):
-        calls = dense.calls
-        epoch = machine.epoch()
-        for row in coins.random((dense.n, 3)):
-            dense.visit(row)
-        if dense.rule.l1:
-            dense.step = dense.alpha()
-        w = machine.current_weights()
-        np.testing.assert_allclose(w, dense.w, atol=1e-10 * max(1.0, np.abs(dense.w).max()))
-        paid = (dense.calls - calls) / machine.problem.n_examples
-        assert epoch.passes % 1.0 == pytest.approx(paid % 1.0, abs=1e-9)
-
-
-@pytest.mark.parametrize("sampling", SAMPLINGS)
-@pytest.mark.parametrize("kind", [SAG, SAGA])
-@pytest.mark.parametrize("case", CASES, ids=[c[0] + "-" + c[1] for c in CASES])
-def test_lazy_steps_are_those_of_the_algorithm(kind: type[Any], sampling: str, case: Any) -> None:
-    structure, loss, options = case
-    instance = make_instance(structure, loss, 4, n=7, **options)
-    machine = build(kind, instance, 0.7, sampling=sampling)
-    follow(machine, Explicit(instance, 0.7), 12)
-
-
-@pytest.mark.parametrize(
-    ("sampling", "safe"),
-    [("uniform", True), ("nus", True), *((sampling, False) for sampling in SAMPLINGS)],
-)
-@pytest.mark.parametrize("case", CASES, ids=[c[0] + "-" + c[1] for c in CASES])
-def test_lazy_proximal_steps_are_those_of_the_algorithm(
-    sampling: str, case: Any, safe: bool
-) -> None:
-    structure, loss, options = case
-    instance = make_instance(structure, loss, 4, n=7, **options)
-    machine = build(SAGA, instance, 0.7, sampling=sampling, l1=0.4, safe=safe)
-    follow(machine, Explicit(instance, 0.7), 12)
-
-
-def test_the_scale_is_reset_before_it_vanishes() -> None:
-    # With so large an l2 a step leaves little of the weights.
-    instance = make_instance("chain", "log", 2, n=8)
-    machine = build(SAG, instance, 1e5)
-    dense = Dense(machine, Explicit(instance, 1e5))
-    scales = []
-    coins = np.random.default_rng(0)
-    for _ in range(30):
-        machine.epoch()
-        scales.append(machine.memory.totals[BETA])
-        for row in coins.random((dense.n, 3)):
-            dense.visit(row)
-    assert min(scales) > 0.0
-    assert (np.diff(scales) > 0.0).any()  # it began anew
-    scale = np.abs(dense.w).max()
-    np.testing.assert_allclose(machine.current_weights(), dense.w, atol=1e-10 * scale)
 
 
 @pytest.mark.parametrize("sampling", ["uniform", "nus"])
@@ -368,21 +157,6 @@ def test_the_same_seed_gives_the_same_model(name: str, l1: float) -> None:
     ]
     np.testing.assert_array_equal(fits[0].weights, fits[1].weights)
     assert (fits[0].weights != fits[2].weights).any()
-
-
-@pytest.mark.parametrize("sampling", SAMPLINGS)
-@pytest.mark.parametrize("kind", [SAG, SAGA])
-def test_running_values_do_not_drift(kind: type[Any], sampling: str) -> None:
-    instance = make_instance("chain", "softmax-margin", 8, n=20, weighted=True)
-    machine = build(kind, instance, 0.05, sampling=sampling)
-    for _ in range(100):
-        machine.epoch()
-    running = machine.memory.totals.copy()
-    d = machine.memory.d.copy()
-    machine.evaluate()
-    np.testing.assert_allclose(machine.memory.d, d, atol=1e-11)
-    for total in (NORM, CROSS, SQUARE, LINEAR):
-        assert running[total] == pytest.approx(machine.memory.totals[total], rel=1e-9)
 
 
 @pytest.mark.parametrize("l1", [0.0, 0.2])

@@ -4,8 +4,8 @@ Smooth losses begin with online EG: it certifies soonest on every task that was 
 l2, since its duals are the certificate. What it cannot do is a badly scaled problem: features of
 very different sizes make its steps tiny. So the free estimate of the gap is watched, and where it
 falls so slowly that the rest would take longer than a method that sees curvature, that method goes
-on from the weights so far. The hinge has block-coordinate Frank-Wolfe, and l1 > 0 the
-orthant-wise method.
+on from the weights so far. The hinge keeps online EG, whose duals another fit can go on from. With
+l1 > 0 the orthant-wise method begins.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from ..structures.base import Floats
 from ..vectors import inner
 from .base import Epoch, Evaluation, Solver
 from .exponentiated_gradient import Annealing
-from .frank_wolfe import FrankWolfe
 from .lbfgs import LBFGS
 from .newton import TrustRegionNewton
 from .online_eg import OnlineEG
@@ -92,10 +91,6 @@ class Automatic(Solver):
             self.machine = OrthantWise(
                 problem, l2, evaluator, l1=l1, initial_weights=initial_weights, **options
             )
-        elif problem.loss.tau == 0.0 and start is None and initial_weights is None:
-            check_options(FrankWolfe, options)
-            self._say("bcfw", "the loss is not smooth")
-            self.machine = FrankWolfe(problem, l2, evaluator, rng, **options)
         else:
             self.machine = self._gradient(rng, start, initial_weights, options)
 

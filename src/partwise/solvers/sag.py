@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import DataError
 from ..evaluation import Evaluator, Slope, not_finite
 from ..problem import Problem
-from ..structures.base import Floats
+from ..structures.base import Floats, Ints
 from ..vectors import absolute_sum, inner, shrunk, shrunk_square
 from .average_gradient import (
     BETA,
@@ -88,53 +88,58 @@ class _AverageGradient(PrimalSolver):
         super().__init__(problem, l2, evaluator, l1=l1, initial_weights=initial_weights)
         self.rng = rng
         self.unpaid = 0.0 if start is None else 1.0  # the pass that found the first gradients
-        arrays, n = problem.arrays, problem.n_examples
-        order = np.flatnonzero(arrays.weight)
-        place = np.zeros(n, dtype=np.int64)
-        place[order] = np.arange(len(order))
-        curvature = np.zeros(n)
+        examples = np.flatnonzero(problem.arrays.weight)
+        curvature = np.zeros(problem.n_examples)
         if safe:
-            curvature = arrays.weight * problem.reach**2 / arrays.tau
+            curvature = problem.arrays.weight * problem.reach**2 / problem.arrays.tau
         elif start is not None and sampling == "nus-2013":
-            curvature[order] = 1.0
+            curvature[examples] = 1.0
         self.rule = Rule(
             sampling=SAMPLINGS.index(sampling),
             saga=saga,
             skipping=sampling == "nus",
-            fixed=self._fixed(curvature[order], sampling, saga) if safe else 0.0,
+            fixed=self._fixed(curvature[examples], sampling, saga) if safe else 0.0,
             l2=l2,
             l1=l1,
         )
-        totals = np.zeros(N_TOTALS)
+        self.memory = self._memory(mu, loss, linear, curvature, examples)
+        self.memory.z[:], self.memory.d[:] = self.weights, -v
+        totals = self.memory.totals
         totals[BETA] = 1.0
         totals[LARGEST] = 1.0 if sampling == "uniform" else 0.0
-        totals[SEEN] = 0.0 if start is None else len(order)
+        totals[SEEN] = 0.0 if start is None else len(examples)
         totals[CHOSEN] = np.count_nonzero(curvature)
         totals[STEP] = self.rule.fixed or np.inf
-        self.memory = Memory(
+        size = problem.max_parts
+        self.buffers = (*(np.empty(size) for _ in range(6)), np.empty(problem.work_size))
+        self._measure()
+
+    def _memory(
+        self, mu: Floats, loss: Floats, linear: Floats, curvature: Floats, examples: Ints
+    ) -> Memory:
+        """Make room for what is kept, with w = d = 0; all of it from the storage is aligned."""
+        problem, storage, n = self.problem, self.problem.storage, self.problem.n_examples
+        place = np.zeros(n, dtype=np.int64)
+        place[examples] = np.arange(len(examples))
+        return Memory(
             mu=mu,
             loss=loss,
             linear=linear,
             curvature=curvature,
             streak=np.zeros(n, dtype=np.int64),
             skip=np.zeros(n, dtype=np.int64),
-            order=order,
+            order=examples,
             place=place,
             # 1e-8 as in the paper; in proportion where all gradients are small.
-            least=1e-8 * np.minimum(1.0, (arrays.weight * problem.reach) ** 2),
+            least=1e-8 * np.minimum(1.0, (problem.arrays.weight * problem.reach) ** 2),
             tree=make_tree(curvature),
-            # Room from the storage begins at a cache line.
-            z=problem.storage.zeros(),
-            d=problem.storage.zeros(),
-            room=problem.storage.zeros(),
-            stamp=np.zeros(problem.storage.n_places if l1 else 0, dtype=np.int64),
-            edges=np.unique(np.append(problem.storage.first, problem.storage.n_places)),
-            totals=totals,
+            z=storage.zeros(),
+            d=storage.zeros(),
+            room=storage.zeros(),
+            stamp=np.zeros(storage.n_places if self.l1 else 0, dtype=np.int64),
+            edges=np.unique(np.append(storage.first, storage.n_places)),
+            totals=np.zeros(N_TOTALS),
         )
-        self.memory.z[:], self.memory.d[:] = self.weights, -v
-        size = problem.max_parts
-        self.buffers = (*(np.empty(size) for _ in range(6)), np.empty(problem.work_size))
-        self._measure()
 
     def _fixed(self, bound: Floats, sampling: str, saga: bool) -> float:
         """SAGA: n min(p) / (4 L + n mu), Proposition 1 (a); SAG: 1 / (16 L)."""
