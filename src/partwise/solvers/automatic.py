@@ -3,9 +3,9 @@
 Smooth losses begin with online EG: it certifies soonest on every task that was measured, at any
 l2, since its duals are the certificate. What it cannot do is a badly scaled problem: features of
 very different sizes make its steps tiny. So the free estimate of the gap is watched, and where it
-falls so slowly that the rest would take longer than a method that sees curvature, that method goes
-on from the weights so far. The hinge keeps online EG, whose duals another fit can go on from. With
-l1 > 0 the orthant-wise method begins.
+hardly falls a method that sees curvature goes on from the weights so far, with the dual value that
+was reached: such a method nears the optimum soon, but proves it late. The hinge keeps online EG,
+whose duals another fit can go on from. With l1 > 0 the orthant-wise method begins.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..problem import Problem
 from ..structures.base import Floats
 from ..vectors import inner
 from .base import Epoch, Evaluation, Solver
-from .exponentiated_gradient import Annealing
+from .exponentiated_gradient import LINEAR, Annealing
 from .lbfgs import LBFGS
 from .newton import TrustRegionNewton
 from .online_eg import OnlineEG
@@ -33,9 +33,9 @@ from .owlqn import OrthantWise
 _logger = logging.getLogger(__name__)
 
 #: Epochs over which the fall of the estimate is measured.
-_WINDOW: Final = 20
+_WINDOW: Final = 60
 #: Another method takes over where EG would need this many passes more ...
-_PATIENCE: Final = 400.0
+_PATIENCE: Final = 4000.0
 #: ... by Newton steps if there are at most so many weights, else by L-BFGS.
 _FEW_WEIGHTS: Final = 1_000_000
 
@@ -121,7 +121,7 @@ class Automatic(Solver):
         if isinstance(self.machine, OnlineEG) and self.problem.loss.tau > 0.0:
             left = self._passes_left(epoch) if self.machine.settled else 0.0
             if left > _PATIENCE:
-                self._take_over(left)
+                self._take_over(self.machine, left)
         return epoch
 
     def _passes_left(self, epoch: Epoch) -> float:
@@ -138,15 +138,18 @@ class Automatic(Solver):
             return 0.0
         return (low - wanted) / rate if rate > 0.0 else math.inf
 
-    def _take_over(self, left: float) -> None:
-        weights = self.machine.evaluate().weights
+    def _take_over(self, before: OnlineEG, left: float) -> None:
+        weights = before.evaluate().weights
+        linear, v = float(before.duals.totals[LINEAR]), before.duals.v
         zero = np.zeros_like(weights)
         if self.evaluator.primal(zero, self.l2) < self.evaluator.primal(weights, self.l2):
             weights = zero
         few = self.problem.layout.n_weights <= _FEW_WEIGHTS
         method = TrustRegionNewton if few else LBFGS
         self._say(method.name, f"online-eg would need about {left:.0f} passes more")
-        self.machine = method(self.problem, self.l2, self.evaluator, initial_weights=weights)
+        machine = method(self.problem, self.l2, self.evaluator, initial_weights=weights)
+        machine.bound.add(linear, v)
+        self.machine = machine
 
     @property
     def settled(self) -> bool:
