@@ -322,7 +322,7 @@ def test_compiled_is_faster_than_numpy_and_linear_in_the_length() -> None:
         theta = rng.uniform(-1, 1, chain.n_parts(topo))
         mu, work = np.empty(len(theta)), np.empty(chain.work_size(topo))
         arguments = chain.marginals, chain.spec, topo, theta, mu, work
-        seconds[length] = fastest(lambda given=arguments: call(*given), 20)
+        seconds[length] = fastest(lambda given=arguments: call(*given), 200)
         if length == 25:
             unary, pairs, triples = np.split(theta, [25 * n, 25 * n + n * n])
             scores = unary.reshape(25, n), pairs.reshape(n, n), triples.reshape(n, n, n)
