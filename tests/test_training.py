@@ -14,6 +14,7 @@ from instances import Instance, make_instance, variants
 from partwise.certificate import ConvergenceWarning
 from partwise.errors import DataError
 from partwise.evaluation import Evaluator
+from partwise.solvers.automatic import Automatic
 from partwise.solvers.online_eg import OnlineEG
 from partwise.training import Fit, Progress, TraceRow, describe, train
 
@@ -32,7 +33,7 @@ def quietly(*args: Any, **more: Any) -> Fit:
 
 
 @pytest.mark.parametrize(("kind", "loss", "options", "_name"), VARIANTS, ids=NAMES)
-@pytest.mark.parametrize("solver", ["online-eg", "batch-eg"])
+@pytest.mark.parametrize("solver", ["auto", "online-eg", "batch-eg"])
 def test_the_certificate_from_scratch(
     kind: str, loss: str, options: Any, _name: str, solver: str
 ) -> None:
@@ -65,15 +66,18 @@ def check_trace(trace: tuple[TraceRow, ...]) -> None:
         assert row.dual <= lowest + 1e-9 * abs(lowest)
 
 
+@pytest.mark.parametrize("solver", [Automatic, OnlineEG])
 @pytest.mark.parametrize("loss", ["log", "hinge"])
-def test_certifying_costs_a_fifth_at_most(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_certifying_costs_a_fifth_at_most(
+    loss: str, solver: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     calls = []
-    evaluate = OnlineEG.evaluate
-    monkeypatch.setattr(OnlineEG, "evaluate", lambda self: calls.append(1) or evaluate(self))
+    evaluate = solver.evaluate
+    monkeypatch.setattr(solver, "evaluate", lambda self: calls.append(1) or evaluate(self))
     instance = make_instance("chain", loss, n=30)
     for tol in (1e-2, 1e-7, 1e-300):
         calls.clear()
-        fit = quietly(instance.problem, 0.01, solver="online-eg", tol=tol, max_passes=200)
+        fit = quietly(instance.problem, 0.01, solver=solver.name, tol=tol, max_passes=200)
         cost = 0.8 * (len(calls) - 1)  # the first one is free
         assert cost <= 0.2 * (fit.certificate.passes + cost)
         assert len(calls) == sum(row.certified for row in fit.trace)
