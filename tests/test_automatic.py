@@ -9,11 +9,13 @@ from instances import make_instance
 from sklearn.datasets import load_wine
 
 from partwise import LinearClassifier
+from partwise.dual_point import DualPoint
 from partwise.errors import MismatchError
 from partwise.evaluation import Evaluator
 from partwise.problem import Problem
 from partwise.solvers.automatic import Automatic, default_annealing
 from partwise.solvers.exponentiated_gradient import Annealing
+from partwise.solvers.frank_wolfe import FrankWolfe
 from partwise.solvers.online_eg import OnlineEG
 from partwise.solvers.owlqn import OrthantWise
 from partwise.training import train
@@ -41,7 +43,7 @@ def test_options_are_left_alone() -> None:
 
 def test_a_warm_start_is_not_annealed() -> None:
     problem = make_instance().problem
-    machine = make(problem, 1e-3, start=np.zeros(problem.n_parts)).machine
+    machine = make(problem, 1e-3, point=DualPoint(np.zeros(problem.n_parts))).machine
     assert isinstance(machine, OnlineEG)
     assert machine.annealing is None
 
@@ -54,8 +56,8 @@ def test_annealing_where_l2_is_small() -> None:
     assert default_annealing(problem, 1e4) is None
 
 
-def test_l1_has_a_solver_of_its_own() -> None:
-    assert isinstance(make(make_instance("chain", "hinge").problem).machine, OnlineEG)
+def test_the_hinge_and_l1_have_solvers_of_their_own() -> None:
+    assert isinstance(make(make_instance("chain", "hinge").problem).machine, FrankWolfe)
     assert isinstance(make(l1=0.5).machine, OrthantWise)
     fit = train(make_instance("chain").problem, 0.1, l1=0.5, tol=1e-6)
     assert fit.certificate.converged

@@ -44,7 +44,7 @@ def test_theorem_1(kind: str, loss: str, seed: int) -> None:
     tau = instance.loss.tau
     eta = 1.0 / (tau + len(instance.lengths) * explicit.largest())
     solved = train(instance.problem, 2.0, tol=1e-12 if tau else 1e-3, max_passes=3000)
-    optimum = explicit.distributions(solved.dual_point)
+    optimum = explicit.distributions(solved.dual_point.theta)
     best = explicit.dual(optimum)
 
     machine = batch(instance, 2.0, start=0.0, safe=True)

@@ -31,7 +31,7 @@ def fit(kind: str, loss: str, solver: str, **more: Any) -> Fit:
 
 
 def digest(fit: Fit) -> str:
-    return hashlib.sha256(fit.weights.tobytes() + fit.dual_point.tobytes()).hexdigest()
+    return hashlib.sha256(fit.weights.tobytes() + fit.dual_point.theta.tobytes()).hexdigest()
 
 
 @pytest.mark.parametrize("case", CASES, ids="-".join)

@@ -237,7 +237,7 @@ def test_duals_may_be_as_small_as_numbers_get() -> None:
         value = machine.evaluate()
         assert np.isfinite([value.primal, value.dual]).all()
         assert value.dual <= value.primal
-        assert np.isfinite(machine.dual_point()).all()
+        assert np.isfinite(machine.dual_point().theta).all()
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
@@ -247,7 +247,7 @@ def test_a_fit_goes_on_from_its_dual_point(options: dict[str, Any]) -> None:
     for _ in range(10):
         first.epoch()
     value = first.evaluate()
-    second = descent(problem, 0.5, start=first.dual_point())
+    second = descent(problem, 0.5, start=first.dual_point().theta)
     np.testing.assert_allclose(second.blocks.alpha, first.blocks.alpha, rtol=1e-12)
     assert second.evaluate().dual == pytest.approx(value.dual, rel=1e-12)
     # A dual point whose examples of one context differ: their mean is no worse.
@@ -276,7 +276,7 @@ def test_examples_without_weight_do_not_count() -> None:
         for problem in (classes(x, y, 3, c), classes(x[:10], y[:10], 3))
     )
     assert fit.certificate.primal == pytest.approx(less.certificate.primal, rel=1e-9)
-    assert len(fit.dual_point) == 90
+    assert len(fit.dual_point.theta) == 90
     assert descent(classes(x, y, 3, c), 0.5).epoch().passes == pytest.approx(1 / 3)
 
 

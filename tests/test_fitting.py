@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from partwise.dual_point import DualPoint
 from partwise.encoders.positions import PositionEncoder
 from partwise.errors import DataError
 from partwise.fitting import Settings
@@ -92,7 +93,7 @@ def test_going_on_from_a_dual_point_or_a_model() -> None:
     _, warm = fit(Settings(tol=1e-6), initial=model)
     assert len(warm.trace) < len(done.trace)
     with pytest.raises(DataError, match="dual point"):
-        fit(dual_point=np.zeros(3))
+        fit(dual_point=DualPoint(np.zeros(3)))
     with pytest.raises(DataError, match="names its features"):
         fit(vocabulary=None, initial=model)
 

@@ -47,7 +47,7 @@ def test_values_by_enumeration(kind: str, loss: str, options: Any, _name: str) -
     for _ in range(6):
         machine.epoch()
         value = machine.evaluate()
-        u = explicit.distributions(machine.dual_point())
+        u = explicit.distributions(machine.dual_point().theta)
         assert value.dual == pytest.approx(explicit.dual(u), rel=1e-10, abs=1e-10)
         assert value.primal == pytest.approx(explicit.primal(value.weights), rel=1e-10)
         assert value.dual <= value.primal + 1e-10 * abs(value.primal)
@@ -78,7 +78,7 @@ def test_theorem_2_on_average(loss: str) -> None:
     tau = instance.loss.tau
     eta = 1.0 / (tau + explicit.largest())
     solved = train(instance.problem, 2.0, tol=1e-10 if tau else 1e-4, max_passes=3000)
-    optimum = explicit.distributions(solved.dual_point)
+    optimum = explicit.distributions(solved.dual_point.theta)
     best = explicit.dual(optimum)
 
     behind = []

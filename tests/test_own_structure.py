@@ -13,6 +13,7 @@ from bits import Bits
 
 from partwise import DataError, MismatchError, ModelFileError, load_model, save_model
 from partwise.container import read_container, write_container
+from partwise.dual_point import DualPoint
 from partwise.encoders.base import Arrays, Encoder
 from partwise.encoders.numbered import NumberedEncoder
 from partwise.fitting import Settings, fit_model
@@ -257,7 +258,7 @@ def test_an_encoder_of_ones_own(tmp_path: Path) -> None:
         ({"encoder": NumberedEncoder((4, 1))}, "2 kinds of sites"),
         ({"sample_weight": [-1, 1, 1, 1, 1]}, "example 0"),
         ({"gold": [np.ones(9)] * 5}, "gold label of example 0"),
-        ({"dual_point": np.zeros(3)}, "dual point"),
+        ({"dual_point": DualPoint(np.zeros(3))}, "dual point"),
         ({"features": [Rows.from_dense(np.full((10, 4), np.nan))]}, "on sites: row 0"),
     ],
 )

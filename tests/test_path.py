@@ -122,9 +122,11 @@ def test_starts_lie_ahead_on_the_line_through_the_last_two(
     fits = list(train_path(make_instance("chain").problem, [8.0, 4.0, 1.0, 0.5], tol=1e-6))
     assert seen[0] == (None, None)
     for a, k in ((2.0, 2), (0.5, 3)):
-        for place, of in ((0, "dual_point"), (1, "weights")):
-            now, then = getattr(fits[k - 1], of), getattr(fits[k - 2], of)
-            np.testing.assert_allclose(seen[k][place], now + a * (now - then), rtol=1e-12)
+        start, weights = seen[k]
+        now, then = fits[k - 1], fits[k - 2]
+        np.testing.assert_allclose(weights, now.weights + a * (now.weights - then.weights))
+        theta, before = now.dual_point.theta, then.dual_point.theta
+        np.testing.assert_allclose(start.theta, theta + a * (theta - before), rtol=1e-12)
 
 
 def test_the_path_costs_less_than_its_parts(digits: tuple[Any, ...]) -> None:

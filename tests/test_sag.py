@@ -175,7 +175,7 @@ def test_a_start_knows_all_gradients() -> None:
     instance = make_instance("chain", "log", 10, n=20, weighted=True)
     problem = instance.problem
     fit = train(problem, 2.0, solver="sag-nus", tol=1e-8)
-    warm = build(SAGNUS, instance, 1.5, start=fit.dual_point)
+    warm = build(SAGNUS, instance, 1.5, start=fit.dual_point.theta)
     live = np.count_nonzero(problem.arrays.weight)
     assert warm.memory.totals[SEEN] == live
     v = -warm.memory.d

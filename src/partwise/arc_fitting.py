@@ -9,13 +9,13 @@ import numpy.typing as npt
 
 from .arc_features import ArcFeatures
 from .arc_templates import ARC_TEMPLATES
+from .dual_point import DualPoint
 from .encoders.arcs import ArcEncoder
 from .errors import DataError
 from .fitting import check_weights, fit_model
 from .gold_trees import GoldTrees
 from .model import Model
 from .settings import Settings
-from .structures.base import Floats
 from .structures.registry import make_structure
 from .training import Callback, Fit
 
@@ -35,7 +35,7 @@ def fit_parser(
     sample_weight: npt.ArrayLike | None = None,
     callbacks: Sequence[Callback] = (),
     initial: Model | None = None,
-    dual_point: Floats | None = None,
+    dual_point: DualPoint | None = None,
 ) -> tuple[Model, Fit]:
     """Train a model that parses.
 

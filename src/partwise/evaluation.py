@@ -177,6 +177,24 @@ def _scores(a: Any, w: Any, dial: Any, theta: Any, begin: int, end: int) -> None
         _turn(a, i, dial, own)
 
 
+@njit(fastmath=FAST)
+def _conditional(
+    a: Any, of_marginals: Any, mu: Any, least: float, theta: Any, entropy: Any, begin: int, end: int
+) -> None:
+    """theta_i = -grad H at max(mu_i, least), and H there, for i in [begin, end)."""
+    size = (a.part_ptr[begin + 1 : end + 1] - a.part_ptr[begin:end]).max()
+    kept, work = np.empty(size), np.empty(0)
+    for i in range(begin, end):
+        lo, n = a.part_ptr[i], a.part_ptr[i + 1] - a.part_ptr[i]
+        own = theta[lo : lo + n]
+        for r in range(n):
+            kept[r] = max(mu[lo + r], least)
+        topo = a.topo[a.topo_ptr[i] : a.topo_ptr[i + 1]]
+        entropy[i] = of_marginals(a.spec, topo, kept[:n], own, work)
+        for r in range(n):
+            own[r] = -own[r]
+
+
 class Evaluator:
     """Evaluates a problem with a number of threads.
 
@@ -274,6 +292,22 @@ class Evaluator:
 
         self.run(self.problem.n_examples, task)
         return theta
+
+    def conditional(self, mu: Floats, least: float = 1e-12) -> tuple[Floats, Floats]:
+        """Compute a theta that has these marginals, and the entropies, if the structure can.
+
+        theta = -grad H(mu), the logarithms of conditional probabilities. Marginals below ``least``
+        count as that: the rounding of one part must not make another likely.
+        """
+        problem = self.problem
+        theta, entropy = np.empty(problem.n_parts), np.empty(problem.n_examples)
+
+        def task(begin: int, end: int) -> None:
+            of_marginals = problem.structure.marginal_entropy
+            _conditional(problem.arrays, of_marginals, mu, least, theta, entropy, begin, end)
+
+        self.run(problem.n_examples, task)
+        return theta, entropy
 
     def weights(self, theta: Floats, l2: float, l1: float = 0.0) -> Floats:
         """Compute w(u) for the dual point of theta."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .dual_point import DualPoint
 from .encoders.base import Encoder
 from .errors import DataError
 from .l2_path import train_path
@@ -39,7 +40,7 @@ def fit_model(
     sample_weight: npt.ArrayLike | None = None,
     callbacks: Sequence[Callback] = (),
     initial: Model | None = None,
-    dual_point: Floats | None = None,
+    dual_point: DualPoint | None = None,
     meta: dict[str, Any] | None = None,
 ) -> tuple[Model, Fit]:
     """Train a model of any structure.
@@ -74,7 +75,7 @@ def fit_model(
         See :func:`partwise.training.train`.
     initial : Model or None
         A model whose weights to start from, matched by feature and label.
-    dual_point : ndarray or None
+    dual_point : DualPoint or None
         The dual point of an earlier fit of the same examples; it goes before `initial`.
     meta : dict or None
         The model's `meta`.
@@ -142,12 +143,12 @@ def _fits(
     values: Sequence[float],
     settings: Settings,
     callbacks: Sequence[Callback],
-    dual_point: Floats | None,
+    dual_point: DualPoint | None,
     first: Floats | None,
 ) -> Iterator[Fit]:
-    if dual_point is not None and dual_point.shape != (problem.n_parts,):
+    if dual_point is not None and dual_point.theta.shape != (problem.n_parts,):
         raise DataError(
-            f"a dual point of {dual_point.shape} numbers where the examples have "
+            f"a dual point of {dual_point.theta.size} numbers where the examples have "
             f"{problem.n_parts} parts; it must come from a fit of the same examples"
         )
     return train_path(

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from .dual_point import DualPoint
 from .errors import DataError
 from .interrupt import Interrupt
 from .problem import Problem
@@ -71,7 +72,7 @@ def train_path(
     problem: Problem,
     values: Sequence[float],
     *,
-    start: Floats | None = None,
+    start: DualPoint | None = None,
     initial_weights: Floats | None = None,
     **training: Any,
 ) -> Iterator[Fit]:
@@ -86,8 +87,10 @@ def train_path(
         What to solve.
     values : sequence of float
         The values of l2, the largest first.
-    start, initial_weights : ndarray or None
-        Where the first fit starts.
+    start : DualPoint or None
+        Where the first fit starts ...
+    initial_weights : ndarray or None
+        ... or with which weights.
     **training
         What else :func:`partwise.training.train` takes.
 
@@ -98,20 +101,18 @@ def train_path(
     """
     check_values(values)
     logs = [math.log(b / a) for a, b in pairwise(values)]
-    before: tuple[Floats, Floats] | None = None
+    before: Fit | None = None
     for k, l2 in enumerate(values):
         fit = train(problem, l2, start=start, initial_weights=initial_weights, **training)
         yield fit
         if not fit.certificate.converged or k + 1 == len(values):
             return
-        reached = (fit.dual_point, fit.weights)
-        start, initial_weights = reached
+        start, initial_weights = fit.dual_point, fit.weights
         if before is not None and problem.loss.tau > 0.0:
             a = logs[k] / logs[k - 1]
-            start, initial_weights = (
-                now + a * (now - then) for now, then in zip(reached, before, strict=True)
-            )
-        before = reached
+            start = start.beyond(before.dual_point, a)
+            initial_weights = initial_weights + a * (initial_weights - before.weights)
+        before = fit
 
 
 class Descent:

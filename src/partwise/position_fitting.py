@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .constraints import check_labels, make_constraints
+from .dual_point import DualPoint
 from .encoders.positions import PositionEncoder
 from .errors import DataError
 from .fitting import check_weights, fit_model
@@ -46,7 +47,7 @@ def fit_labeller(
     sample_weight: npt.ArrayLike | None = None,
     callbacks: Sequence[Callback] = (),
     initial: Model | None = None,
-    dual_point: Floats | None = None,
+    dual_point: DualPoint | None = None,
     n_inputs: int | None = None,
     meta: dict[str, Any] | None = None,
 ) -> tuple[Model, Fit]:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .constraints import make_constraints
+from .dual_point import DualPoint
 from .encoders.positions import PositionEncoder
 from .encoders.segments import SegmentEncoder
 from .errors import DataError
@@ -59,7 +60,7 @@ def fit_segmenter(
     sample_weight: npt.ArrayLike | None = None,
     callbacks: Sequence[Callback] = (),
     initial: Model | None = None,
-    dual_point: Floats | None = None,
+    dual_point: DualPoint | None = None,
 ) -> tuple[Model, Fit]:
     """Train a model that cuts sequences into segments with a label each.
 

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy.typing as npt
 
+from .dual_point import DualPoint
 from .encoders.spans import SpanEncoder
 from .errors import DataError
 from .fitting import check_weights, fit_model
-from .layout import Floats, Ints
+from .layout import Ints
 from .model import Model
 from .normal_form import NormalForm, split_symbol
 from .settings import Settings
@@ -141,7 +142,7 @@ def fit_brackets(
     sample_weight: npt.ArrayLike | None = None,
     callbacks: Sequence[Callback] = (),
     initial: Model | None = None,
-    dual_point: Floats | None = None,
+    dual_point: DualPoint | None = None,
 ) -> tuple[Model, Fit]:
     """Train a model that brackets sentences.
 

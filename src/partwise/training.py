@@ -21,6 +21,7 @@ from typing import Any, Final
 import numpy as np
 
 from .certificate import Certificate, ConvergenceWarning, relative_gap
+from .dual_point import DualPoint
 from .errors import DataError
 from .evaluation import Evaluator
 from .interrupt import Interrupt
@@ -88,7 +89,7 @@ class Fit:
     weights: Floats
     certificate: Certificate
     trace: tuple[TraceRow, ...]
-    dual_point: Floats
+    dual_point: DualPoint
     interrupted: bool = False  # whether Ctrl-C was pressed, even if the fit converged all the same
 
 
@@ -131,7 +132,7 @@ def train(
     n_jobs: int = 1,
     seed: int | np.random.Generator = 0,
     callbacks: Sequence[Callback] = (),
-    start: Floats | None = None,
+    start: DualPoint | None = None,
     initial_weights: Floats | None = None,
     options: dict[str, Any] | None = None,
 ) -> Fit:
@@ -157,7 +158,7 @@ def train(
         Draws the order of the examples.
     callbacks : sequence of callables
         Called with a :class:`Progress` after every epoch.
-    start : ndarray or None
+    start : DualPoint or None
         The dual point of an earlier fit of the same examples.
     initial_weights : ndarray or None
         Weights to start from. A solver that keeps duals starts at u_i = p(.|x_i; w), unless it

@@ -4,8 +4,8 @@ Smooth losses begin with online EG: it certifies soonest on every task that was 
 l2, since its duals are the certificate. What it cannot do is a badly scaled problem: features of
 very different sizes make its steps tiny. So the free estimate of the gap is watched, and where it
 hardly falls a method that sees curvature goes on from the weights so far, with the dual value that
-was reached: such a method nears the optimum soon, but proves it late. The hinge keeps online EG,
-whose duals another fit can go on from. With l1 > 0 the orthant-wise method begins.
+was reached: such a method nears the optimum soon, but proves it late. The hinge loss, which has
+corners, gets block-coordinate Frank-Wolfe, and l1 > 0 the orthant-wise method.
 """
 
 from __future__ import annotations
@@ -17,13 +17,16 @@ from typing import Any, ClassVar, Final, final
 
 import numpy as np
 
+from ..dual_point import DualPoint
 from ..errors import MismatchError
 from ..evaluation import Evaluator
 from ..problem import Problem
 from ..structures.base import Floats
 from ..vectors import inner
 from .base import Epoch, Evaluation, Solver
+from .beginning import beginning
 from .exponentiated_gradient import LINEAR, Annealing
+from .frank_wolfe import FrankWolfe
 from .lbfgs import LBFGS
 from .newton import TrustRegionNewton
 from .online_eg import OnlineEG
@@ -52,8 +55,10 @@ class Automatic(Solver):
         Weight of the absolute sum of the weights.
     tol : float
         The relative gap to be reached.
-    start, initial_weights : ndarray or None
-        Where to start: a dual point, stored weights.
+    point : DualPoint or None
+        Where to start ...
+    initial_weights : ndarray or None
+        ... or with which stored weights.
     **options
         For the first solver.
     """
@@ -70,7 +75,7 @@ class Automatic(Solver):
         *,
         l1: float = 0.0,
         tol: float = 1e-4,
-        start: Floats | None = None,
+        point: DualPoint | None = None,
         initial_weights: Floats | None = None,
         **options: Any,
     ) -> None:
@@ -79,37 +84,25 @@ class Automatic(Solver):
         self.falls: deque[tuple[float, float]] = deque(maxlen=_WINDOW)  # passes, log estimate
         self.passes = 0.0
         self.machine: Solver
+        method: type[Solver]
+        more: dict[str, Any]
         if l1 > 0.0 and problem.loss.tau == 0.0:
             raise MismatchError(
                 "no solver takes l1 > 0 with the hinge loss; use the log or the softmax-margin loss"
             )
         if l1 > 0.0:
-            check_options(OrthantWise, options)
-            self._say("owl-qn", "l1 > 0")
-            if initial_weights is None and start is not None:
-                initial_weights = evaluator.weights(start, l2, l1)
-            self.machine = OrthantWise(
-                problem, l2, evaluator, l1=l1, initial_weights=initial_weights, **options
-            )
+            method, why, more = OrthantWise, "l1 > 0", {"l1": l1}
+        elif problem.loss.tau == 0.0:
+            method, why, more = FrankWolfe, "the loss has corners", {"rng": rng}
         else:
-            self.machine = self._gradient(rng, start, initial_weights, options)
-
-    def _gradient(
-        self,
-        rng: np.random.Generator,
-        start: Floats | None,
-        initial_weights: Floats | None,
-        options: dict[str, Any],
-    ) -> OnlineEG:
-        problem = self.problem
-        check_options(OnlineEG, options)
-        if start is None and initial_weights is not None:
-            start = self.evaluator.scores(initial_weights)
-        if start is None and "annealing" not in options:
-            options["annealing"] = default_annealing(problem, self.l2)
-        options.setdefault("order", "focused" if problem.loss.tau > 0.0 else "permutation")
-        self._say("online-eg", f"its duals certify; {options}")
-        return OnlineEG(problem, self.l2, self.evaluator, rng, start=start, **options)
+            method, why, more = OnlineEG, "its duals certify", {"rng": rng}
+            options.setdefault("order", "focused")
+            if point is None and initial_weights is None:
+                options.setdefault("annealing", default_annealing(problem, l2))
+        check_options(method, options)
+        self._say(method.name, f"{why}; {options}" if options else why)
+        more |= beginning(method, evaluator, l2, l1, point, initial_weights)
+        self.machine = method(problem, l2, evaluator, **more, **options)
 
     def _say(self, name: str, why: str) -> None:
         _logger.info("solver auto: %s (%s)", name, why)
@@ -118,7 +111,7 @@ class Automatic(Solver):
         """Let the present solver go on, or the next one where it is too slow."""
         epoch = self.machine.epoch()
         self.passes += epoch.passes
-        if isinstance(self.machine, OnlineEG) and self.problem.loss.tau > 0.0:
+        if isinstance(self.machine, OnlineEG):
             left = self._passes_left(epoch) if self.machine.settled else 0.0
             if left > _PATIENCE:
                 self._take_over(self.machine, left)
@@ -164,7 +157,7 @@ class Automatic(Solver):
         """Give those of the present solver."""
         return self.machine.current_weights()
 
-    def dual_point(self) -> Floats:
+    def dual_point(self) -> DualPoint:
         """Give that of the present solver."""
         return self.machine.dual_point()
 

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..dual_point import DualPoint
 from ..evaluation import Evaluator
 from ..problem import Problem
 from ..structures.base import Floats
@@ -77,5 +78,5 @@ class Solver(ABC):
         """Give the running weights, without an evaluation."""
 
     @abstractmethod
-    def dual_point(self) -> Floats:
-        """Give theta, from which another fit can start."""
+    def dual_point(self) -> DualPoint:
+        """Give the point u, from which another fit can start."""

@@ -14,6 +14,7 @@ from typing import ClassVar, Final, final
 
 import numpy as np
 
+from ..dual_point import DualPoint
 from ..errors import DataError
 from ..evaluation import Evaluator, not_finite
 from ..jit import FAST, njit
@@ -152,11 +153,11 @@ class DualCoordinateDescent(Solver):
         """Give the running weights."""
         return self.blocks.weights()
 
-    def dual_point(self) -> Floats:
+    def dual_point(self) -> DualPoint:
         """Give theta = log u, which is finite."""
         alpha = self.blocks.alpha
         theta = np.log(alpha) - np.log(alpha.sum(axis=1, keepdims=True))
-        return self.contexts.spread(theta, 0.0).ravel()
+        return DualPoint(self.contexts.spread(theta, 0.0).ravel())
 
 
 @njit(fastmath=FAST)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..dual_point import DualPoint
 from ..evaluation import Evaluator
 from ..problem import Problem
 from ..structures.base import Floats
@@ -181,9 +182,9 @@ class ExponentiatedGradient(Solver):
         """w(u); while annealing, for the l2 of the last epoch, since v / l2 is then far off."""
         return self.duals.v / self.last_l2
 
-    def dual_point(self) -> Floats:
+    def dual_point(self) -> DualPoint:
         """Theta itself."""
-        return self.duals.theta
+        return DualPoint(self.duals.theta)
 
 
 def first_theta(problem: Problem) -> float:

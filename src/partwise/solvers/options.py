@@ -10,7 +10,10 @@ from ..errors import DataError
 from .base import Solver
 
 #: What every solver may get, and users give otherwise.
-_GIVEN: Final = {"problem", "l2", "evaluator", "rng", "l1", "tol", "initial_weights", "options"}
+_GIVEN: Final = {
+    *("problem", "l2", "evaluator", "rng", "l1", "tol", "options"),
+    *("point", "marginals", "initial_weights"),
+}
 
 
 def takes(solver: type[Solver], name: str) -> bool:

@@ -21,6 +21,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from ..dual_point import DualPoint
 from ..evaluation import Evaluator, Slope, penalty
 from ..problem import Problem
 from ..structures.base import Floats
@@ -86,9 +87,9 @@ class PrimalSolver(Solver):
         """Give the weights."""
         return self.weights
 
-    def dual_point(self) -> Floats:
+    def dual_point(self) -> DualPoint:
         """Give theta_i = (F_i w + cost_i) / tau."""
-        return self.evaluator.scores(self.current_weights())
+        return DualPoint(self.evaluator.scores(self.current_weights()))
 
 
 def primal_value(problem: Problem, slope: Slope, l2: float, l1: float = 0.0) -> float:

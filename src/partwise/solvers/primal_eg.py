@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import ClassVar, final
 
+from ..dual_point import DualPoint
 from ..evaluation import Dial, Evaluator, Slope
 from ..problem import Problem
 from ..structures.base import Floats
@@ -116,6 +117,6 @@ class PrimalEG(Solver):
         weights: Floats = self.slope.v / self.l2
         return weights
 
-    def dual_point(self) -> Floats:
+    def dual_point(self) -> DualPoint:
         """Write theta out, for another solver to start from."""
-        return self.evaluator.scores(self.z, Dial(1.0, self.cost, self.gold))
+        return DualPoint(self.evaluator.scores(self.z, Dial(1.0, self.cost, self.gold)))

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..dual_point import DualPoint
 from ..errors import DataError, MismatchError
 from ..evaluation import Evaluator
 from ..problem import Problem
@@ -15,6 +16,7 @@ from .adagrad import AdaGrad
 from .automatic import Automatic
 from .base import Solver
 from .batch_eg import BatchEG
+from .beginning import beginning
 from .conjugate_gradient import ConjugateGradient
 from .dual_coordinate_descent import DualCoordinateDescent
 from .frank_wolfe import FrankWolfe
@@ -67,7 +69,7 @@ def make_solver(
     *,
     l1: float = 0.0,
     tol: float = 1e-4,
-    start: Floats | None = None,
+    start: DualPoint | None = None,
     initial_weights: Floats | None = None,
     options: dict[str, Any] | None = None,
 ) -> Solver:
@@ -85,10 +87,10 @@ def make_solver(
         Weight of |w|_1, for the solvers that take it.
     tol : float
         The relative gap to be reached, for the solvers that plan.
-    start : ndarray or None
+    start : DualPoint or None
         The dual point of an earlier fit.
     initial_weights : ndarray or None
-        Stored weights to start from; a solver that keeps duals starts from their scores.
+        Stored weights to start from.
     options : dict or None
         Further arguments of the solver.
     """
@@ -110,16 +112,7 @@ def make_solver(
     for argument, value in (("rng", rng), ("l1", l1), ("tol", tol)):
         if takes(solver, argument):
             options[argument] = value
-    # A solver that keeps weights and one that keeps duals can start from each other's results.
-    by_duals, by_weights = takes(solver, "start"), takes(solver, "initial_weights")
-    if start is None and initial_weights is not None and by_duals and not by_weights:
-        start = evaluator.scores(initial_weights)
-    if initial_weights is None and start is not None and by_weights and not by_duals:
-        initial_weights = evaluator.weights(start, l2, l1)
-    if start is not None and by_duals:
-        options["start"] = start
-    if initial_weights is not None and by_weights:
-        options["initial_weights"] = initial_weights
+    options |= beginning(solver, evaluator, l2, l1, start, initial_weights)
     return solver(problem, l2, evaluator, **options)
 
 

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from ..design import scatter, score
+from ..dual_point import DualPoint
 from ..evaluation import Evaluator, not_finite
 from ..jit import FAST, njit
 from ..problem import Problem, example_marginals
@@ -134,8 +135,8 @@ class SDCA(Solver):
         Draws the examples.
     l1 : float
         Weight of the absolute sum of the weights.
-    start : ndarray or None
-        A dual point theta to start from.
+    marginals : ndarray or None
+        Those of a dual point to start from.
     """
 
     name: ClassVar[str] = "sdca"
@@ -149,14 +150,18 @@ class SDCA(Solver):
         rng: np.random.Generator,
         *,
         l1: float = 0.0,
-        start: Floats | None = None,
+        marginals: Floats | None = None,
     ) -> None:
         super().__init__(problem, l2, evaluator)
         self.rng, self.l1 = rng, l1
-        theta = gold_theta(problem, first_theta(problem)) if start is None else start
         n, size = problem.n_examples, problem.max_parts
-        self.mu, self.entropy = np.empty(problem.n_parts), np.empty(n)
-        evaluator.marginals(theta, self.mu, self.entropy)
+        if marginals is None:
+            self.mu, self.entropy = np.empty(problem.n_parts), np.empty(n)
+            theta = gold_theta(problem, first_theta(problem))
+            evaluator.marginals(theta, self.mu, self.entropy)
+        else:
+            self.mu = marginals.copy()
+            _, self.entropy = evaluator.conditional(self.mu, 0.0)
         self.gap = np.where(problem.arrays.weight > 0.0, 1.0, 0.0)  # shares, at the last visits
         self.seen = False
         self.d = problem.storage.zeros()
@@ -211,6 +216,6 @@ class SDCA(Solver):
         """Give w(u)."""
         return self.w
 
-    def dual_point(self) -> Floats:
-        """Give the scores at w, which belong to the same optimum."""
-        return self.evaluator.scores(self.w)
+    def dual_point(self) -> DualPoint:
+        """Give the marginals, and the scores at w, which belong to the same optimum."""
+        return DualPoint(self.evaluator.scores(self.w), self.mu)
