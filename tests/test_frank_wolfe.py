@@ -40,7 +40,8 @@ def mixture(machine: FrankWolfe, i: int) -> tuple[np.ndarray, float]:
         {},
         {"pairwise": False},
         {"sampling": "uniform"},
-        {"trust": 0.25},
+        {"steps": 1},
+        {"steps": 20},
         {"room": 2},
     ],
 )
@@ -113,6 +114,23 @@ def test_a_pool_grows() -> None:
     assert slot == 1
     assert atom_score(atoms, slot, np.arange(3.0)) == 3.0
     assert atoms.used[0] == 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_start_counts_as_a_label(kind: str) -> None:
+    """All the weight is on no kept label, and steps can take it from there."""
+    before = make(kind, l2=0.3)
+    for _ in range(5):
+        before.epoch()
+    reached = before.evaluate().dual
+    machine = make(kind, l2=0.3, marginals=before.mu)
+    assert machine.evaluate().dual == pytest.approx(reached, rel=1e-12)
+    for _ in range(200):
+        machine.epoch()
+    value = machine.evaluate()
+    assert value.dual > reached
+    assert value.primal - value.dual <= 1e-2 * value.primal
+    assert machine.mu.min() >= -1e-12
 
 
 def test_only_for_the_hinge() -> None:

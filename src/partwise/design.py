@@ -261,6 +261,15 @@ def _add_lanes(design: Any, e: int, end: int, v: Any, k: int, change: Any) -> An
     return norm
 
 
+@njit
+def any_change(site: Any) -> Any:
+    """Whether a change is not 0."""
+    for k in range(site.size):  # noqa: SIM110 - any() of a generator does not compile
+        if site[k] != 0.0:
+            return True
+    return False
+
+
 @njit(fastmath=FAST)
 def scatter(design: Any, i: int, delta: Any, v: Any) -> Any:
     """v += F_i^T delta; returns the change of |v|^2."""
@@ -280,6 +289,8 @@ def scatter(design: Any, i: int, delta: Any, v: Any) -> Any:
                     step = d * design.value[e] if valued else d
                     norm += (2.0 * v[design.start[e]] + step) * step
                     v[design.start[e]] += step
+            continue
+        if not any_change(site):
             continue
         _fetch(design, s, stop, v)
         change = room[:width]

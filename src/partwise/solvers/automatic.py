@@ -5,7 +5,8 @@ l2, since its duals are the certificate. What it cannot do is a badly scaled pro
 very different sizes make its steps tiny. So the free estimate of the gap is watched, and where it
 hardly falls a method that sees curvature goes on from the weights so far, with the dual value that
 was reached: such a method nears the optimum soon, but proves it late. The hinge loss, which has
-corners, gets block-coordinate Frank-Wolfe, and l1 > 0 the orthant-wise method.
+corners, gets the coordinate descent of Crammer and Singer for classifiers and block-coordinate
+Frank-Wolfe for the rest, and l1 > 0 the orthant-wise method.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ from ..errors import MismatchError
 from ..evaluation import Evaluator
 from ..problem import Problem
 from ..structures.base import Floats
+from ..structures.multiclass import Multiclass
 from ..vectors import inner
 from .base import Epoch, Evaluation, Solver
 from .beginning import beginning
+from .crammer_singer import CrammerSinger
 from .exponentiated_gradient import LINEAR, Annealing
 from .frank_wolfe import FrankWolfe
 from .lbfgs import LBFGS
@@ -92,6 +95,8 @@ class Automatic(Solver):
             )
         if l1 > 0.0:
             method, why, more = OrthantWise, "l1 > 0", {"l1": l1}
+        elif problem.loss.tau == 0.0 and problem.structure.name == Multiclass.name:
+            method, why, more = CrammerSinger, "a classifier with the hinge loss", {"rng": rng}
         elif problem.loss.tau == 0.0:
             method, why, more = FrankWolfe, "the loss has corners", {"rng": rng}
         else:

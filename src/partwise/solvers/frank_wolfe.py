@@ -11,8 +11,8 @@ find worst, all of it, or only the weight of the best label a that it already ha
 The weight that is on none of the labels that the example keeps, because they made room for others
 or because the fit began elsewhere, counts as one label more: it is a point of the same set.
 
-A visit takes y from the labels that the example has met if one of them still promises enough of
-the gap that the last call of the oracle found.
+A visit asks the oracle once and goes on with steps between the labels that the example keeps: its
+features are at hand, and the oracle may cost more than they do.
 """
 
 from __future__ import annotations
@@ -22,31 +22,30 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from ..design import scatter, score
-from ..dual_point import DualPoint
+from ..design import any_change, scatter, score
 from ..evaluation import Evaluator, not_finite
 from ..jit import FAST, njit
 from ..problem import Problem, example_maximum
 from ..structures.base import Floats, Ints
-from ..vectors import inner
 from .atoms import add_atom, atom_score, gold_atoms, grown, keep_atom
-from .base import Epoch, Evaluation, Solver
-from .exponentiated_gradient import Average
+from .base import Epoch
+from .marginal_ascent import LINEAR, NORM, MarginalAscent
 
-#: Positions in the running totals: |v|^2, and sum_i c_i cost_i.mu_i.
-NORM, LINEAR = range(2)
-#: In place of a slot: no label, the weight on no kept label, no room in the pool, scores that are
-#: not finite.
-NONE, REST, FULL, INVALID = -4, -3, -1, -2
+#: In place of a slot: no label; the weight on no kept label.
+NONE, REST = -2, -3
 #: A rest that is smaller may be rounding.
 LEAST = 1e-9
+#: A visit ends when a step promises less than this part of the example's gap.
+ENOUGH = 0.1
 
 
 @njit(fastmath=FAST)
-def _move(design: Any, i: int, d: Any, g: float, v: Any) -> None:
-    """v -= g d and d = 0, in the blocks of example i."""
+def _move(design: Any, i: int, way: Any, d: Any, g: float, v: Any) -> None:
+    """v -= g d and d = 0, in the blocks of example i that the way changes."""
     for s in range(design.site_ptr[i], design.site_ptr[i + 1]):
         n = design.site_width[s]
+        if not any_change(way[design.site_part[s] : design.site_part[s] + n]):
+            continue
         for e in range(design.entry_ptr[s], design.entry_ptr[s + 1]):
             at = design.start[e]
             size = design.size[e] if e >= design.sparse_ptr[s] else n
@@ -56,16 +55,11 @@ def _move(design: Any, i: int, d: Any, g: float, v: Any) -> None:
 
 
 @njit(fastmath=FAST)
-def _choose(
-    a: Any, i: int, q: Any, mean: float, gap: Any, atoms: Any, room: int, trust: float, scratch: Any
-) -> Any:
-    """Give the slots of the worst label and of the best one with weight, and their scores.
+def _choose(i: int, q: Any, mean: float, atoms: Any, room: int) -> Any:
+    """Give the slots of the worst kept label and of the best one with weight, and their scores.
 
-    The first slot is FULL if the pool of labels is, INVALID if scores are not finite. The second
-    may be REST, and is NONE if there is no way from one label to the other.
+    The second may be REST, and is NONE if no kept label has weight.
     """
-    y, masked, work = scratch
-    c = a.weight[i]
     top, bottom = NONE, NONE
     high, low = -math.inf, math.inf
     rest, rest_value = 1.0, mean
@@ -80,18 +74,6 @@ def _choose(
                 bottom, low = slot, value
     if rest > LEAST and rest_value < low * rest:
         bottom, low = REST, rest_value / rest
-    # Not ">" with a gap of 0, or of nothing known: only the oracle can tell.
-    if not c * (high - mean) > trust * gap[i]:
-        found = example_maximum(a, i, q, y, masked, work)
-        if not math.isfinite(found):
-            return INVALID, bottom, high, low
-        gap[i] = c * max(found - mean, 0.0)
-        # A label that scores as well as a known one is that one, but for rounding.
-        if found > high + 1e-12 * (1.0 + abs(found)):
-            crowded = atoms.used[i] == room
-            top, high = keep_atom(atoms, i, room, y), found
-            if top == bottom or (crowded and bottom == REST):
-                bottom, low = NONE, math.inf
     return top, bottom, high, low
 
 
@@ -120,8 +102,24 @@ def _towards(
 
 
 @njit(fastmath=FAST)
+def _score_with_cost(a: Any, i: int, v: Any, l2: float, own: Any, q: Any) -> Any:
+    """q = F_i w + cost_i; gives q.mu_i."""
+    lo, n = a.part_ptr[i], own.size
+    score(a.design, i, v, q)
+    mean = 0.0
+    for r in range(n):
+        q[r] /= l2
+    if a.cost.size > 0:
+        for r in range(n):
+            q[r] += a.cost[lo + r]
+    for r in range(n):
+        mean += q[r] * own[r]
+    return mean
+
+
+@njit(fastmath=FAST)
 def frank_wolfe_epoch(
-    a: Any, order: Any, first: int, l2: float, room: int, trust: float, pairwise: bool, mu: Any,
+    a: Any, order: Any, first: int, l2: float, room: int, steps: int, pairwise: bool, mu: Any,
     gap: Any, atoms: Any, v: Any, d: Any, totals: Any, buffers: Any,
 ) -> Any:  # fmt: skip
     """Visit order[first:]; returns where it had to stop, and the example with bad scores or -1."""
@@ -133,57 +131,51 @@ def frank_wolfe_epoch(
             continue
         lo, n = a.part_ptr[i], a.part_ptr[i + 1] - a.part_ptr[i]
         own = mu[lo : lo + n]
-        score(a.design, i, v, q)
-        mean = 0.0
-        for r in range(n):
-            q[r] /= l2
-        if a.cost.size > 0:
+        for step in range(steps):
+            mean = _score_with_cost(a, i, v, l2, own, q)
+            if step == 0:
+                found = example_maximum(a, i, q[:n], y[:n], masked, work)
+                if not math.isfinite(found):
+                    return t, i
+                gap[i] = c * max(found - mean, 0.0)
+            top, bottom, high, low = _choose(i, q[:n], mean, atoms, room)
+            # A label that scores as well as a known one is that one, but for rounding.
+            if step == 0 and found > high + 1e-12 * (1.0 + abs(found)):
+                top, high = keep_atom(atoms, i, room, y[:n]), found
+                if top < 0:
+                    return t, -1
+                # The label that had to make room is now part of the rest.
+                _, bottom, _, low = _choose(i, q[:n], mean, atoms, room)
+            if not (pairwise and low < mean):
+                bottom, low = NONE, mean
+            rise = c * (high - low)
+            if not rise > ENOUGH * gap[i]:
+                break
+            most = _towards(i, c, atoms, room, top, bottom, own, way[:n])
+            cost = 0.0
+            if a.cost.size > 0:
+                for r in range(n):
+                    cost += a.cost[lo + r] * way[r]
+            square = scatter(a.design, i, way, d)
+            g = most
+            if square > 0.0:
+                g = max(min(most, l2 * rise / square), 0.0)
+            _move(a.design, i, way, d, g, v)
+            totals[NORM] += g * g * square - 2.0 * g * l2 * (rise - cost)
+            totals[LINEAR] += g * cost
             for r in range(n):
-                q[r] += a.cost[lo + r]
-        for r in range(n):
-            mean += q[r] * own[r]
-        top, bottom, high, low = _choose(
-            a, i, q[:n], mean, gap, atoms, room, trust, (y[:n], masked, work)
-        )
-        if top < 0:
-            return t, (i if top == INVALID else -1)
-        if not (pairwise and low < mean):
-            bottom, low = NONE, mean
-        most = _towards(i, c, atoms, room, top, bottom, own, way[:n])
-        rise = c * (high - low)
-        cost = 0.0
-        if a.cost.size > 0:
-            for r in range(n):
-                cost += a.cost[lo + r] * way[r]
-        square = scatter(a.design, i, way, d)
-        g = most
-        if square > 0.0:
-            g = max(min(most, l2 * rise / square), 0.0)
-        _move(a.design, i, d, g, v)
-        totals[NORM] += g * g * square - 2.0 * g * l2 * (rise - cost)
-        totals[LINEAR] += g * cost
-        for r in range(n):
-            own[r] += g / c * way[r]
-        if bottom >= 0:
-            atoms.alpha[bottom] -= g
-        elif bottom == NONE:
-            for slot in range(i * room, i * room + atoms.used[i]):
-                atoms.alpha[slot] *= 1.0 - g
-        atoms.alpha[top] += g
+                own[r] += g / c * way[r]
+            if bottom >= 0:
+                atoms.alpha[bottom] -= g
+            elif bottom == NONE:
+                for slot in range(i * room, i * room + atoms.used[i]):
+                    atoms.alpha[slot] *= 1.0 - g
+            atoms.alpha[top] += g
     return order.size, -1
 
 
-def gold_marginals(problem: Problem) -> Floats:
-    """Give the marginals of the gold labels."""
-    arrays = problem.arrays
-    mu = np.zeros(problem.n_parts)
-    offset = np.repeat(arrays.part_ptr[:-1], np.diff(arrays.gold_ptr))
-    mu[offset + arrays.gold_part] = arrays.gold_count
-    return mu
-
-
 @final
-class FrankWolfe(Solver):
+class FrankWolfe(MarginalAscent):
     """Block-coordinate Frank-Wolfe.
 
     Parameters
@@ -198,15 +190,13 @@ class FrankWolfe(Solver):
         Move weight from one label to another where that promises more than to move all.
     room : int
         How many labels an example keeps.
-    trust : float
-        Use a kept label if it promises this part of the gap that the oracle found last; inf: ask
-        the oracle at every visit.
+    steps : int
+        At most so many steps a visit; only the first asks the oracle.
     marginals : ndarray or None
         Those of a dual point to start from; without it, the gold labels.
     """
 
     name: ClassVar[str] = "bcfw"
-    needs = frozenset({"maximum", "tau=0"})
 
     def __init__(
         self,
@@ -218,30 +208,18 @@ class FrankWolfe(Solver):
         sampling: str = "gap",
         pairwise: bool = True,
         room: int = 20,
-        trust: float = math.inf,
+        steps: int = 5,
         marginals: Floats | None = None,
     ) -> None:
-        super().__init__(problem, l2, evaluator)
+        super().__init__(problem, l2, evaluator, marginals=marginals)
         self.rng, self.sampling = rng, sampling
-        self.pairwise, self.room, self.trust = pairwise, room, trust
+        self.pairwise, self.room, self.steps = pairwise, room, steps
         self.atoms = gold_atoms(problem, room)
-        self.gap = np.where(problem.arrays.weight > 0.0, np.inf, 0.0)
-        self.v, self.d = problem.storage.zeros(), problem.storage.zeros()
-        self.totals = np.zeros(2)
-        if marginals is None:
-            self.mu = gold_marginals(problem)
-        else:
-            self.mu = marginals.copy()
+        if marginals is not None:
             self.atoms.alpha[:] = 0.0
-            self._rebuild()
-        self.average = Average()
+        self.d = problem.storage.zeros()
         size = problem.max_parts
         self.buffers = (*(np.empty(size) for _ in range(4)), np.empty(problem.work_size))
-
-    @property
-    def settled(self) -> bool:
-        """Always: there is one l2."""
-        return True
 
     def _draw(self) -> Ints:
         n = self.problem.n_examples
@@ -260,7 +238,7 @@ class FrankWolfe(Solver):
                 at,
                 self.l2,
                 self.room,
-                self.trust,
+                self.steps,
                 self.pairwise,
                 self.mu,
                 self.gap,
@@ -275,35 +253,4 @@ class FrankWolfe(Solver):
             if at == len(order):
                 break
             self.atoms = grown(self.atoms, self.problem.max_parts)
-        self.average.add(self.v)
-        return Epoch(1.0, self._dual(), float(self.gap.sum()), self.l2)
-
-    def _rebuild(self) -> None:
-        """Compute v and the totals from mu: the running ones drift."""
-        self.v = self.evaluator.dual_sum(self.mu)
-        self.totals[NORM] = inner(self.v, self.v)
-        none = np.zeros(self.problem.n_examples)
-        self.totals[LINEAR] = self.evaluator.dual_linear(self.mu, none)
-
-    def _dual(self) -> float:
-        return float(self.totals[LINEAR] - self.totals[NORM] / (2.0 * self.l2))
-
-    def evaluate(self) -> Evaluation:
-        """Compute v and both sides from mu; the primal at w(u) or at the mean of the iterates."""
-        self._rebuild()
-        weights = self.current_weights()
-        primal = self.evaluator.primal(weights, self.l2)
-        if self.average.v is not None:
-            averaged = self.average.v / self.l2
-            other = self.evaluator.primal(averaged, self.l2)
-            if other < primal:
-                weights, primal = averaged, other
-        return Evaluation(weights, primal, self._dual())
-
-    def current_weights(self) -> Floats:
-        """Give w(u)."""
-        return self.v / self.l2
-
-    def dual_point(self) -> DualPoint:
-        """Give the marginals, and the scores at w."""
-        return DualPoint(self.evaluator.scores(self.current_weights()), self.mu)
+        return self.told(1.0)

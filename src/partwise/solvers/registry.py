@@ -18,6 +18,7 @@ from .base import Solver
 from .batch_eg import BatchEG
 from .beginning import beginning
 from .conjugate_gradient import ConjugateGradient
+from .crammer_singer import CrammerSinger
 from .dual_coordinate_descent import DualCoordinateDescent
 from .frank_wolfe import FrankWolfe
 from .hybrid import Hybrid
@@ -47,6 +48,7 @@ _ALL: Final[tuple[type[Solver], ...]] = (
     SAGNUS,
     SDCA,
     FrankWolfe,
+    CrammerSinger,
     DualCoordinateDescent,
     PrimalCoordinateDescent,
     SGD,

@@ -15,7 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from ..jit import cfunc, njit
+from ..jit import FAST, cfunc, njit
+from ..lanes import add, fill, larger, load, repeat, store
+from ..storage import LINE
 from .base import ORACLE
 from .chain_scaled import scaled, spread_ends, unary_scores
 
@@ -116,52 +118,81 @@ def chain_marginals(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any
     return _exact(spec, length, theta, mu, work)
 
 
+@njit(fastmath=FAST)
+def _step_maximum(score: Any, at: int, theta: Any, step: int, n: int, out: Any) -> None:
+    """out_k = max_j score[at + j] + theta[step + j n + k]."""
+    whole = n if n >= LINE else 0
+    for first in range(0, whole, LINE):
+        k = min(first, n - LINE)
+        even = odd = fill(-np.inf)
+        for j in range(0, n - 1, 2):
+            even = larger(add(repeat(score, at + j), load(theta, step + j * n + k)), even)
+            odd = larger(add(repeat(score, at + j + 1), load(theta, step + j * n + n + k)), odd)
+        if n % 2:
+            j = n - 1
+            even = larger(add(repeat(score, at + j), load(theta, step + j * n + k)), even)
+        store(out, k, larger(even, odd))
+    for k in range(whole, n):
+        if whole == 0:
+            best = -np.inf
+            for j in range(n):
+                best = max(best, score[at + j] + theta[step + j * n + k])
+            out[k] = best
+
+
+@njit
+def _valid(theta: Any) -> Any:
+    """Whether no score is nan or +inf: then no sum is nan."""
+    wrong = 0
+    for p in range(theta.size):
+        wrong += not theta[p] < np.inf
+    return wrong == 0
+
+
 @cfunc(ORACLE)
 def chain_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
-    """Viterbi; the first of equal labels wins."""
+    """Viterbi; the first of equal labels wins.
+
+    Forwards only the scores of the best prefixes are kept; the way back finds their labels.
+    """
     n = spec[0]
     length = topo[0]
     for p in range(mu.size):
         mu[p] = 0.0
     if length == 0:
         return 0.0
-    unary = work[: length * n]
-    score = work[length * n : length * n + n]
-    best = work[length * n + n : length * n + 2 * n]
-    back = work[length * n + 2 * n : 2 * length * n + 2 * n]
-    unary_scores(spec, length, theta, unary, n)
+    if not _valid(theta):
+        return np.nan
+    score = work[: length * n]
+    best = work[length * n : length * n + n]
+    unary_scores(spec, length, theta, score, n)
     first = length * n
-    for k in range(n):
-        score[k] = unary[k]
     for t in range(1, length):
         step = first if spec[1] else first + (t - 1) * n * n
+        _step_maximum(score, t * n - n, theta, step, n, best)
         for k in range(n):
-            best[k] = -np.inf
-            back[t * n + k] = 0.0
-        for j in range(n):
-            for k in range(n):
-                s = score[j] + theta[step + j * n + k]
-                # A nan is taken and, as nothing is larger, kept.
-                if s > best[k] or math.isnan(s):
-                    best[k] = s
-                    back[t * n + k] = j
-        for k in range(n):
-            score[k] = best[k] + unary[t * n + k]
+            score[t * n + k] += best[k]
     k = 0
-    for j in range(n):
-        if math.isnan(score[j]) or score[j] == np.inf:
-            return np.nan
-        if score[j] > score[k]:
+    last = score[(length - 1) * n : length * n]
+    for j in range(1, n):
+        if last[j] > last[k]:
             k = j
-    top = score[k]
+    top = last[k]
     if top == -np.inf or mu.size == 0:
         return top
-    for t in range(length - 1, -1, -1):
-        mu[t * n + k] = 1.0
-        if t > 0:
-            j = int(back[t * n + k])
-            step = first if spec[1] else first + (t - 1) * n * n
-            mu[step + j * n + k] += 1.0
-            k = j
+    mu[(length - 1) * n + k] = 1.0
+    for t in range(length - 1, 0, -1):
+        step = first if spec[1] else first + (t - 1) * n * n
+        before, after = 0, k
+        for j in range(n):
+            at = t * n - n
+            if (
+                score[at + j] + theta[step + j * n + after]
+                > score[at + before] + theta[step + before * n + after]
+            ):
+                before = j
+        k = before
+        mu[t * n - n + k] = 1.0
+        mu[step + k * n + after] += 1.0
     spread_ends(spec, length, mu)
     return top

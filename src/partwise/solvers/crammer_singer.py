@@ -1,0 +1,164 @@
+"""Dual coordinate descent for the multiclass hinge loss of Crammer and Singer (2001).
+
+Sequential, as Keerthi, Sundararajan, Chang, Hsieh and Lin (2008). All parts of an example move at
+once, to where the dual is largest, which is a projection onto the simplex:
+
+    q = F_i w + cost_i,    A = c_i |x_i|^2 / l2
+    mu_i <- argmin |mu - (mu_i + q / A)|  over  mu >= 0, sum mu = 1
+
+exactly where every feature has a weight for every label, and on a bound from below of the dual
+else. An example that does not move has most likely found its place: it waits for twice as many
+epochs each time, as most examples end on one label.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Final, final
+
+import numpy as np
+
+from ..design import scatter, score
+from ..evaluation import Evaluator, not_finite
+from ..jit import FAST, njit
+from ..problem import Problem
+from ..structures.base import Floats
+from .base import Epoch
+from .marginal_ascent import LINEAR, NORM, MarginalAscent
+
+#: No example waits for more epochs.
+LONGEST: Final = 15
+#: What is smaller, beside the scores, is rounding.
+ROUNDING: Final = 1e-13
+
+
+@njit(fastmath=FAST)
+def project(z: Any, mu: Any) -> None:
+    """mu = the point of the simplex that is nearest to z (Michelot 1986); -inf gets 0."""
+    total, count, top = 0.0, 0, 0
+    for k in range(z.size):
+        if z[k] > -math.inf:
+            total += z[k]
+            count += 1
+        if z[k] > z[top]:
+            top = k
+    level = (total - 1.0) / count
+    while True:
+        total, left = 0.0, 0
+        for k in range(z.size):
+            if z[k] > level:
+                total += z[k]
+                left += 1
+        if left <= 1 or left == count:
+            break
+        count, level = left, (total - 1.0) / left
+    for k in range(z.size):
+        mu[k] = max(z[k] - level, 0.0)
+    if left <= 1:
+        for k in range(z.size):
+            mu[k] = 0.0
+        mu[top] = 1.0
+
+
+@njit(fastmath=FAST)
+def crammer_singer_epoch(
+    a: Any, order: Any, l2: float, square: Any, mu: Any, gap: Any, wait: Any, v: Any, totals: Any,
+    buffers: Any,
+) -> Any:  # fmt: skip
+    """Visit the examples in order; returns the first without finite scores, or -1."""
+    q, z, way = buffers
+    for i in order:
+        c = a.weight[i]
+        lo, n = a.part_ptr[i], a.part_ptr[i + 1] - a.part_ptr[i]
+        own = mu[lo : lo + n]
+        score(a.design, i, v, q)
+        high, mean = -math.inf, 0.0
+        for k in range(n):
+            q[k] /= l2
+            if a.cost.size > 0:
+                q[k] += a.cost[lo + k]
+            if own[k] > 0.0:
+                mean += q[k] * own[k]
+            if a.mask.size > 0:
+                q[k] += a.mask[a.mask_ptr[i] + k]
+            if not q[k] < math.inf:
+                return i
+            high = max(high, q[k])
+        gap[i] = c * max(high - mean, 0.0)
+        if high - mean <= ROUNDING * (1.0 + abs(high)):
+            wait[i] = min(2 * wait[i] + 1, LONGEST)
+            continue
+        wait[i] = 0
+        bend = c * square[i] / l2
+        # Without features the dual is linear: the end of a way that is long enough is its end.
+        bend = max(bend, ROUNDING * (high - mean))
+        for k in range(n):
+            z[k] = own[k] + (q[k] - high) / bend
+        project(z[:n], way[:n])
+        cost = 0.0
+        for k in range(n):
+            change = way[k] - own[k]
+            if a.cost.size > 0:
+                cost += a.cost[lo + k] * change
+            own[k] = way[k]
+            way[k] = -c * change
+        totals[NORM] += scatter(a.design, i, way, v)
+        totals[LINEAR] += c * cost
+    return -1
+
+
+@final
+class CrammerSinger(MarginalAscent):
+    """Dual coordinate descent for classifiers with the hinge loss.
+
+    Parameters
+    ----------
+    problem, l2, evaluator
+        What to solve.
+    rng : numpy.random.Generator
+        Draws the order of the examples.
+    marginals : ndarray or None
+        Those of a dual point to start from; without it, the gold labels.
+    """
+
+    name: ClassVar[str] = "crammer-singer"
+    needs = frozenset({"maximum", "tau=0", "multiclass"})
+
+    def __init__(
+        self,
+        problem: Problem,
+        l2: float,
+        evaluator: Evaluator,
+        rng: np.random.Generator,
+        *,
+        marginals: Floats | None = None,
+    ) -> None:
+        super().__init__(problem, l2, evaluator, marginals=marginals)
+        self.rng = rng
+        self.square = 0.5 * problem.reach**2  # |x_i|^2
+        self.wait = np.zeros(problem.n_examples, dtype=np.int64)
+        self.due = np.zeros(problem.n_examples, dtype=np.int64)
+        self.due[problem.arrays.weight == 0.0] = np.iinfo(np.int64).max
+        self.epochs = 0
+        self.buffers = tuple(np.empty(problem.max_parts) for _ in range(3))
+
+    def epoch(self) -> Epoch:
+        """Visit the examples that do not wait."""
+        order = self.rng.permutation(np.flatnonzero(self.due <= self.epochs))
+        bad = crammer_singer_epoch(
+            self.problem.arrays,
+            order,
+            self.l2,
+            self.square,
+            self.mu,
+            self.gap,
+            self.wait,
+            self.v,
+            self.totals,
+            self.buffers,
+        )
+        if bad >= 0:
+            raise not_finite(int(bad))
+        self.epochs += 1
+        self.due[order] = self.epochs + self.wait[order]
+        return self.told(len(order) / self.problem.n_examples)

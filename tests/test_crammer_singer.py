@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from instances import make_instance
+
+from partwise.errors import MismatchError
+from partwise.evaluation import Evaluator
+from partwise.losses import Loss
+from partwise.solvers.crammer_singer import LONGEST, CrammerSinger, project
+from partwise.training import train
+
+OPTIONS = (
+    {},
+    {"weighted": True},
+    {"constrained": True, "real": True},
+    {"weights": "observed"},
+)
+
+
+def make(l2: float = 1.0, **options: Any) -> CrammerSinger:
+    problem = make_instance("multiclass", "hinge", n=40, **options).problem
+    return CrammerSinger(problem, l2, Evaluator(problem), np.random.default_rng(0))
+
+
+@given(arrays(np.float64, st.integers(1, 8), elements=st.floats(-5.0, 5.0)))
+def test_the_projection_is_the_nearest_point(z: np.ndarray) -> None:
+    mu = np.empty_like(z)
+    project(z, mu)
+    assert mu.min() >= 0.0
+    assert mu.sum() == pytest.approx(1.0, abs=1e-12)
+    # (z - mu).(p - mu) <= 0 for every corner p
+    assert (z - mu).max() - (z - mu) @ mu <= 1e-12
+
+
+def test_the_projection_leaves_out_what_is_forbidden() -> None:
+    mu = np.empty(4)
+    project(np.array([-np.inf, 0.5, 0.5, -np.inf]), mu)
+    np.testing.assert_allclose(mu, [0.0, 0.5, 0.5, 0.0])
+    project(np.array([-np.inf, -7.0, -np.inf, -np.inf]), mu)
+    np.testing.assert_array_equal(mu, [0.0, 1.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_the_optimum_is_that_of_frank_wolfe(options: dict[str, Any]) -> None:
+    problem = make_instance("multiclass", "hinge", n=40, **options).problem
+    for l2 in (0.1, 1.0, 10.0):
+        fits = [
+            train(problem, l2, solver=solver, tol=1e-6, max_passes=20_000).certificate
+            for solver in ("crammer-singer", "bcfw")
+        ]
+        assert all(fit.converged for fit in fits)
+        assert fits[0].primal == pytest.approx(fits[1].primal, rel=2e-6)
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_the_dual_rises_and_the_totals_are_true(options: dict[str, Any]) -> None:
+    machine = make(0.3, **options)
+    last = 0.0
+    for _ in range(20):
+        epoch = machine.epoch()
+        assert epoch.dual >= last - 1e-10
+        value = machine.evaluate()
+        assert value.dual == pytest.approx(epoch.dual, rel=1e-9)
+        assert value.dual <= value.primal + 1e-9
+        last = epoch.dual
+
+
+def test_one_step_is_the_best_of_an_example() -> None:
+    """With one example, one step is the optimum."""
+    problem = make_instance("multiclass", "hinge", n=1).problem
+    fit = train(problem, 0.5, solver="crammer-singer", tol=1e-12, max_passes=2)
+    assert fit.certificate.converged
+
+
+def test_examples_that_do_not_move_wait() -> None:
+    machine = make(0.1)
+    passes = [machine.epoch().passes for _ in range(60)]
+    assert passes[0] == 1.0
+    assert sum(passes[30:]) < 25.0
+    assert machine.wait.max() == LONGEST
+
+
+def test_a_matrix_of_costs() -> None:
+    loss = Loss("hinge", 0.0, True, np.array([[0.0, 3.0, 1.0], [0.5, 0.0, 2.0], [1.0, 1.0, 0.0]]))
+    problem = make_instance("multiclass", loss, n=30).problem
+    first, second = (
+        train(problem, 0.5, solver=solver, tol=1e-6, max_passes=20_000).certificate
+        for solver in ("crammer-singer", "online-eg")
+    )
+    assert first.converged
+    assert first.dual <= second.primal
+    assert second.dual <= first.primal
+
+
+def test_only_for_classifiers() -> None:
+    with pytest.raises(MismatchError, match="crammer-singer needs multiclass"):
+        train(make_instance("chain", "hinge").problem, 1.0, solver="crammer-singer")
