@@ -40,8 +40,6 @@ def mixture(machine: FrankWolfe, i: int) -> tuple[np.ndarray, float]:
         {},
         {"pairwise": False},
         {"sampling": "uniform"},
-        {"steps": 1},
-        {"steps": 20},
         {"room": 2},
     ],
 )

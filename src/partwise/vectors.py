@@ -20,6 +20,13 @@ def inner(x: Any, y: Any) -> Any:
 
 
 @njit(fastmath=FAST)
+def approach(x: Any, y: Any, g: float) -> None:
+    """x += g (y - x)."""
+    for k in range(x.size):
+        x[k] += g * (y[k] - x[k])
+
+
+@njit(fastmath=FAST)
 def absolute_sum(x: Any) -> Any:
     """|x|_1."""
     total = 0.0

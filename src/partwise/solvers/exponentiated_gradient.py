@@ -19,7 +19,7 @@ from ..dual_point import DualPoint
 from ..evaluation import Evaluator
 from ..problem import Problem
 from ..structures.base import Floats
-from ..vectors import inner
+from ..vectors import approach, inner
 from .base import Evaluation, Solver
 
 
@@ -78,7 +78,7 @@ class Average:
         if self.v is None or self.added & (self.added - 1) == 0:
             self.v, self.begun = v.copy(), self.added
         else:
-            self.v += (2.0 / (self.added - self.begun + 2.0)) * (v - self.v)
+            approach(self.v, v, 2.0 / (self.added - self.begun + 2.0))
 
 
 class ExponentiatedGradient(Solver):

@@ -10,9 +10,6 @@ find worst, all of it, or only the weight of the best label a that it already ha
 
 The weight that is on none of the labels that the example keeps, because they made room for others
 or because the fit began elsewhere, counts as one label more: it is a point of the same set.
-
-A visit asks the oracle once and goes on with steps between the labels that the example keeps: its
-features are at hand, and the oracle may cost more than they do.
 """
 
 from __future__ import annotations
@@ -35,8 +32,6 @@ from .marginal_ascent import LINEAR, NORM, MarginalAscent
 NONE, REST = -2, -3
 #: A rest that is smaller may be rounding.
 LEAST = 1e-9
-#: A visit ends when a step promises less than this part of the example's gap.
-ENOUGH = 0.1
 
 
 @njit(fastmath=FAST)
@@ -119,7 +114,7 @@ def _score_with_cost(a: Any, i: int, v: Any, l2: float, own: Any, q: Any) -> Any
 
 @njit(fastmath=FAST)
 def frank_wolfe_epoch(
-    a: Any, order: Any, first: int, l2: float, room: int, steps: int, pairwise: bool, mu: Any,
+    a: Any, order: Any, first: int, l2: float, room: int, pairwise: bool, mu: Any,
     gap: Any, atoms: Any, v: Any, d: Any, totals: Any, buffers: Any,
 ) -> Any:  # fmt: skip
     """Visit order[first:]; returns where it had to stop, and the example with bad scores or -1."""
@@ -131,46 +126,43 @@ def frank_wolfe_epoch(
             continue
         lo, n = a.part_ptr[i], a.part_ptr[i + 1] - a.part_ptr[i]
         own = mu[lo : lo + n]
-        for step in range(steps):
-            mean = _score_with_cost(a, i, v, l2, own, q)
-            if step == 0:
-                found = example_maximum(a, i, q[:n], y[:n], masked, work)
-                if not math.isfinite(found):
-                    return t, i
-                gap[i] = c * max(found - mean, 0.0)
-            top, bottom, high, low = _choose(i, q[:n], mean, atoms, room)
-            # A label that scores as well as a known one is that one, but for rounding.
-            if step == 0 and found > high + 1e-12 * (1.0 + abs(found)):
-                top, high = keep_atom(atoms, i, room, y[:n]), found
-                if top < 0:
-                    return t, -1
-                # The label that had to make room is now part of the rest.
+        mean = _score_with_cost(a, i, v, l2, own, q)
+        found = example_maximum(a, i, q[:n], y[:n], masked, work)
+        if not math.isfinite(found):
+            return t, i
+        gap[i] = c * max(found - mean, 0.0)
+        top, bottom, high, low = _choose(i, q[:n], mean, atoms, room)
+        # A label that scores as well as a known one is that one, but for rounding.
+        if found > high + 1e-12 * (1.0 + abs(found)):
+            crowded = atoms.used[i] == room
+            top, high = keep_atom(atoms, i, room, y[:n]), found
+            if top < 0:
+                return t, -1
+            if crowded:  # the label that had to make room is now part of the rest
                 _, bottom, _, low = _choose(i, q[:n], mean, atoms, room)
-            if not (pairwise and low < mean):
-                bottom, low = NONE, mean
-            rise = c * (high - low)
-            if not rise > ENOUGH * gap[i]:
-                break
-            most = _towards(i, c, atoms, room, top, bottom, own, way[:n])
-            cost = 0.0
-            if a.cost.size > 0:
-                for r in range(n):
-                    cost += a.cost[lo + r] * way[r]
-            square = scatter(a.design, i, way, d)
-            g = most
-            if square > 0.0:
-                g = max(min(most, l2 * rise / square), 0.0)
-            _move(a.design, i, way, d, g, v)
-            totals[NORM] += g * g * square - 2.0 * g * l2 * (rise - cost)
-            totals[LINEAR] += g * cost
+        if not (pairwise and low < mean):
+            bottom, low = NONE, mean
+        rise = c * (high - low)
+        most = _towards(i, c, atoms, room, top, bottom, own, way[:n])
+        cost = 0.0
+        if a.cost.size > 0:
             for r in range(n):
-                own[r] += g / c * way[r]
-            if bottom >= 0:
-                atoms.alpha[bottom] -= g
-            elif bottom == NONE:
-                for slot in range(i * room, i * room + atoms.used[i]):
-                    atoms.alpha[slot] *= 1.0 - g
-            atoms.alpha[top] += g
+                cost += a.cost[lo + r] * way[r]
+        square = scatter(a.design, i, way, d)
+        g = most
+        if square > 0.0:
+            g = max(min(most, l2 * rise / square), 0.0)
+        _move(a.design, i, way, d, g, v)
+        totals[NORM] += g * g * square - 2.0 * g * l2 * (rise - cost)
+        totals[LINEAR] += g * cost
+        for r in range(n):
+            own[r] += g / c * way[r]
+        if bottom >= 0:
+            atoms.alpha[bottom] -= g
+        elif bottom == NONE:
+            for slot in range(i * room, i * room + atoms.used[i]):
+                atoms.alpha[slot] *= 1.0 - g
+        atoms.alpha[top] += g
     return order.size, -1
 
 
@@ -190,8 +182,6 @@ class FrankWolfe(MarginalAscent):
         Move weight from one label to another where that promises more than to move all.
     room : int
         How many labels an example keeps.
-    steps : int
-        At most so many steps a visit; only the first asks the oracle.
     marginals : ndarray or None
         Those of a dual point to start from; without it, the gold labels.
     """
@@ -208,12 +198,11 @@ class FrankWolfe(MarginalAscent):
         sampling: str = "gap",
         pairwise: bool = True,
         room: int = 20,
-        steps: int = 5,
         marginals: Floats | None = None,
     ) -> None:
         super().__init__(problem, l2, evaluator, marginals=marginals)
         self.rng, self.sampling = rng, sampling
-        self.pairwise, self.room, self.steps = pairwise, room, steps
+        self.pairwise, self.room = pairwise, room
         self.atoms = gold_atoms(problem, room)
         if marginals is not None:
             self.atoms.alpha[:] = 0.0
@@ -238,7 +227,6 @@ class FrankWolfe(MarginalAscent):
                 at,
                 self.l2,
                 self.room,
-                self.steps,
                 self.pairwise,
                 self.mu,
                 self.gap,
