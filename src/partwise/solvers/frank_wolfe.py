@@ -19,34 +19,18 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from ..design import any_change, scatter, score
 from ..evaluation import Evaluator, not_finite
 from ..jit import FAST, njit
 from ..problem import Problem, example_maximum
 from ..structures.base import Floats, Ints
 from .atoms import add_atom, atom_score, gold_atoms, grown, keep_atom
 from .base import Epoch
-from .marginal_ascent import LINEAR, NORM, MarginalAscent
+from .marginal_ascent import MarginalAscent, score_with_cost, step
 
 #: In place of a slot: no label; the weight on no kept label.
 NONE, REST = -2, -3
 #: A rest that is smaller may be rounding.
 LEAST = 1e-9
-
-
-@njit(fastmath=FAST)
-def _move(design: Any, i: int, way: Any, d: Any, g: float, v: Any) -> None:
-    """v -= g d and d = 0, in the blocks of example i that the way changes."""
-    for s in range(design.site_ptr[i], design.site_ptr[i + 1]):
-        n = design.site_width[s]
-        if not any_change(way[design.site_part[s] : design.site_part[s] + n]):
-            continue
-        for e in range(design.entry_ptr[s], design.entry_ptr[s + 1]):
-            at = design.start[e]
-            size = design.size[e] if e >= design.sparse_ptr[s] else n
-            for k in range(at, at + size):
-                v[k] -= g * d[k]
-                d[k] = 0.0
 
 
 @njit(fastmath=FAST)
@@ -97,22 +81,6 @@ def _towards(
 
 
 @njit(fastmath=FAST)
-def _score_with_cost(a: Any, i: int, v: Any, l2: float, own: Any, q: Any) -> Any:
-    """q = F_i w + cost_i; gives q.mu_i."""
-    lo, n = a.part_ptr[i], own.size
-    score(a.design, i, v, q)
-    mean = 0.0
-    for r in range(n):
-        q[r] /= l2
-    if a.cost.size > 0:
-        for r in range(n):
-            q[r] += a.cost[lo + r]
-    for r in range(n):
-        mean += q[r] * own[r]
-    return mean
-
-
-@njit(fastmath=FAST)
 def frank_wolfe_epoch(
     a: Any, order: Any, first: int, l2: float, room: int, pairwise: bool, mu: Any,
     gap: Any, atoms: Any, v: Any, d: Any, totals: Any, buffers: Any,
@@ -126,7 +94,7 @@ def frank_wolfe_epoch(
             continue
         lo, n = a.part_ptr[i], a.part_ptr[i + 1] - a.part_ptr[i]
         own = mu[lo : lo + n]
-        mean = _score_with_cost(a, i, v, l2, own, q)
+        mean = score_with_cost(a, i, v, l2, own, q)
         found = example_maximum(a, i, q[:n], y[:n], masked, work)
         if not math.isfinite(found):
             return t, i
@@ -144,19 +112,7 @@ def frank_wolfe_epoch(
             bottom, low = NONE, mean
         rise = c * (high - low)
         most = _towards(i, c, atoms, room, top, bottom, own, way[:n])
-        cost = 0.0
-        if a.cost.size > 0:
-            for r in range(n):
-                cost += a.cost[lo + r] * way[r]
-        square = scatter(a.design, i, way, d)
-        g = most
-        if square > 0.0:
-            g = max(min(most, l2 * rise / square), 0.0)
-        _move(a.design, i, way, d, g, v)
-        totals[NORM] += g * g * square - 2.0 * g * l2 * (rise - cost)
-        totals[LINEAR] += g * cost
-        for r in range(n):
-            own[r] += g / c * way[r]
+        g = step(a, i, way[:n], rise, most, l2, own, d, v, totals)
         if bottom >= 0:
             atoms.alpha[bottom] -= g
         elif bottom == NONE:

@@ -6,10 +6,14 @@ moves the marginals of one example after the other, with v and both terms kept u
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from ..design import any_change, scatter, score
 from ..dual_point import DualPoint
 from ..evaluation import Evaluator
+from ..jit import FAST, njit
 from ..problem import Problem
 from ..structures.base import Floats
 from ..vectors import inner
@@ -18,6 +22,62 @@ from .exponentiated_gradient import Average
 
 #: Positions in the running totals: |v|^2, and sum_i c_i cost_i.mu_i.
 NORM, LINEAR = range(2)
+
+
+@njit(fastmath=FAST)
+def score_with_cost(a: Any, i: int, v: Any, l2: float, own: Any, q: Any) -> Any:
+    """q = F_i w + cost_i; gives q.mu_i."""
+    lo, n = a.part_ptr[i], own.size
+    score(a.design, i, v, q)
+    mean = 0.0
+    for r in range(n):
+        q[r] /= l2
+    if a.cost.size > 0:
+        for r in range(n):
+            q[r] += a.cost[lo + r]
+    for r in range(n):
+        mean += q[r] * own[r]
+    return mean
+
+
+@njit(fastmath=FAST)
+def _move(design: Any, i: int, way: Any, d: Any, g: float, v: Any) -> None:
+    """v -= g d and d = 0, in the blocks of example i that the way changes."""
+    for s in range(design.site_ptr[i], design.site_ptr[i + 1]):
+        n = design.site_width[s]
+        if not any_change(way[design.site_part[s] : design.site_part[s] + n]):
+            continue
+        for e in range(design.entry_ptr[s], design.entry_ptr[s + 1]):
+            at = design.start[e]
+            size = design.size[e] if e >= design.sparse_ptr[s] else n
+            for k in range(at, at + size):
+                v[k] -= g * d[k]
+                d[k] = 0.0
+
+
+@njit(fastmath=FAST)
+def step(
+    a: Any, i: int, way: Any, rise: float, most: float, l2: float, own: Any, d: Any, v: Any,
+    totals: Any,
+) -> Any:  # fmt: skip
+    """Go as far along c_i (the way) as D rises, at most so far; rise: c_i q.(the way). Gives g.
+
+    d holds zeros, as many as there are weights.
+    """
+    lo, cost = a.part_ptr[i], 0.0
+    if a.cost.size > 0:
+        for r in range(own.size):
+            cost += a.cost[lo + r] * way[r]
+    square = scatter(a.design, i, way, d)
+    g = most
+    if square > 0.0:
+        g = max(min(most, l2 * rise / square), 0.0)
+    _move(a.design, i, way, d, g, v)
+    totals[NORM] += g * g * square - 2.0 * g * l2 * (rise - cost)
+    totals[LINEAR] += g * cost
+    for r in range(own.size):
+        own[r] += g / a.weight[i] * way[r]
+    return g
 
 
 class MarginalAscent(Solver):

@@ -33,6 +33,8 @@ from .sag import SAG, SAGA, SAGNUS
 from .sdca import SDCA
 from .sgd import SGD, AveragedSGD, Pegasos
 from .smd import MetaDescent
+from .smo import SMO
+from .smo_eg import SMOThenEG
 
 _ALL: Final[tuple[type[Solver], ...]] = (
     Automatic,
@@ -49,6 +51,8 @@ _ALL: Final[tuple[type[Solver], ...]] = (
     SDCA,
     FrankWolfe,
     CrammerSinger,
+    SMO,
+    SMOThenEG,
     DualCoordinateDescent,
     PrimalCoordinateDescent,
     SGD,
