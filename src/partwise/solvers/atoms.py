@@ -23,8 +23,8 @@ class Atoms(NamedTuple):
     used: Ints  # an example
     alpha: Floats  # a slot
     begin: Ints  # a slot: where its parts begin in the pool
-    size: Ints  # a slot: how many parts it holds
-    space: Ints  # a slot: how many it can hold
+    size: NDArray[np.int32]  # a slot: how many parts it holds
+    space: NDArray[np.int32]  # a slot: how many it can hold
     part: NDArray[np.int32]  # the pool, in few bytes: to read it is what a step mostly waits for
     times: NDArray[np.float32]  # how often the label holds each part, a small whole number
     end: Ints  # one number: how much of the pool is taken
@@ -36,7 +36,7 @@ def gold_atoms(problem: Problem, room: int) -> Atoms:
     sizes = np.diff(arrays.gold_ptr)
     begin, size, alpha = (
         np.zeros((n, room), np.int64),
-        np.zeros((n, room), np.int64),
+        np.zeros((n, room), np.int32),
         np.zeros(n * room),
     )
     begin[:, 0], size[:, 0] = arrays.gold_ptr[:-1], sizes

@@ -15,7 +15,7 @@ or because the fit began elsewhere, counts as one label more: it is a point of t
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Final, final
 
 import numpy as np
 
@@ -31,6 +31,8 @@ from .marginal_ascent import MarginalAscent, score_with_cost, step
 NONE, REST = -2, -3
 #: A rest that is smaller may be rounding.
 LEAST = 1e-9
+#: Labels that all examples keep together, unless that were fewer than 20 each.
+_SLOTS: Final = 1 << 22
 
 
 @njit(fastmath=FAST)
@@ -136,8 +138,8 @@ class FrankWolfe(MarginalAscent):
         Draw half of the examples in proportion to their share of the gap, or visit all in turn.
     pairwise : bool
         Move weight from one label to another where that promises more than to move all.
-    room : int
-        How many labels an example keeps.
+    room : int or None
+        How many labels an example keeps; None: 100, or fewer where there are many examples.
     marginals : ndarray or None
         Those of a dual point to start from; without it, the gold labels.
     """
@@ -153,13 +155,14 @@ class FrankWolfe(MarginalAscent):
         *,
         sampling: str = "gap",
         pairwise: bool = True,
-        room: int = 20,
+        room: int | None = None,
         marginals: Floats | None = None,
     ) -> None:
         super().__init__(problem, l2, evaluator, marginals=marginals)
         self.rng, self.sampling = rng, sampling
-        self.pairwise, self.room = pairwise, room
-        self.atoms = gold_atoms(problem, room)
+        self.pairwise = pairwise
+        self.room = room or min(max(_SLOTS // problem.n_examples, 20), 100)
+        self.atoms = gold_atoms(problem, self.room)
         if marginals is not None:
             self.atoms.alpha[:] = 0.0
         self.d = problem.storage.zeros()

@@ -1,0 +1,207 @@
+"""The automatic choice beside single solvers: ``python -m benchmarks.choice --out DIR``.
+
+CPU seconds of one thread until a relative gap of tol is certified, for many values of l2 or for
+the hinge loss. A single solver is stopped where it has taken as long as ``auto``, times a factor:
+what it would have needed is then only known to be more. Writes choice.md and choice.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import data, sequences
+from .limits import table
+from .machine import describe_machine
+from .methods import tell
+from .report import write_text
+
+if TYPE_CHECKING:
+    from partwise.problem import Problem
+
+RIVALS = {
+    "log": ("online-eg", "lbfgs", "newton", "sag-nus", "dual-cd"),
+    "hinge": ("online-eg", "bcfw", "crammer-singer", "svm-struct"),
+}
+#: Newton steps and L-BFGS cost a pass over all weights: not for more than so many.
+MANY_WEIGHTS = 3_000_000
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One solver, one l2: ``seconds`` until it was certified, or until it was stopped."""
+
+    task: str
+    l2: float
+    solver: str
+    seconds: float
+    passes: float
+    gap: float
+    certified: bool
+
+
+def spanish(loss: str) -> Problem:
+    """Spanish dependency trees, projective, without relations."""
+    from partwise.arc_features import ArcFeatures
+    from partwise.encoders.arcs import ArcEncoder
+    from partwise.formats.conll import read_conll
+    from partwise.gold_trees import gold_trees
+    from partwise.losses import make_loss
+    from partwise.problem import build_problem
+    from partwise.structures.projective import ProjectiveTree
+
+    read = read_conll(data.data_file("conllx_es_cast3lb/train.conll.gz"))
+    gold = gold_trees(read, [sentence.head for sentence in read])
+    heads = [tree[:, 0] for tree in gold.trees]
+    encoder = ArcEncoder(ArcFeatures.fit(gold.sentences, heads))
+    lengths = [len(sentence) for sentence in gold.sentences]
+    rows = encoder.features(gold.sentences)
+    return build_problem(ProjectiveTree(), lengths, rows, gold.trees, make_loss(loss, 1))
+
+
+def mnist(loss: str) -> Problem:
+    """59,000 images."""
+    from partwise.losses import make_loss
+    from partwise.problem import build_problem
+    from partwise.rows import Rows
+    from partwise.structures.multiclass import Multiclass
+
+    x, y = data.mnist("train")
+    rows, gold = Rows.from_scipy(x[:59_000]), list(y[:59_000, None])
+    lengths = np.ones(len(gold), dtype=np.int64)
+    return build_problem(Multiclass(10), lengths, [rows], gold, make_loss(loss, 10))
+
+
+TASKS: dict[str, Callable[[str], Problem]] = {
+    "chunking": lambda loss: sequences.chunking().build(loss=loss),
+    "spanish": spanish,
+    "mnist": mnist,
+    "ocr": lambda loss: sequences.letters().build(loss=loss),
+    "demo-text": lambda loss: sequences.demo_text().build(loss=loss),
+}
+
+
+def measure(problem: Problem, task: str, l2: float, solver: str, tol: float, most: float) -> Cell:
+    """Train once, for at most so many CPU seconds."""
+    from partwise.certificate import ConvergenceWarning
+    from partwise.training import Progress, train
+
+    began = time.process_time()
+
+    def late(_: Progress) -> bool:
+        return time.process_time() - began > most
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fit = train(problem, l2, solver=solver, tol=tol, max_passes=1e6, callbacks=[late])
+    seconds = time.process_time() - began
+    found = fit.certificate
+    return Cell(
+        task, l2, solver, seconds, found.passes, found.relative_gap, found.relative_gap <= tol
+    )
+
+
+def compare(problem: Problem, task: str, options: argparse.Namespace) -> list[Cell]:
+    """Measure every solver that fits the problem, for every l2."""
+    from partwise.solvers.registry import SOLVERS, offered
+
+    solvers = []
+    for solver in RIVALS[options.loss]:
+        heavy = solver in ("lbfgs", "newton") and problem.layout.n_weights > MANY_WEIGHTS
+        if solver in SOLVERS and SOLVERS[solver].needs <= offered(problem) and not heavy:
+            solvers.append(solver)
+    for solver in ("auto", *solvers):  # what has to be compiled
+        measure(problem, task, 1e6, solver, 0.5, 1.0)
+    cells = []
+    for l2 in options.l2:
+        own = measure(problem, task, l2, "auto", options.tol, options.budget)
+        cells.append(own)
+        tell(f"{own}")
+        for solver in solvers:
+            most = options.factor * own.seconds
+            cells.append(measure(problem, task, l2, solver, options.tol, most))
+            tell(f"  {cells[-1]}")
+    return cells
+
+
+def choice_table(cells: list[Cell]) -> str:
+    """One line a task and l2: auto, the best single solver, and the ratio."""
+    rows = []
+    for own in (cell for cell in cells if cell.solver == "auto"):
+        rivals = [
+            c for c in cells if (c.task, c.l2) == (own.task, own.l2) and c.solver != own.solver
+        ]
+        done = [c for c in rivals if c.certified]
+        best = min(done, key=lambda c: c.seconds, default=None)
+        shown = f"{own.seconds:.1f}" if own.certified else f"gap {own.gap:.1e} at {own.seconds:.0f}"
+        others = ", ".join(
+            f"{c.solver} {c.seconds:.1f}" if c.certified else f"{c.solver} {c.gap:.0e}"
+            for c in rivals
+        )
+        ratio = f"{own.seconds / best.seconds:.2f}" if best and own.certified else "-"
+        rows.append(
+            [
+                own.task,
+                f"{own.l2:g}",
+                shown,
+                f"{own.passes:.0f}",
+                best.solver if best else "-",
+                ratio,
+                others,
+            ]
+        )
+    header = ["task", "l2", "auto, s", "passes", "best single", "auto / best", "s, or gap so far"]
+    return table(header, rows)
+
+
+def parse(arguments: list[str] | None) -> argparse.Namespace:
+    """The options."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.choice", description=__doc__)
+    add = parser.add_argument
+    add("--out", type=Path, default=Path("bench-results"), help="folder to write to")
+    tasks = list(TASKS)
+    add("--tasks", nargs="+", choices=tasks, default=tasks[:3], help="which tasks")
+    add("--loss", choices=list(RIVALS), default="log", help="which loss")
+    values = [100.0, 10.0, 1.0, 0.1, 0.01]
+    add("--l2", nargs="+", type=float, default=values, help="which values of l2")
+    add("--tol", type=float, default=1e-3, help="relative gap to certify")
+    add("--budget", type=float, default=300.0, help="CPU seconds of auto")
+    add("--factor", type=float, default=1.0, help="how much longer a single solver may take")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Measure and print; the files are written anew after every task."""
+    options = parse(arguments)
+    cells: list[Cell] = []
+    for task in options.tasks:
+        try:
+            problem = TASKS[task](options.loss)
+        except data.MissingDataError as error:
+            tell(f"{task} is left out: {error}")
+            continue
+        cells += compare(problem, task, options)
+        options.out.mkdir(parents=True, exist_ok=True)
+        machine = describe_machine({"partwise", "numba", "numpy", "scipy"})
+        content: dict[str, Any] = {
+            "machine": machine,
+            "loss": options.loss,
+            "tol": options.tol,
+            "cells": [asdict(cell) for cell in cells],
+        }
+        write_text(options.out / "choice.json", json.dumps(content, indent=1) + "\n")
+        write_text(options.out / "choice.md", choice_table(cells))
+    sys.stdout.write(choice_table(cells))
+
+
+if __name__ == "__main__":
+    main()
