@@ -1,0 +1,145 @@
+"""The way of one method: the objective after every epoch, against passes and CPU seconds.
+
+The clock runs while a solver is made and while its epochs run. The objective is computed from its
+weights while the clock stands still, and no certificate is asked for.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from partwise.problem import Problem
+
+#: Relative to the optimum; below this the curves show only rounding.
+FLOOR = 1e-10
+
+
+@dataclass(frozen=True)
+class Method:
+    """A solver with its options. ``title``: its name in the paper.
+
+    ``tuned``: it gets the power of 10 that does best on the training data, at no cost, as the
+    stochastic gradient methods of the paper do. ``tied``: it can do with one part a pair of labels.
+    """
+
+    name: str
+    title: str
+    solver: str
+    options: dict[str, Any] = field(default_factory=dict)
+    tuned: bool = False
+    tied: bool = True
+
+
+class Point(NamedTuple):
+    """``passes``: calls of the oracle for marginals or log Z, divided by the examples."""
+
+    passes: float
+    seconds: float
+    objective: float
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a descent ends: by passes, by CPU seconds, or within ``floor`` of the optimum."""
+
+    passes: float
+    seconds: float
+    optimum: float = -math.inf
+
+    def reached(self, point: Point) -> bool:
+        """Whether this point is the last."""
+        near = point.objective <= self.optimum + FLOOR * abs(self.optimum)
+        return point.passes >= self.passes or point.seconds >= self.seconds or near
+
+
+@dataclass(frozen=True)
+class Descent:
+    """The points of one method on one task, with the step that was chosen for it."""
+
+    method: Method
+    points: list[Point]
+    eta: float | None = None
+    tried: dict[float, float] = field(default_factory=dict)
+
+    def excess_at(self, passes: float, optimum: float) -> float | None:
+        """P - optimum after so many passes, on the straight line between logarithms."""
+        at = [point.passes for point in self.points]
+        if not at or passes > at[-1]:
+            return None
+        logs = [math.log(self._excess(point, optimum)) for point in self.points]
+        return math.exp(float(np.interp(passes, at, logs)))
+
+    def _excess(self, point: Point, optimum: float) -> float:
+        return max(point.objective - optimum, FLOOR * abs(optimum))
+
+    def curve(self, optimum: float) -> list[float]:
+        """P - optimum of every point."""
+        return [self._excess(point, optimum) for point in self.points]
+
+    def seconds_to(self, epsilon: float, optimum: float) -> float | None:
+        """When the objective was first within epsilon of the optimum, relative to it."""
+        aim = optimum + epsilon * abs(optimum)
+        return next((p.seconds for p in self.points if p.objective <= aim), None)
+
+
+def follow(
+    problem: Problem, l2: float, method: Method, limits: Limits, **options: Any
+) -> list[Point]:
+    """Run a method; a divergence ends it with a point whose objective is infinite."""
+    from partwise.errors import DataError
+    from partwise.evaluation import Evaluator
+    from partwise.solvers.registry import make_solver
+
+    evaluator = Evaluator(problem)
+    seconds = passes = 0.0
+    began = time.process_time()
+    options = {**method.options, **options}
+    rng = np.random.default_rng(0)
+    solver = make_solver(method.solver, problem, l2, evaluator, rng, tol=1e-12, options=options)
+    seconds += time.process_time() - began
+    points: list[Point] = []
+    try:
+        while True:
+            objective = evaluator.primal(solver.current_weights(), l2)
+            points.append(Point(passes, seconds, objective))
+            if limits.reached(points[-1]) or not math.isfinite(objective):
+                return points
+            began = time.process_time()
+            passes += solver.epoch().passes
+            seconds += time.process_time() - began
+    except DataError:
+        return [*points, Point(passes, seconds, math.inf)]
+    finally:
+        solver.close()
+
+
+def descend(problem: Problem, l2: float, method: Method, limits: Limits) -> Descent:
+    """Run a method; if it is tuned, with powers of 10 as its step, of which the best one counts."""
+    from partwise.solvers.step_search import best_power
+
+    if not method.tuned:
+        return Descent(method, follow(problem, l2, method, limits))
+    runs: dict[float, list[Point]] = {}
+
+    def trial(eta: float) -> float:
+        runs[eta] = follow(problem, l2, method, limits, eta=eta)
+        return runs[eta][-1].objective
+
+    eta, tried = best_power(trial)
+    return Descent(method, runs[eta], eta, tried)
+
+
+def warm_up(problem: Problem, l2: float, methods: list[Method]) -> None:
+    """Compile, or load, what the methods need."""
+    from partwise.subset import subset
+
+    few = subset(problem, np.arange(min(3, problem.n_examples)))
+    for method in methods:
+        options = {"eta": 1e-3} if method.tuned else {}
+        follow(few, l2, method, Limits(3.0, math.inf), **options)
