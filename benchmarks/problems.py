@@ -48,6 +48,8 @@ class Sentence:
 class ChainProblem:
     """A first-order chain with tied transitions, trained with log loss.
 
+    ``l1`` adds l1 |w|_1 to the objective.
+
     ``all_weights``: every attribute has a weight for every label, and every pair of labels a
     transition weight. Otherwise only combinations seen in the training data have one.
     The columns are kept, and the attributes made afresh when asked for: as Python strings they
@@ -58,6 +60,7 @@ class ChainProblem:
     all_weights: bool
     train_columns: Sequence[Sequence[tuple[str, ...]]]
     test_columns: Sequence[Sequence[tuple[str, ...]]]
+    l1: float = 0.0
 
     def train(self) -> Iterator[Sentence]:
         """The training sentences, one at a time."""
@@ -90,6 +93,11 @@ class LinearWeights:
         """How many weights were trained."""
         return int(self.coef.size)
 
+    @property
+    def nonzero(self) -> int:
+        """How many of them are not 0."""
+        return int(np.count_nonzero(self.coef))
+
 
 @dataclass(frozen=True)
 class ChainWeights:
@@ -100,6 +108,11 @@ class ChainWeights:
     state: Floats
     transitions: Floats
     count: int
+
+    @property
+    def nonzero(self) -> int:
+        """How many weights are not 0."""
+        return int(np.count_nonzero(self.state) + np.count_nonzero(self.transitions))
 
 
 Weights = LinearWeights | ChainWeights
@@ -176,7 +189,8 @@ def chain_objective(problem: ChainProblem, weights: ChainWeights) -> float:
         score = float(unary[np.arange(len(gold)), gold].sum() + trans[gold[:-1], gold[1:]].sum())
         total += log_z - score
     norm2 = float(np.vdot(weights.state, weights.state) + np.vdot(trans, trans))
-    return 0.5 * problem.l2 * norm2 + total
+    norm1 = float(np.abs(weights.state).sum() + np.abs(trans).sum())
+    return 0.5 * problem.l2 * norm2 + problem.l1 * norm1 + total
 
 
 def _viterbi(unary: Floats, trans: Floats) -> list[int]:

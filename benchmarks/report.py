@@ -84,7 +84,7 @@ def _times_table(summaries: list[Summary]) -> list[str]:
 
 def _models_table(summaries: list[Summary]) -> list[str]:
     score_name = next((s.score_name for s in summaries if s.score_name), "score")
-    header = ["contestant", "objective", "above best", "weights", f"test {score_name} %"]
+    header = ["contestant", "objective", "above best", "weights", "not 0", f"test {score_name} %"]
     header += ["peak MB", "MB after loading", "notes"]
     rows = []
     for s in summaries:
@@ -94,6 +94,7 @@ def _models_table(summaries: list[Summary]) -> list[str]:
                 "-" if s.objective is None else f"{s.objective:.4f}",
                 "-" if s.excess is None else f"{s.excess:.1e}",
                 "-" if s.weights is None else f"{s.weights:,}",
+                "-" if s.nonzero is None else f"{s.nonzero:,}",
                 "-" if s.score is None else f"{s.score:.2f}",
                 _spread(s.peak_mb, 0),
                 _spread(s.loaded_mb, 0),
@@ -111,13 +112,14 @@ def _certified_table(summaries: list[Summary]) -> list[str]:
             *(_spread(value) for value in (found.cpu, found.wall)),
             _spread(found.passes, 1),
             f"{found.relative_gap:.1e}",
+            f"{found.nonzero:,}",
         ]
         for s in summaries
         for tol, found in s.certified.items()
     ]
     if not rows:
         return []
-    header = ["contestant", "tol", "CPU s", "wall s", "passes", "certified gap"]
+    header = ["contestant", "tol", "CPU s", "wall s", "passes", "certified gap", "not 0"]
     return [
         "Separate runs that end when the trainer has proved its own relative gap to be at most "
         "tol, with all that the proof takes:",
@@ -133,7 +135,8 @@ def _default_stop(summary: Summary) -> list[str]:
         return []
     return [
         f"its default settings stop at iteration {stop['iteration']:.0f} after "
-        f"{stop['cpu']:.1f} CPU s with objective {stop['objective']:.4f}"
+        f"{stop['cpu']:.1f} CPU s with objective {stop['objective']:.4f} and "
+        f"{stop['nonzero']:,.0f} weights that are not 0"
     ]
 
 
@@ -158,12 +161,12 @@ def results_markdown(
     lines = [
         "# Benchmark results",
         "",
-        "Objective: P(w) = l2/2 |w|^2 + sum of the losses. A time is the CPU time of training, in "
-        "seconds, until P(w) is at most (1 + eps) times the best value that any contestant "
-        "reached; `-` means not reached. One thread. Contestants that report nothing while they "
-        "train are run from scratch with ever tighter settings, so their times are rounded up to "
-        f"the next setting. A single training may take {budget:g} CPU seconds. Several repeats: "
-        "the median, then the least and the greatest.",
+        "Objective: P(w) = l2/2 |w|^2 + l1 |w|_1 + sum of the losses. A time is the CPU time of "
+        "training, in seconds, until P(w) is at most (1 + eps) times the best value that any "
+        "contestant reached; `-` means not reached. One thread. Contestants that report nothing "
+        "while they train are run from scratch with ever tighter settings, so their times are "
+        f"rounded up to the next setting. A single training may take {budget:g} CPU seconds. "
+        "Several repeats: the median, then the least and the greatest.",
         "",
         *_table(["machine", ""], [[key, value] for key, value in machine.items()]),
     ]

@@ -33,6 +33,7 @@ class Certified:
     wall: Spread | None
     passes: Spread | None
     relative_gap: float
+    nonzero: int  # weights that are not 0, in the first repeat
 
 
 @dataclass
@@ -49,6 +50,7 @@ class Summary:
     objective: float | None
     excess: float | None
     weights: int | None
+    nonzero: int | None
     score_name: str
     score: float | None
     cpu_to: dict[float, Spread | None]
@@ -110,6 +112,7 @@ def _certified(runs: list[Run]) -> dict[float, Certified]:
             wall=reached(many, "wall"),
             passes=reached(many, "passes"),
             relative_gap=max(f["relative_gap"] for f in many),
+            nonzero=int(many[0]["nonzero"]),
         )
         for tol, many in found.items()
     }
@@ -131,6 +134,7 @@ def _summarise_group(runs: list[Run], best: float | None) -> Summary:
         objective=lowest,
         excess=None if lowest is None or not best else lowest / best - 1.0,
         weights=results[0]["weights"] if results else None,
+        nonzero=results[0]["nonzero"] if results else None,
         score_name=results[0]["score_name"] if results else "",
         score=results[0]["score"] if results else None,
         cpu_to={e: spread([time_to(run, t, "cpu") for run in runs]) for e, t in threshold.items()},

@@ -26,10 +26,11 @@ class Task:
             data.data_file(file)
 
 
-def _chunking(all_weights: bool) -> Callable[[], Problem]:
+def _chunking(all_weights: bool, l2: float = 1.0, l1: float = 0.0) -> Callable[[], Problem]:
     def load() -> Problem:
         return ChainProblem(
-            l2=1.0,
+            l2=l2,
+            l1=l1,
             all_weights=all_weights,
             train_columns=data.read_columns(data.data_file("conll2000/train.txt.gz")),
             test_columns=data.read_columns(data.data_file("conll2000/test.txt.gz")),
@@ -104,6 +105,14 @@ TASKS: tuple[Task, ...] = (
         "chain",
         _CONLL,
         _chunking(True),
+    ),
+    Task(
+        "chunking-l1",
+        "chunking-l1",
+        "CoNLL-2000 chunking, CRF with the observed weights, elastic net, l2=1/1000, l1=1",
+        "chain-l1",
+        _CONLL,
+        _chunking(False, 1e-3, 1.0),
     ),
     *(
         Task(f"mnist-{l2}", "mnist", f"MNIST, log loss, l2={l2}", "softmax", _MNIST, _mnist(l2))

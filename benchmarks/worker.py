@@ -67,6 +67,7 @@ def run(
         "result",
         objective=objective(problem, weights),
         weights=weights.count,
+        nonzero=weights.nonzero,
         score_name=score_name,
         score=score,
     )

@@ -17,7 +17,7 @@ from partwise.solvers.automatic import Automatic, default_annealing
 from partwise.solvers.exponentiated_gradient import Annealing
 from partwise.solvers.frank_wolfe import FrankWolfe
 from partwise.solvers.online_eg import OnlineEG
-from partwise.solvers.owlqn import OrthantWise
+from partwise.solvers.proximal_eg import ProximalEG
 from partwise.training import train
 
 
@@ -58,7 +58,7 @@ def test_annealing_where_l2_is_small() -> None:
 
 def test_the_hinge_and_l1_have_solvers_of_their_own() -> None:
     assert isinstance(make(make_instance("chain", "hinge").problem).machine, FrankWolfe)
-    assert isinstance(make(l1=0.5).machine, OrthantWise)
+    assert isinstance(make(l1=0.5).machine, ProximalEG)
     fit = train(make_instance("chain").problem, 0.1, l1=0.5, tol=1e-6)
     assert fit.certificate.converged
 
@@ -78,3 +78,13 @@ def test_a_method_with_curvature_takes_over_where_eg_is_slow(
     assert model.certificate_.converged
     assert "solver auto: newton (online-eg would need about" in caplog.text
     assert model.score(x, y) > 0.95
+
+
+def test_the_orthant_wise_method_takes_over_where_l1_is_positive(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    x, y = load_wine(return_X_y=True)
+    with caplog.at_level(logging.INFO, logger="partwise"):
+        model = LinearClassifier(l2=1.0, l1=1.0, tol=1e-2, max_passes=3000).fit(x, y)
+    assert model.certificate_.converged
+    assert "solver auto: owl-qn (proximal-eg would need about" in caplog.text

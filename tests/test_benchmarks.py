@@ -41,6 +41,7 @@ Seconds required for this iteration: 0.010
 Loss: 100.250000
 Feature norm: 2.000000
 Error norm: 3.000000
+Active features: 9
 L-BFGS terminated with the stopping criteria
 """
 
@@ -82,7 +83,8 @@ def made_run(contestant: str, values: list[tuple[float, float]], **fields: Any) 
     run.points = [runner.Point(cpu, 2 * cpu, value) for cpu, value in values]
     run.stop = {"cpu": values[-1][0], "wall": 2 * values[-1][0], "peak_mb": 100.0}
     run.stages = {"load": {"cpu": 1.0, "wall": 1.0, "peak_mb": 50.0}}
-    run.result = {"objective": values[-1][1], "weights": 1234, "score_name": "accuracy", "score": 9}
+    run.result = {"objective": values[-1][1], "weights": 1234, "nonzero": 567}
+    run.result |= {"score_name": "accuracy", "score": 9}
     for name, value in fields.items():
         setattr(run, name, value)
     return run
@@ -137,16 +139,16 @@ def test_the_log_of_crfsuite_is_read_iteration_by_iteration() -> None:
     reader = LogReader(seen.append)
     for line in LOG.splitlines(keepends=True):
         reader.feed(line)
-    assert seen == [Iteration(1, 120.5, 1.0, 30.25), Iteration(2, 100.25, 2.0, 3.0)]
+    assert seen == [Iteration(1, 120.5, 1.0, 30.25, 10.0), Iteration(2, 100.25, 2.0, 3.0, 9.0)]
     assert reader.ending == "L-BFGS terminated with the stopping criteria"
 
 
 def test_default_stop() -> None:
-    falling = [Iteration(k, 100.0 * 0.5**k, 1.0, 1.0) for k in range(20)]
+    falling = [Iteration(k, 100.0 * 0.5**k, 1.0, 1.0, 5.0) for k in range(20)]
     assert default_stop(falling) is None
-    flat = falling + [Iteration(k, falling[-1].objective, 1.0, 1.0) for k in range(20, 40)]
+    flat = falling + [Iteration(k, falling[-1].objective, 1.0, 1.0, 5.0) for k in range(20, 40)]
     assert default_stop(flat) == 29
-    assert default_stop([*falling, Iteration(20, 1e-9, 10.0, 1e-4)]) == 20
+    assert default_stop([*falling, Iteration(20, 1e-9, 10.0, 1e-4, 5.0)]) == 20
 
 
 @pytest.mark.parametrize("all_weights", [False, True])
@@ -154,6 +156,7 @@ def test_crfsuite_and_the_harness_agree_on_the_objective(all_weights: bool) -> N
     run = events_of("crfsuite-lbfgs", toy_chain(all_weights))
     assert run.result["objective"] == pytest.approx(run.points[-1].objective, rel=1e-6)
     assert run.default_stop["objective"] == pytest.approx(run.points[-1].objective, rel=1e-3)
+    assert run.default_stop["nonzero"] == run.result["nonzero"]
     assert run.result["score"] > 50.0
     assert set(run.stages) == {"import", "prepare"}
     slow = events_of("crfsuite-l2sgd", toy_chain(all_weights), budget=0.2)
@@ -305,10 +308,11 @@ def test_times_to_a_suboptimality_and_their_spread() -> None:
 
 
 def test_report(tmp_path: Path) -> None:
+    stop = {"cpu": 2, "objective": 110, "iteration": 4, "nonzero": 1200}
     runs = [
         made_run("partwise", [(9.0, 101.0), (9.5, 100.0)], start="cold", compilation_seconds=7.0),
         made_run("partwise", [(1.0, 101.0), (1.5, 100.0)], compilation_seconds=0.3),
-        made_run("peer", [(2.0, 110.0)], default_stop={"cpu": 2, "objective": 110, "iteration": 4}),
+        made_run("peer", [(2.0, 110.0)], default_stop=stop),
         runner.Run("digits", "broken", 0, "warm", status="failed", notes=["Error: a|b"]),
     ]
     report.write_report(tmp_path, runs, {"processor": "P"}, {"mnist-1": "it needs data."}, 60.0)
@@ -317,6 +321,8 @@ def test_report(tmp_path: Path) -> None:
     assert "| partwise | 1.00 | 1.50 | 1.50 | 1.50 | 1.50 | 3.00 | finished |" in text
     assert "| peer | - | - | - | - |" in text
     assert "stop at iteration 4 after 2.0 CPU s with objective 110.0000" in text
+    assert "and 1,200 weights that are not 0" in text
+    assert "| 1,234 | 567 | 9.00 |" in text
     assert "Error: a/b" in text
     assert "- mnist-1: it needs data." in text
     stored = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,14 @@ def test_chains_reach_the_optimum_of_a_peer(all_weights: bool) -> None:
     assert run.result["score"] == peer.result["score"]
 
 
+def test_an_elastic_net_has_the_optimum_and_the_zeros_of_a_peer() -> None:
+    problem = replace(toy_chain(all_weights=False), l2=0.1, l1=0.5)
+    peer, run = (events_of(name, problem) for name in ("crfsuite-lbfgs", "partwise"))
+    assert run.result["objective"] == pytest.approx(peer.result["objective"], rel=1e-5)
+    assert 0 < run.result["nonzero"] < run.result["weights"]
+    assert run.result["nonzero"] == pytest.approx(peer.result["nonzero"], abs=2)
+
+
 def test_everything_is_compiled_before_the_clock_starts() -> None:
     from numba.core import event
 
@@ -101,6 +110,7 @@ def test_pauses_do_not_use_up_the_budget() -> None:
 
 def test_certified_runs_are_reported(tmp_path: Path) -> None:
     fields = {"tol": 1e-3, "cpu": 2.0, "wall": 3.0, "passes": 11.0, "relative_gap": 5e-4}
+    fields["nonzero"] = 77
     slower = {**fields, "cpu": 4.0}
     short = {**fields, "tol": 1e-4}
     runs = [
@@ -114,6 +124,6 @@ def test_certified_runs_are_reported(tmp_path: Path) -> None:
     report.write_report(tmp_path, runs, {}, {}, 60.0)
     text = (tmp_path / "results.md").read_text("utf-8")
     assert "| partwise | 1e-03 | 3.00 (2.00 to 4.00) |" in text
-    assert "| partwise | 1e-04 | - | - | - | 5.0e-04 |" in text
+    assert "| partwise | 1e-04 | - | - | - | 5.0e-04 | 77 |" in text
     assert "| partwise | cold | - | - | - | 20.00 |" in text
     assert "| partwise (cold) |" not in text

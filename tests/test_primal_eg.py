@@ -27,6 +27,21 @@ def test_both_forms_make_the_same_steps(kind: str, loss: str) -> None:
     assert values[1].primal == pytest.approx(values[0].primal, rel=1e-9)
 
 
+@pytest.mark.parametrize("loss", ["log", "hinge"])
+def test_the_safe_steps_are_the_same(loss: str) -> None:
+    problem = make_instance("chain", loss, weighted=True).problem
+    stored = BatchEG(problem, 0.5, Evaluator(problem), safe=True)
+    implied = PrimalEG(problem, 0.5, Evaluator(problem), safe=True)
+    last = -np.inf
+    for _ in range(15):
+        first, second = stored.epoch(), implied.epoch()
+        assert second.dual == pytest.approx(first.dual, rel=1e-10)
+        assert implied.eta == stored.eta
+        assert second.passes == 1.0
+        assert second.dual >= last
+        last = second.dual
+
+
 def test_it_goes_on_from_weights_and_from_duals() -> None:
     problem = make_instance("chain").problem
     fit = train(problem, 1.0, solver="primal-eg", tol=1e-8)

@@ -21,7 +21,8 @@ class Contestant(abc.ABC):
     name
         The name in tables and on the command line.
     kinds
-        The kinds of problem it trains: ``chain``, ``softmax``, ``logistic``, ``hinge``.
+        The kinds of problem it trains: ``chain``, ``chain-l1`` (with l1 > 0), ``softmax``,
+        ``logistic``, ``hinge``.
     packages
         Distributions whose versions are reported.
     compiled
@@ -50,8 +51,8 @@ class Contestant(abc.ABC):
         ``recorder.point(objective)`` marks the way. What only serves the record (such as evaluating
         the objective) belongs inside ``recorder.paused()``. What the tables should say goes to
         ``recorder.event("note", text=...)``; what a run proved about itself to
-        ``recorder.event("certified", tol=, cpu=, wall=, passes=, relative_gap=)``; a run that
-        gives up early, which it may when ``recorder.spent()``, says
+        ``recorder.event("certified", tol=, cpu=, wall=, passes=, relative_gap=, nonzero=)``; a run
+        that gives up early, which it may when ``recorder.spent()``, says
         ``recorder.event("over budget")``.
         """
 

@@ -44,6 +44,7 @@ class Input:
     loss: Loss
     weights: str
     l2: float
+    l1: float
     labels: list[str]
     attributes: dict[str, int]
 
@@ -84,6 +85,7 @@ def chain_input(problem: ChainProblem) -> Input:
         loss=make_loss("log", len(index)),
         weights="all" if problem.all_weights else "observed",
         l2=problem.l2,
+        l1=problem.l1,
         labels=list(index),
         attributes=vocabulary.index,
     )
@@ -103,12 +105,13 @@ def linear_input(problem: LinearProblem) -> Input:
         loss=make_loss("hinge" if problem.loss == "hinge" else "log", problem.n_classes),
         weights="all",
         l2=problem.l2 * (2.0 if problem.loss == "logistic" else 1.0),
+        l1=0.0,
         labels=[],
         attributes={},
     )
 
 
-def fit(problem: Problem, solver: str, l2: float, tol: float, *callbacks: Any) -> Fit:
+def fit(problem: Problem, solver: str, l2: float, l1: float, tol: float, *callbacks: Any) -> Fit:
     """Train; that it may end before ``tol`` is what the record says."""
     from partwise.certificate import ConvergenceWarning
     from partwise.training import train
@@ -116,7 +119,7 @@ def fit(problem: Problem, solver: str, l2: float, tol: float, *callbacks: Any) -
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return train(
-            problem, l2, solver=solver, tol=tol, max_passes=MAX_PASSES, callbacks=callbacks
+            problem, l2, l1=l1, solver=solver, tol=tol, max_passes=MAX_PASSES, callbacks=callbacks
         )
 
 
@@ -129,7 +132,7 @@ class Partwise(Contestant):
     def __init__(self, solver: str = "auto", *kinds: str) -> None:
         self.solver = solver
         self.name = "partwise" if solver == "auto" else f"partwise-{solver}"
-        self.kinds = frozenset(kinds or ("chain", "softmax", "logistic", "hinge"))
+        self.kinds = frozenset(kinds or ("chain", "chain-l1", "softmax", "logistic", "hinge"))
 
     def load_library(self) -> None:
         import partwise.fitting
@@ -142,7 +145,10 @@ class Partwise(Contestant):
         else:
             self._input = linear_input(problem)
         # Compiles all that training needs, or loads it, so that the clock starts with it in place.
-        fit(self._input.head(3).build(), self.solver, self._input.l2, 0.5)
+        self._fit(self._input.head(3).build(), 0.5)
+
+    def _fit(self, training: Problem, tol: float, *callbacks: Any) -> Fit:
+        return fit(training, self.solver, self._input.l2, self._input.l1, tol, *callbacks)
 
     def train(
         self, problem: ChainProblem | LinearProblem, recorder: Recorder
@@ -156,7 +162,7 @@ class Partwise(Contestant):
             "note", text=f"{recorder.elapsed()[0]:.2f} s of the clock to build the problem"
         )
         watch = self._watch(training, recorder)
-        result = fit(training, self.solver, self._input.l2, TRAJECTORY, watch)
+        result = self._fit(training, TRAJECTORY, watch)
         over = recorder.spent()
         recorder.stop()
         if over:
@@ -166,7 +172,7 @@ class Partwise(Contestant):
     def _certified(self, tol: float, recorder: Recorder) -> bool:
         recorder.start()
         training = self._input.build()
-        result = fit(training, self.solver, self._input.l2, tol, lambda _: recorder.spent())
+        result = self._fit(training, tol, lambda _: recorder.spent())
         cpu, wall = recorder.stop()
         certificate = result.certificate
         recorder.event(
@@ -176,6 +182,7 @@ class Partwise(Contestant):
             wall=wall,
             passes=certificate.passes,
             relative_gap=certificate.relative_gap,
+            nonzero=int(np.count_nonzero(result.weights)),
         )
         return certificate.converged
 
@@ -193,7 +200,7 @@ class Partwise(Contestant):
             elif row.epoch >= following:
                 with recorder.paused():
                     stored = training.storage.scatter(progress.weights())
-                    value = evaluator.primal(stored, self._input.l2)
+                    value = evaluator.primal(stored, self._input.l2, self._input.l1)
                 if math.isfinite(value):
                     recorder.point(value)
                 following = row.epoch + (row.epoch // 50 if row.epoch > DENSE_EPOCHS else 1)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .estimators.tagger_cv import SequenceTaggerCV
     from .graph_examples import GraphExample
     from .modelfile import load_model, save_model
+    from .simplex_qp import QuadraticResult, minimise_quadratic
 
 __version__ = "0.1.0"
 
@@ -41,11 +42,13 @@ __all__ = [
     "MismatchError",
     "ModelFileError",
     "PartwiseError",
+    "QuadraticResult",
     "SegmentTagger",
     "SequenceTagger",
     "SequenceTaggerCV",
     "__version__",
     "load_model",
+    "minimise_quadratic",
     "path",
     "save_model",
 ]
@@ -59,10 +62,12 @@ _HOMES = {
     "GraphLabeler": ".estimators.graphs",
     "LinearClassifier": ".estimators.classifier",
     "LinearClassifierCV": ".estimators.classifier_cv",
+    "QuadraticResult": ".simplex_qp",
     "SegmentTagger": ".estimators.segmenter",
     "SequenceTagger": ".estimators.tagger",
     "SequenceTaggerCV": ".estimators.tagger_cv",
     "load_model": ".modelfile",
+    "minimise_quadratic": ".simplex_qp",
     "path": ".estimators.path",
     "save_model": ".modelfile",
 }

@@ -88,7 +88,8 @@ class Case:
         hold(
             np.array_equal([value, *mu], [again, *mu_again], equal_nan=True),
             f"{value} becomes {again} where work has more than work_size(topo) numbers; one buffer "
-            "serves all examples: slice it before you reshape it",
+            "serves all examples: slice it before you reshape it, and let work_size "
+            "give all that the oracles use",
         )
         return value, mu
 

@@ -177,7 +177,7 @@ def _dense_first(entry_ptr: Any, indices: Any, value: Any, first: Any, block_siz
 
 
 @njit(inline="always")
-def _fetch(design: Any, s: int, stop: int, w: Any) -> None:
+def fetch(design: Any, s: int, stop: int, w: Any) -> None:
     """Ask for what the site after s needs first, unless that is the site stop."""
     if s + 1 < stop:
         most = min(design.site_width[s + 1], _FETCHED)
@@ -220,7 +220,7 @@ def score(design: Any, i: int, w: Any, q: Any) -> None:
                 total += (design.value[e] if valued else 1.0) * w[design.start[e]]
             site[0] = total
             continue
-        _fetch(design, s, stop, w)
+        fetch(design, s, stop, w)
         out = room[:width]
         if width >= LINE:
             for at in range(0, width, LINE):
@@ -292,7 +292,7 @@ def scatter(design: Any, i: int, delta: Any, v: Any) -> Any:
             continue
         if not any_change(site):
             continue
-        _fetch(design, s, stop, v)
+        fetch(design, s, stop, v)
         change = room[:width]
         for k in range(n):
             change[k] = site[k]
@@ -338,7 +338,7 @@ def scatter_between(design: Any, i: int, delta: Any, v: Any, low: int, high: int
         n = design.site_width[s]
         change = delta[design.site_part[s] : design.site_part[s] + n]
         if n > 1:
-            _fetch(design, s, stop, v)
+            fetch(design, s, stop, v)
         for e in range(design.entry_ptr[s], design.entry_ptr[s + 1]):
             at = design.start[e]
             if not low <= at < high:

@@ -43,7 +43,7 @@ class Slope(NamedTuple):
     """
 
     weights: Floats
-    losses: Floats  # loss_i(w)
+    losses: Floats  # loss_i(w); for another dial (t, t, 0), the maximum smoothed at temperature 1/t
     linear: Floats  # tau H(u_i) + cost_i.mu_i
     v: Floats  # v(u)
 
@@ -140,8 +140,9 @@ def _slopes(
 ) -> Any:
     """mu_i = marginals of theta_i, the loss and tau H_i + cost_i.mu_i for i in [begin, end).
 
-    The loss means something only for the dial of p(.|x_i; w). mu holds the parts from those of
-    example first on. Returns the first example whose logZ is not finite, or -1.
+    The loss is logZ_i / score - gold_i.F_i w: that of p(.|x_i; w) for its dial, else a smoothed
+    one. mu holds the parts from those of example first on. Returns the first example whose logZ
+    is not finite, or -1.
     """
     size = (a.part_ptr[begin + 1 : end + 1] - a.part_ptr[begin:end]).max()
     q, masked = np.empty(size), np.empty(size if a.mask.size > 0 else 0)
@@ -163,7 +164,7 @@ def _slopes(
         if a.cost.size > 0:
             for r in range(n):
                 cost += a.cost[lo + r] * own[r]
-        losses[i] = a.tau * log_z - gold
+        losses[i] = log_z / dial.score - gold
         linear[i] = a.tau * (log_z - mean) + cost
     return -1
 
@@ -179,11 +180,12 @@ def _scores(a: Any, w: Any, dial: Any, theta: Any, begin: int, end: int) -> None
 
 @njit(fastmath=FAST)
 def _conditional(
-    a: Any, of_marginals: Any, mu: Any, least: float, theta: Any, entropy: Any, begin: int, end: int
-) -> None:
+    a: Any, of_marginals: Any, mu: Any, least: float, theta: Any, entropy: Any, begin: int,
+    end: int, work: Any,
+) -> None:  # fmt: skip
     """theta_i = -grad H at max(mu_i, least), and H there, for i in [begin, end)."""
     size = (a.part_ptr[begin + 1 : end + 1] - a.part_ptr[begin:end]).max()
-    kept, work = np.empty(size), np.empty(0)
+    kept = np.empty(size)
     for i in range(begin, end):
         lo, n = a.part_ptr[i], a.part_ptr[i + 1] - a.part_ptr[i]
         own = theta[lo : lo + n]
@@ -239,10 +241,10 @@ class Evaluator:
         self.run(len(v), task)
         return v
 
-    def slope(self, weights: Floats, dial: Dial | None = None) -> Slope:
+    def slope(self, weights: Floats, dial: Dial | None = None, into: Floats | None = None) -> Slope:
         """Compute losses and marginals at some weights, and v of these marginals.
 
-        The marginals of some examples at a time are kept, never those of all.
+        The marginals of some examples at a time are kept, those of all only on request.
 
         Parameters
         ----------
@@ -250,12 +252,14 @@ class Evaluator:
             Stored weights w.
         dial : Dial or None
             Which theta_i they stand for; None: that of p(.|x_i; w).
+        into : ndarray or None
+            Where to leave the marginals of all examples.
         """
         problem, arrays = self.problem, self.problem.arrays
         n = problem.n_examples
         dial = dial or self._own_dial()
         losses, linear, v = np.empty(n), np.empty(n), problem.storage.zeros()
-        mu = np.empty(max(_STRETCH, problem.max_parts))
+        mu = np.empty(max(_STRETCH, problem.max_parts)) if into is None else into
         first = 0
         while first < n:
             room = arrays.part_ptr[first] + len(mu)
@@ -304,7 +308,8 @@ class Evaluator:
 
         def task(begin: int, end: int) -> None:
             of_marginals = problem.structure.marginal_entropy
-            _conditional(problem.arrays, of_marginals, mu, least, theta, entropy, begin, end)
+            work = np.empty(problem.work_size)
+            _conditional(problem.arrays, of_marginals, mu, least, theta, entropy, begin, end, work)
 
         self.run(problem.n_examples, task)
         return theta, entropy

@@ -89,6 +89,7 @@ def fit_model(
         raise DataError("there are no examples to train on; give at least two, of different labels")
     if len(gold) != len(shapes):
         raise DataError(f"labels for {len(gold)} examples where there are {len(shapes)}")
+    labels = () if labels is None else labels
     check_label_names(structure, labels)
     _check_features(structure, features, encoder)
     weight = check_weights(sample_weight, len(shapes))
@@ -168,12 +169,18 @@ def _fits(
 
 
 def _check_features(structure: Structure, features: Sequence[Rows], encoder: Encoder) -> None:
+    for kind, rows in zip(structure.kinds, features, strict=False):
+        if not isinstance(rows, Rows):
+            raise DataError(
+                f"the features of {kind} sites are a {type(rows).__name__}; expected Rows: make "
+                "them by Rows.from_dense or Rows.from_scipy"
+            )
     counts = encoder.feature_counts(structure)
     given = tuple(rows.n_features for rows in features)
     if given != counts:
         raise DataError(
             f"rows of {given} features where the encoder has {counts}, for the sites "
-            f"{', '.join(structure.kinds)}; make the encoder for these rows"
+            f"{', '.join(structure.kinds)}; give one Rows for each kind, and an encoder for them"
         )
     for kind, rows in zip(structure.kinds, features, strict=True):
         rows.check_finite(f"the features of {kind} sites")

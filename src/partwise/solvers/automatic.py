@@ -24,17 +24,18 @@ from ..evaluation import Evaluator
 from ..problem import Problem
 from ..structures.base import Floats
 from ..structures.multiclass import Multiclass
-from ..vectors import inner
 from .base import Epoch, Evaluation, Solver
 from .beginning import beginning
 from .crammer_singer import CrammerSinger
-from .exponentiated_gradient import LINEAR, Annealing
+from .exponentiated_gradient import LINEAR, Annealing, easy_l2
 from .frank_wolfe import FrankWolfe
 from .lbfgs import LBFGS
 from .newton import TrustRegionNewton
 from .online_eg import OnlineEG
 from .options import check_options
 from .owlqn import OrthantWise
+from .primal import PrimalSolver
+from .proximal_eg import ProximalEG
 
 _logger = logging.getLogger(__name__)
 
@@ -42,7 +43,7 @@ _logger = logging.getLogger(__name__)
 _WINDOW: Final = 60
 #: Another method takes over where EG would need this many passes more ...
 _PATIENCE: Final = 4000.0
-#: ... by Newton steps if there are at most so many weights, else by L-BFGS.
+#: ... with l1 = 0 by Newton steps if there are at most so many weights, else by L-BFGS.
 _FEW_WEIGHTS: Final = 1_000_000
 
 
@@ -83,7 +84,7 @@ class Automatic(Solver):
         **options: Any,
     ) -> None:
         super().__init__(problem, l2, evaluator)
-        self.tol = tol
+        self.l1, self.tol = l1, tol
         self.falls: deque[tuple[float, float]] = deque(maxlen=_WINDOW)  # passes, log estimate
         self.passes = 0.0
         self.machine: Solver
@@ -94,7 +95,7 @@ class Automatic(Solver):
                 "no solver takes l1 > 0 with the hinge loss; use the log or the softmax-margin loss"
             )
         if l1 > 0.0:
-            method, why, more = OrthantWise, "l1 > 0", {"l1": l1}
+            method, why, more = ProximalEG, "l1 > 0; its duals certify", {"rng": rng, "l1": l1}
         elif problem.loss.tau == 0.0 and problem.structure.name == Multiclass.name:
             method, why, more = CrammerSinger, "a classifier with the hinge loss", {"rng": rng}
         elif problem.loss.tau == 0.0:
@@ -138,14 +139,22 @@ class Automatic(Solver):
 
     def _take_over(self, before: OnlineEG, left: float) -> None:
         weights = before.evaluate().weights
-        linear, v = float(before.duals.totals[LINEAR]), before.duals.v
+        s = before.scaled()[1] if isinstance(before, ProximalEG) else 1.0
+        linear, v = s * float(before.duals.totals[LINEAR]), s * before.duals.v
         zero = np.zeros_like(weights)
-        if self.evaluator.primal(zero, self.l2) < self.evaluator.primal(weights, self.l2):
+        value = self.evaluator.primal(weights, self.l2, self.l1)
+        if self.evaluator.primal(zero, self.l2, self.l1) < value:
             weights = zero
         few = self.problem.layout.n_weights <= _FEW_WEIGHTS
-        method = TrustRegionNewton if few else LBFGS
-        self._say(method.name, f"online-eg would need about {left:.0f} passes more")
-        machine = method(self.problem, self.l2, self.evaluator, initial_weights=weights)
+        machine: PrimalSolver
+        if self.l1 > 0.0:
+            machine = OrthantWise(
+                self.problem, self.l2, self.evaluator, l1=self.l1, initial_weights=weights
+            )
+        else:
+            method = TrustRegionNewton if few else LBFGS
+            machine = method(self.problem, self.l2, self.evaluator, initial_weights=weights)
+        self._say(machine.name, f"{before.name} would need about {left:.0f} passes more")
         machine.bound.add(linear, v)
         self.machine = machine
 
@@ -172,8 +181,6 @@ class Automatic(Solver):
 
 
 def default_annealing(problem: Problem, l2: float) -> Annealing | None:
-    """Begin at half the mean squared norm of a position's features, where l2 is well below it."""
-    design = problem.arrays.design
-    squares = inner(design.value, design.value) if design.value.size else len(design.start)
-    start = 0.5 * squares / max(1, len(design.site_part))
+    """Begin at an l2 for which EG is fast, where the target is well below it."""
+    start = easy_l2(problem)
     return Annealing(start) if start > 2.0 * l2 else None

@@ -12,15 +12,16 @@ norm: scatter returns the change of |v|^2.
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..design import scatter, score
+from ..design import score
 from ..errors import DataError, MismatchError
 from ..evaluation import Evaluator, not_finite
 from ..jit import FAST, njit
 from ..problem import Problem, example_marginals
+from ..shrinking import scatter_shrunk
 from ..structures.base import Floats, Ints
 from .base import Epoch
 from .exponentiated_gradient import (
@@ -44,8 +45,10 @@ _WAIT = 3
 def online_eg_epoch(
     a: Any,
     duals: Any,
+    w: Any,
     order: Any,
     l2: float,
+    l1: float,
     halvings: int,
     growth: float,
     least: Any,
@@ -56,7 +59,7 @@ def online_eg_epoch(
 
     halvings: how often a step may be halved at one visit (0: the step is fixed and every change
     is taken); growth: the factor after a visit; least: the smallest eta of each example; most:
-    the largest eta.
+    the largest eta. w: shrunk(v, l1), which is v itself where l1 = 0; NORM is that of |w|^2.
 
     The share of example i in the gap is tau KL(u_i, p_i), p_i = p(.|x_i; w). A step that goes a
     fraction eta tau of the way to p_i has KL(u_i, u_i') of about (eta tau)^2 KL(u_i, p_i), and
@@ -76,7 +79,7 @@ def online_eg_epoch(
         lo, n = a.part_ptr[i], a.part_ptr[i + 1] - a.part_ptr[i]
         old = duals.theta[lo : lo + n]
         old_mu = duals.mu[lo : lo + n]
-        score(a.design, i, duals.v, q)
+        score(a.design, i, w, q)
         for r in range(n):
             q[r] *= scale
             delta[r] = 0.0
@@ -105,7 +108,7 @@ def online_eg_epoch(
                 for r in range(n):
                     cost += a.cost[lo + r] * (mu[r] - old_mu[r])
             entropy = log_z - inner
-            norm += scatter(a.design, i, delta, duals.v)
+            norm += scatter_shrunk(a.design, i, delta, duals.v, w, l1)
             linear = c * (tau * (entropy - duals.entropy[i]) + cost)
             gain = linear - norm / (2.0 * l2)
             # What rounding may do to the gain; the error of mu grows with theta.
@@ -131,7 +134,7 @@ def online_eg_epoch(
                 if give_up:
                     delta[r] = -delta[r]
             if give_up:
-                scatter(a.design, i, delta, duals.v)
+                scatter_shrunk(a.design, i, delta, duals.v, w, l1)
             if not stay:
                 eta = max(0.5 * eta, least[i])
             if give_up:
@@ -140,7 +143,6 @@ def online_eg_epoch(
     return -1, improved
 
 
-@final
 class OnlineEG(ExponentiatedGradient):
     """Online EG.
 
@@ -214,13 +216,17 @@ class OnlineEG(ExponentiatedGradient):
             self.age[order] = 0
         return order
 
-    def _visit(self, order: Ints, l2: float, halvings: int) -> int:
+    def _visit(
+        self, order: Ints, l2: float, halvings: int, w: Floats | None = None, l1: float = 0.0
+    ) -> int:
         tau = self.problem.loss.tau
         bad, improved = online_eg_epoch(
             self.problem.arrays,
             self.duals,
+            self.duals.v if w is None else w,
             order,
             l2,
+            l1,
             halvings,
             1.0 if halvings == 0 else 1.05,
             self.least,

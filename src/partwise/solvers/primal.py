@@ -1,12 +1,8 @@
 """What the solvers that keep weights share: the certificate from the marginals at w.
 
 With u_i = p(.|x_i; w) the gap is |grad P(w)|^2 / (2 l2) where l1 = 0, so a primal method needs no
-duals to be certified. Where another point between the gold labels and u is better it is taken:
-
-    u_i(s) = (1 - s) gold_i + s u_i,    v(u(s)) = s v(u),    0 <= s <= 1
-
-With l1 > 0 this is how the dual point is scaled into |v| <= l1, where the norm in D vanishes. The
-entropy of the mixture is exact, since log u_i(gold) = -loss_i(w) / tau.
+duals to be certified. Where another point between the gold labels and u is better it is taken
+(`scaling.py`); its entropy is exact, since log u_i(gold) = -loss_i(w) / tau.
 
 While l2 is small a single point is a poor one: its w(u) is off by grad P(w) / l2. So the points of
 earlier evaluations are kept, as one mixture:
@@ -27,6 +23,7 @@ from ..problem import Problem
 from ..structures.base import Floats
 from ..vectors import inner, shrunk_square
 from .base import Evaluation, Solver
+from .scaling import scaled_dual
 
 
 class PrimalSolver(Solver):
@@ -99,15 +96,7 @@ def primal_value(problem: Problem, slope: Slope, l2: float, l1: float = 0.0) -> 
 
 def certified(problem: Problem, slope: Slope, l2: float, l1: float = 0.0) -> Evaluation:
     """Give primal and dual values that belong to a slope."""
-    mixture = _Mixture(problem, slope)
-
-    def lost(s: float) -> float:
-        # |shrunk(s v, l1)| = s |shrunk(v, l1 / s)|
-        norm = s * s * float(shrunk_square(slope.v, l1 / s)) if s > 0.0 else 0.0
-        return norm / (2.0 * l2) - mixture.linear(s)
-
-    found = minimize_scalar(lost, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-10})
-    dual = -min(lost(1.0), float(found.fun))
+    dual, _ = scaled_dual(_Mixture(problem, slope).linear, slope.v, l2, l1)
     return Evaluation(slope.weights, primal_value(problem, slope, l2, l1), dual)
 
 

@@ -1,13 +1,14 @@
 """Batch exponentiated gradient in its primal form: no duals are stored.
 
 All theta_i move by the same step from the same weights, so they stay in a small family, and a
-vector z as long as w stands for all of them (Bartlett et al. 2004, section 4, for tau = 0):
+vector z as long as w stands for all of them (Bartlett et al. 2004, section 3, for tau = 0):
 
     theta_i = F_i z + y cost_i + x [gold_i]
     z <- (1 - eta tau) z + eta w,    y <- (1 - eta tau) y + eta,    x <- (1 - eta tau) x
 
-The step is halved until the dual improves, then multiplied by 1.05, as in batch EG; both make the
-same steps. Memory: two weight vectors, and the marginals of some examples at a time.
+The step is halved until the dual improves, then multiplied by 1.05, or it is the fixed one of
+Theorem 1, as in batch EG; both make the same steps. Memory: two weight vectors, and the marginals
+of some examples at a time.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from __future__ import annotations
 from typing import ClassVar, final
 
 from ..dual_point import DualPoint
-from ..evaluation import Dial, Evaluator, Slope
+from ..evaluation import Evaluator, Slope
 from ..problem import Problem
 from ..structures.base import Floats
 from ..vectors import inner
 from .base import Epoch, Evaluation, Solver
+from .batch_eg import safe_step
 from .exponentiated_gradient import Average, first_theta
+from .implied import first_implied
 
 
 @final
@@ -37,6 +40,8 @@ class PrimalEG(Solver):
         Else the first theta of the parts of the gold labels; None: as for the other EG solvers.
     first_step : float
         The first eta.
+    safe : bool
+        Use the fixed step of Theorem 1 instead of the search.
     """
 
     name: ClassVar[str] = "primal-eg"
@@ -51,26 +56,20 @@ class PrimalEG(Solver):
         initial_weights: Floats | None = None,
         gold: float | None = None,
         first_step: float = 0.5,
+        safe: bool = False,
     ) -> None:
         super().__init__(problem, l2, evaluator)
-        self.eta = first_step
-        if initial_weights is None:
-            self.z = problem.storage.zeros()
-            self.cost, self.gold = 0.0, first_theta(problem) if gold is None else gold
-        else:
-            scale = 1.0 / (problem.loss.tau or 1.0)
-            self.z = scale * initial_weights
-            self.cost, self.gold = scale, 0.0
+        self.safe = safe
+        self.eta = safe_step(problem, l2) if safe else first_step
+        first = first_theta(problem) if gold is None else gold
+        self.point = first_implied(problem, initial_weights, first)
         self.average = Average()
-        self.slope = self._slope(self.z, self.cost, self.gold)
+        self.slope = self.point.slope(evaluator)
 
     @property
     def settled(self) -> bool:
         """Always: there is one l2."""
         return True
-
-    def _slope(self, z: Floats, cost: float, gold: float) -> Slope:
-        return self.evaluator.slope(z, Dial(1.0, cost, gold))
 
     def _dual(self, slope: Slope) -> float:
         linear = inner(slope.linear, self.problem.arrays.weight)
@@ -83,12 +82,12 @@ class PrimalEG(Solver):
         passes = 0
         while True:
             passes += 1
-            eta, kept = self.eta, 1.0 - self.eta * tau
-            z, cost, gold = kept * self.z + eta * w, kept * self.cost + eta, kept * self.gold
-            slope = self._slope(z, cost, gold)
+            eta = self.eta
+            point = self.point.moved(w, eta, 1.0 - eta * tau)
+            slope = point.slope(self.evaluator)
             dual = self._dual(slope)
-            if dual >= before - 1e-14 * abs(before):
-                self.z, self.cost, self.gold, self.slope = z, cost, gold, slope
+            if self.safe or dual >= before - 1e-14 * abs(before):
+                self.point, self.slope = point, slope
                 break
             self.eta *= 0.5
             if passes > 60:
@@ -96,7 +95,8 @@ class PrimalEG(Solver):
                 break
         # What the step gained, for the whole way: twice the gap where only the entropy curves.
         estimate = (dual - before) / (2.0 * eta * tau if tau else eta)
-        self.eta = min(1.05 * self.eta, 1.0 / tau if tau else 1e6)
+        if not self.safe:
+            self.eta = min(1.05 * self.eta, 1.0 / tau if tau else 1e6)
         if tau == 0.0:
             self.average.add(self.slope.v)
         return Epoch(float(passes), dual, max(estimate, 0.0), self.l2)
@@ -119,4 +119,4 @@ class PrimalEG(Solver):
 
     def dual_point(self) -> DualPoint:
         """Write theta out, for another solver to start from."""
-        return DualPoint(self.evaluator.scores(self.z, Dial(1.0, self.cost, self.gold)))
+        return self.point.dual_point(self.evaluator)

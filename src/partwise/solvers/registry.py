@@ -17,9 +17,13 @@ from .automatic import Automatic
 from .base import Solver
 from .batch_eg import BatchEG
 from .beginning import beginning
+from .bmrm import BMRM
 from .conjugate_gradient import ConjugateGradient
 from .crammer_singer import CrammerSinger
+from .cutting_planes import CuttingPlanes
 from .dual_coordinate_descent import DualCoordinateDescent
+from .excessive_gap import ExcessiveGap
+from .extragradient import Extragradient
 from .frank_wolfe import FrankWolfe
 from .hybrid import Hybrid
 from .lbfgs import LBFGS
@@ -29,6 +33,7 @@ from .options import check_options, takes
 from .owlqn import OrthantWise
 from .primal_coordinate_descent import PrimalCoordinateDescent
 from .primal_eg import PrimalEG
+from .proximal_eg import ProximalEG
 from .sag import SAG, SAGA, SAGNUS
 from .sdca import SDCA
 from .sgd import SGD, AveragedSGD, Pegasos
@@ -41,6 +46,7 @@ _ALL: Final[tuple[type[Solver], ...]] = (
     OnlineEG,
     BatchEG,
     PrimalEG,
+    ProximalEG,
     LBFGS,
     ConjugateGradient,
     TrustRegionNewton,
@@ -53,6 +59,10 @@ _ALL: Final[tuple[type[Solver], ...]] = (
     CrammerSinger,
     SMO,
     SMOThenEG,
+    CuttingPlanes,
+    BMRM,
+    ExcessiveGap,
+    Extragradient,
     DualCoordinateDescent,
     PrimalCoordinateDescent,
     SGD,

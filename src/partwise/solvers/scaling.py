@@ -1,0 +1,43 @@
+"""The best dual point between the gold labels and a given one.
+
+    u_i(s) = (1 - s) gold_i + s u_i,    v(u(s)) = s v(u),    0 <= s <= 1
+    D(u(s)) = linear(s) - |shrunk(s v, l1)|^2 / (2 l2)
+
+With l1 > 0 this is how a dual point is scaled into |v| <= l1, where the norm vanishes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from ..structures.base import Floats
+from ..vectors import inner, shrunk_square
+
+
+def scaled_dual(
+    linear: Callable[[float], float], v: Floats, l2: float, l1: float
+) -> tuple[float, float]:
+    """Give the largest D(u(s)), and its s.
+
+    Parameters
+    ----------
+    linear : callable
+        The part of D(u(s)) beside the norm, or a bound from below on it; concave.
+    v : ndarray
+        That of u.
+    l2, l1 : float
+        The regulariser.
+    """
+    # What is within l1 stays within: the others alone are looked at again for every s.
+    far = v[np.abs(v) > l1] if l1 else v[:0]
+    square = 0.0 if l1 else float(inner(v, v))
+
+    def lost(s: float) -> float:
+        norm = float(shrunk_square(s * far, l1)) if l1 else s * s * square
+        return norm / (2.0 * l2) - linear(s)
+
+    found = minimize_scalar(lost, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-10})
+    return max((-lost(1.0), 1.0), (-float(found.fun), float(found.x)))
