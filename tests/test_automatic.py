@@ -14,7 +14,7 @@ from partwise.errors import MismatchError
 from partwise.evaluation import Evaluator
 from partwise.problem import Problem
 from partwise.solvers.automatic import Automatic, default_annealing
-from partwise.solvers.exponentiated_gradient import Annealing
+from partwise.solvers.exponentiated_gradient import Annealing, easy_l2
 from partwise.solvers.frank_wolfe import FrankWolfe
 from partwise.solvers.online_eg import OnlineEG
 from partwise.solvers.proximal_eg import ProximalEG
@@ -27,11 +27,20 @@ def make(problem: Problem | None = None, l2: float = 1.0, **more: Any) -> Automa
 
 
 def test_it_says_what_it_chose(caplog: pytest.LogCaptureFixture) -> None:
+    problem = make_instance().problem
     with caplog.at_level(logging.INFO, logger="partwise"):
-        machine = make(l2=1e-3).machine
-    assert isinstance(machine, OnlineEG)
+        machine = make(problem, 0.1 * easy_l2(problem)).machine
+    assert type(machine) is OnlineEG
     assert machine.annealing is not None
     assert "solver auto: online-eg" in caplog.text
+
+
+def test_a_tiny_l2_gets_the_proximal_form() -> None:
+    problem = make_instance().problem
+    l2 = 0.01 * easy_l2(problem)
+    assert isinstance(make(problem, l2).machine, ProximalEG)
+    start = DualPoint(np.zeros(problem.n_parts))
+    assert type(make(problem, l2, point=start).machine) is OnlineEG
 
 
 def test_options_are_left_alone() -> None:
@@ -76,7 +85,7 @@ def test_a_method_with_curvature_takes_over_where_eg_is_slow(
     with caplog.at_level(logging.INFO, logger="partwise"):
         model = LinearClassifier(l2=1.0, tol=1e-4).fit(x, y)
     assert model.certificate_.converged
-    assert "solver auto: newton (online-eg would need about" in caplog.text
+    assert "solver auto: newton (proximal-eg would need about" in caplog.text
     assert model.score(x, y) > 0.95
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from partwise.errors import DataError, PartwiseError
-from partwise.solvers.bundle_qp import bundle_optimum, bundle_value, require_clarabel
+from partwise.solvers.bundle_qp import bundle_gap, bundle_optimum, require_clarabel
 from partwise.solvers.working_set import WorkingSet
 
 
@@ -17,6 +17,10 @@ def draw(seed: int, m: int, rank: int, n: int) -> tuple[np.ndarray, np.ndarray, 
     rng = np.random.default_rng(seed)
     planes = rng.normal(size=(m, rank)) * rng.choice([0.1, 1.0, 10.0])
     return planes @ planes.T, rng.normal(size=m) + 1.0, rng.permutation(np.arange(m) % n)
+
+
+def bundle_value(gram: np.ndarray, linear: np.ndarray, alpha: np.ndarray) -> float:
+    return float(linear @ alpha - 0.5 * alpha @ gram @ alpha)
 
 
 def feasible(alpha: np.ndarray, group: np.ndarray) -> bool:
@@ -37,7 +41,8 @@ def test_no_feasible_point_is_better(seed: int, m: int, rank: int, size: float) 
     best = np.zeros(group.max() + 1)
     np.maximum.at(best, group, gradient)
     gap = best.sum() - gradient @ alpha
-    assert gap <= 1e-8 * np.abs(linear).max()
+    assert gap == pytest.approx(bundle_gap(gram, linear, group, alpha), rel=1e-12)
+    assert gap <= 1e-10 * np.abs(linear).max()
 
 
 def test_the_same_as_a_general_solver() -> None:
@@ -59,7 +64,17 @@ def test_a_start_is_never_lost() -> None:
     gram, linear, group = draw(5, 6, 3, 1)
     best = bundle_optimum(gram, linear, group, np.zeros(6))
     again = bundle_optimum(gram, linear, group, best)
-    assert bundle_value(gram, linear, again) >= bundle_value(gram, linear, best)
+    gaps = [bundle_gap(gram, linear, group, alpha) for alpha in (again, best)]
+    assert gaps[0] <= gaps[1] * (1.0 + 1e-12)
+
+
+def test_planes_below_the_others_have_no_weight_at_all() -> None:
+    """Interior points have a little on each; the result is a vertex of the face."""
+    gram, linear, group = draw(7, 12, 5, 2)
+    linear[:4] = -9.0 * np.sqrt(np.diag(gram).max() * np.diag(gram)[:4]) - 9.0
+    alpha = bundle_optimum(gram, linear, group, np.zeros(12))
+    np.testing.assert_array_equal(alpha[:4], 0.0)
+    assert alpha.max() > 0.0
 
 
 def test_nothing_to_gain() -> None:

@@ -1,12 +1,12 @@
 """The default: which solver begins, and when another takes over.
 
-Smooth losses begin with online EG: it certifies soonest on every task that was measured, at any
-l2, since its duals are the certificate. What it cannot do is a badly scaled problem: features of
-very different sizes make its steps tiny. So the free estimate of the gap is watched, and where it
-hardly falls a method that sees curvature goes on from the weights so far, with the dual value that
-was reached: such a method nears the optimum soon, but proves it late. The hinge loss, which has
-corners, gets the coordinate descent of Crammer and Singer for classifiers and block-coordinate
-Frank-Wolfe for the rest, and l1 > 0 the orthant-wise method.
+Smooth losses begin with online EG: it certifies soonest on every task that was measured, since its
+duals are the certificate; with l1 > 0 or a tiny l2, in its proximal form. What it cannot do is a
+badly scaled problem: features of very different sizes make its steps tiny. So the free estimate of
+the gap is watched, and where it hardly falls a method that sees curvature goes on from the weights
+so far, with the dual value that was reached: such a method nears the optimum soon, but proves it
+late. The hinge loss, which has corners, gets the coordinate descent of Crammer and Singer for
+classifiers and block-coordinate Frank-Wolfe for the rest.
 """
 
 from __future__ import annotations
@@ -100,6 +100,8 @@ class Automatic(Solver):
             method, why, more = CrammerSinger, "a classifier with the hinge loss", {"rng": rng}
         elif problem.loss.tau == 0.0:
             method, why, more = FrankWolfe, "the loss has corners", {"rng": rng}
+        elif point is None and initial_weights is None and not options and tiny(problem, l2):
+            method, why, more = ProximalEG, "a tiny l2; its duals certify", {"rng": rng}
         else:
             method, why, more = OnlineEG, "its duals certify", {"rng": rng}
             options.setdefault("order", "focused")
@@ -178,6 +180,15 @@ class Automatic(Solver):
     def close(self) -> None:
         """Close the present solver."""
         self.machine.close()
+
+
+def tiny(problem: Problem, l2: float) -> bool:
+    """Whether l2 is so small that the proximal form of EG is faster.
+
+    It needs fewer passes the smaller l2 is, but each takes longer where there are many weights.
+    """
+    least = 200.0 if problem.layout.n_weights > _FEW_WEIGHTS else 30.0
+    return easy_l2(problem) > least * l2
 
 
 def default_annealing(problem: Problem, l2: float) -> Annealing | None:

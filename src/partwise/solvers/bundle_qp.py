@@ -12,14 +12,15 @@ from typing import Any, Final
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import lstsq
 
 from ..errors import PartwiseError
 from ..structures.base import Floats, Ints
 
 #: What Clarabel is asked for, relative to the largest coefficient. Less than it can give is taken.
 _TOL: Final = 1e-11
-#: An interior point has a little weight on every plane; less than one of these stands for none.
-_LEAST: Final = (1e-6, 1e-8, 1e-10)
+#: Directions in which G is flatter than this, relative to the steepest, are left as they are.
+_FLAT: Final = 1e-13
 
 
 def require_clarabel() -> None:
@@ -32,13 +33,14 @@ def require_clarabel() -> None:
         ) from None
 
 
-def bundle_value(gram: Floats, linear: Floats, alpha: Floats) -> float:
-    """Compute linear.alpha - alpha'G alpha / 2."""
-    return float(linear @ alpha - 0.5 * alpha @ (gram @ alpha))
+def bundle_gap(gram: Floats, linear: Floats, group: Ints, alpha: Floats) -> float:
+    """Bound how far a feasible point is below the optimum: the rise towards the best vertices."""
+    gradient = linear - gram @ alpha
+    return float(_multipliers(gradient, group).sum() - gradient @ alpha)
 
 
 def bundle_optimum(gram: Floats, linear: Floats, group: Ints, start: Floats) -> Floats:
-    """Solve the program; the result is feasible, and never worse than the start.
+    """Solve the program; the result is feasible, and its gap is not above that of the start.
 
     Parameters
     ----------
@@ -54,14 +56,48 @@ def bundle_optimum(gram: Floats, linear: Floats, group: Ints, start: Floats) -> 
     scale = float(np.abs(linear).max(initial=0.0))
     if scale == 0.0:
         return np.zeros_like(linear)
-    found = np.asarray(_interior_point(gram / scale, linear / scale, group))
-    if not np.isfinite(found).all():
-        return start
+    gram, linear = gram / scale, linear / scale
     points = [start]
-    for least in _LEAST:
-        alpha = np.where(found < least, 0.0, found)
-        points.append(alpha / np.maximum(np.bincount(group, weights=alpha), 1.0)[group])
-    return max(points, key=lambda alpha: bundle_value(gram, linear, alpha))
+    found = np.asarray(_interior_point(gram, linear, group))
+    if np.isfinite(found).all():
+        inside = _feasible(found, group)
+        points += [inside, _polished(gram, linear, group, inside)]
+    return min(points, key=lambda alpha: bundle_gap(gram, linear, group, alpha))
+
+
+def _multipliers(gradient: Floats, group: Ints) -> Floats:
+    """The largest gradient of each group, at least 0: that of the gold label."""
+    best = np.zeros(int(group.max()) + 1)
+    np.maximum.at(best, group, gradient)
+    return best
+
+
+def _feasible(alpha: Floats, group: Ints) -> Floats:
+    positive = np.maximum(alpha, 0.0)
+    feasible: Floats = positive / np.maximum(np.bincount(group, weights=positive), 1.0)[group]
+    return feasible
+
+
+def _polished(gram: Floats, linear: Floats, group: Ints, alpha: Floats) -> Floats:
+    """Make exact what an interior point is near: which planes have no weight, and the weights.
+
+    Of alpha_k >= 0 and what the gradient of k lacks to the best of its group, one is 0 at the
+    optimum, as of a group's rest and its multiplier; the smaller is taken to be that one. What is
+    left are linear equations, of which the smallest correction is taken.
+    """
+    gradient = linear - gram @ alpha
+    best = _multipliers(gradient, group)
+    used = alpha >= best[group] - gradient
+    tight = 1.0 - np.bincount(group, weights=alpha) <= best
+    kept = np.where(used, alpha, 0.0)
+    sums = (group[used] == np.flatnonzero(tight)[:, None]).astype(np.float64)
+    lacks = (linear - gram @ kept - np.where(tight, best, 0.0)[group])[used]
+    rests = 1.0 - sums @ kept[used]
+    corner = np.zeros((len(sums), len(sums)))
+    system = np.block([[gram[np.ix_(used, used)], sums.T], [sums, corner]])
+    change = lstsq(system, np.concatenate([lacks, rests]), cond=_FLAT, lapack_driver="gelsy")[0]
+    kept[used] += change[: len(lacks)]
+    return _feasible(kept, group)
 
 
 def _interior_point(gram: Floats, linear: Floats, group: Ints) -> Any:
