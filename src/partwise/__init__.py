@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from .estimators.classifier_cv import LinearClassifierCV
     from .estimators.constituency import ConstituencyParser
     from .estimators.graphs import GraphLabeler
+    from .estimators.kernel_classifier import KernelClassifier
+    from .estimators.kernel_tagger import KernelTagger
     from .estimators.parser import DependencyParser
     from .estimators.parser_cv import DependencyParserCV
     from .estimators.path import path
@@ -37,6 +39,8 @@ __all__ = [
     "DependencyParserCV",
     "GraphExample",
     "GraphLabeler",
+    "KernelClassifier",
+    "KernelTagger",
     "LinearClassifier",
     "LinearClassifierCV",
     "MismatchError",
@@ -60,6 +64,8 @@ _HOMES = {
     "DependencyParserCV": ".estimators.parser_cv",
     "GraphExample": ".graph_examples",
     "GraphLabeler": ".estimators.graphs",
+    "KernelClassifier": ".estimators.kernel_classifier",
+    "KernelTagger": ".estimators.kernel_tagger",
     "LinearClassifier": ".estimators.classifier",
     "LinearClassifierCV": ".estimators.classifier_cv",
     "QuadraticResult": ".simplex_qp",

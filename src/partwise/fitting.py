@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,10 @@ from .threads import thread_count
 from .training import Callback, Fit
 from .transfer import transfer_weights
 
-__all__ = ["Settings", "check_weights", "fit_model"]
+__all__ = ["Finish", "Settings", "check_weights", "fit_model"]
+
+#: What brings a trained model into its last form.
+Finish = Callable[[Problem, Model, Fit], Model]
 
 
 def fit_model(
@@ -42,6 +45,7 @@ def fit_model(
     initial: Model | None = None,
     dual_point: DualPoint | None = None,
     meta: dict[str, Any] | None = None,
+    finish: Finish | None = None,
 ) -> tuple[Model, Fit]:
     """Train a model of any structure.
 
@@ -79,6 +83,9 @@ def fit_model(
         The dual point of an earlier fit of the same examples; it goes before `initial`.
     meta : dict or None
         The model's `meta`.
+    finish : callable or None
+        Called with the problem, each model that was trained and its fit; gives the model in the
+        form in which it is handed on.
 
     Returns
     -------
@@ -117,7 +124,7 @@ def fit_model(
         first = transfer_weights(initial, structure, problem.layout, labels, encoder)
 
     def model(l2: float, fit: Fit) -> Model:
-        return Model(
+        made = Model(
             task=task,
             structure=structure,
             layout=problem.layout,
@@ -131,6 +138,7 @@ def fit_model(
             certificate=fit.certificate,
             meta=dict(meta or {}),
         )
+        return made if finish is None else finish(problem, made, fit)
 
     descent = settings.descent
     values = (float(settings.l2),) if descent is None else descent.values

@@ -13,7 +13,7 @@ from .constraints import check_labels, make_constraints
 from .dual_point import DualPoint
 from .encoders.positions import PositionEncoder
 from .errors import DataError
-from .fitting import check_weights, fit_model
+from .fitting import Finish, check_weights, fit_model
 from .labeller import check_transitions
 from .model import Label, Model
 from .rows import Rows
@@ -50,6 +50,7 @@ def fit_labeller(
     dual_point: DualPoint | None = None,
     n_inputs: int | None = None,
     meta: dict[str, Any] | None = None,
+    finish: Finish | None = None,
 ) -> tuple[Model, Fit]:
     """Train a model that labels positions.
 
@@ -81,7 +82,7 @@ def fit_labeller(
         The weight of each example. Those of weight 0 are left out.
     n_inputs : int or None
         The number of input columns of a column file; None: the number of features.
-    callbacks, initial, dual_point, meta
+    callbacks, initial, dual_point, meta, finish
         As in :func:`partwise.fitting.fit_model`.
 
     Returns
@@ -125,6 +126,7 @@ def fit_labeller(
         initial=initial,
         dual_point=dual_point,
         meta=meta,
+        finish=finish,
     )
 
 

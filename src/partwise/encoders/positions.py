@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ..errors import DataError
 from ..rows import Rows
+from ..support import Support
 from ..templates import TemplateSet
 from ..vocabulary import Vocabulary
 from .base import Arrays, Encoder, is_count, same_numbers, sound
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["PositionEncoder"]
 
 _VOCABULARIES: Final = ("vocabulary", "transition_vocabulary")
+#: In front of the names of the arrays of the supporting positions.
+_SUPPORT: Final = "support_"
 _FIELDS: Final = {"n_inputs", "intercept", "templates", "n_transition_features", *_VOCABULARIES}
 
 
@@ -49,6 +52,9 @@ class PositionEncoder(Encoder):
         not depend on the input.
     transition_vocabulary : Vocabulary or None
         The names of these, if they have names.
+    support : Support or None
+        Positions of the training data: the features of a position are then the scores of the
+        labels by its similarities to these, and not its inputs, which have no names.
     """
 
     name: ClassVar[str] = "positions"
@@ -59,10 +65,13 @@ class PositionEncoder(Encoder):
     intercept: float = 0.0
     n_transition_features: int | None = None
     transition_vocabulary: Vocabulary | None = None
+    support: Support | None = None
 
     @property
     def n_features(self) -> int:
         """How many features a position may have, the intercept not counted."""
+        if self.support is not None:
+            return self.support.n_scores
         return self.n_inputs if self.vocabulary is None else len(self.vocabulary)
 
     @property
@@ -104,7 +113,8 @@ class PositionEncoder(Encoder):
             )
         constant = Rows(np.array([0, 1]), np.zeros(1, np.int32), None, 1)
         nothing = Rows(np.zeros(1, np.int64), np.zeros(0, np.int32), None, 0)
-        rows = rows.resize(self.n_features)
+        support = self.support
+        rows = rows.resize(self.n_features) if support is None else support.features(rows)
         found = [rows.append_constant(self.intercept) if self.intercept else rows]
         for kind, width in zip(structure.kinds[1:], structure.widths[1:], strict=True):
             if kind == "transition" and transition_rows is not None:
@@ -116,7 +126,9 @@ class PositionEncoder(Encoder):
 
     def to_json(self) -> dict[str, Any]:
         """Numbers and templates; of vocabularies, whether there is one."""
+        support = {} if self.support is None else {"support": self.support.to_json()}
         return {
+            **support,
             "n_inputs": int(self.n_inputs),
             "intercept": float(self.intercept),
             "templates": None if self.templates is None else self.templates.to_json(),
@@ -125,8 +137,9 @@ class PositionEncoder(Encoder):
         }
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The vocabularies."""
-        arrays: dict[str, npt.NDArray[Any]] = {}
+        """The vocabularies and the supporting positions."""
+        held = {} if self.support is None else self.support.arrays()
+        arrays = {_SUPPORT + name: array for name, array in held.items()}
         for name in _VOCABULARIES:
             names = getattr(self, name)
             if names is not None:
@@ -136,7 +149,8 @@ class PositionEncoder(Encoder):
     @classmethod
     def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> PositionEncoder:
         """Check numbers, templates and vocabularies, one against the other."""
-        sound(data.keys() == _FIELDS, f"positions that do not have just {', '.join(_FIELDS)}")
+        fields = data.keys() - {"support"}
+        sound(fields == _FIELDS, f"positions that do not have just {', '.join(_FIELDS)}")
         n_inputs, intercept, steps = (
             data[name] for name in ("n_inputs", "intercept", "n_transition_features")
         )
@@ -146,7 +160,8 @@ class PositionEncoder(Encoder):
         sound(steps is None or is_count(steps), "n_transition_features is no count")
         held = {name: _vocabulary(data, arrays, name) for name in _VOCABULARIES}
         known = {f"{name}_{part}" for name in _VOCABULARIES for part in ("bytes", "offsets")}
-        sound(arrays.keys() <= known, "positions with an array that they do not have")
+        mine = {name: array for name, array in arrays.items() if name.startswith(_SUPPORT)}
+        sound(arrays.keys() - mine.keys() <= known, "positions with an array that they do not have")
         templates = None
         if data["templates"] is not None:
             templates = TemplateSet.from_json(data["templates"])
@@ -154,11 +169,18 @@ class PositionEncoder(Encoder):
             sound(templates.n_columns <= n_inputs, "the templates look at missing columns")
         names = held["transition_vocabulary"]
         sound(names is None or len(names) == steps, "another number of transition features")
-        return cls(n_inputs, held["vocabulary"], templates, float(intercept), steps, names)
+        support = None
+        if "support" in data:
+            cut = {name.removeprefix(_SUPPORT): array for name, array in mine.items()}
+            support = Support.from_saved(data["support"], cut)
+            sound(held["vocabulary"] is None, "supporting positions whose inputs have names")
+            sound(support.rows.n_features == n_inputs, "supporting positions of other inputs")
+        sound(support is not None or not mine, "arrays of supporting positions that it has not")
+        return cls(n_inputs, held["vocabulary"], templates, float(intercept), steps, names, support)
 
     def match(self, other: Encoder, structure: Structure) -> tuple[Ints, ...]:
         """By name, or by number where features have no names; constants are the last."""
-        if not isinstance(other, PositionEncoder):
+        if not isinstance(other, PositionEncoder) or _supported(self, other):
             return super().match(other, structure)
         if (self.vocabulary is None) != (other.vocabulary is None):
             raise DataError(
@@ -204,3 +226,8 @@ def _same_features(
         same = np.full(counts[0], -1, dtype=np.int64)
     last = [counts[1] if constant[1] else -1] if constant[0] else []
     return np.concatenate([same, np.array(last, dtype=np.int64)])
+
+
+def _supported(*encoders: PositionEncoder) -> bool:
+    """Whether features are similarities, of which each model has its own."""
+    return any(encoder.support is not None for encoder in encoders)

@@ -6,6 +6,8 @@ from .classifier import LinearClassifier
 from .classifier_cv import LinearClassifierCV
 from .constituency import ConstituencyParser
 from .graphs import GraphLabeler
+from .kernel_classifier import KernelClassifier
+from .kernel_tagger import KernelTagger
 from .parser import DependencyParser
 from .parser_cv import DependencyParserCV
 from .segmenter import SegmentTagger
@@ -17,6 +19,8 @@ __all__ = [
     "DependencyParser",
     "DependencyParserCV",
     "GraphLabeler",
+    "KernelClassifier",
+    "KernelTagger",
     "LinearClassifier",
     "LinearClassifierCV",
     "SegmentTagger",

@@ -96,18 +96,22 @@ class TrainedEstimator(BaseEstimator):
         **more: Any,
     ) -> None:
         """Fit a model that labels positions."""
-        from ..position_fitting import fit_labeller
-
         tied = more.get("transition_rows") is None
         ends = (settings.order, settings.start, settings.end)
         what = (list(labels), *ends, tied, settings.class_weight)
         self._train(
             partial(
-                fit_labeller, task, rows, lengths, gold, labels, settings,
+                self._labeller_fit(), task, rows, lengths, gold, labels, settings,
                 sample_weight=sample_weight, **more,
             ),
             partial(fingerprint, what, lengths, gold, sample_weight),
         )  # fmt: skip
+
+    def _labeller_fit(self) -> Callable[..., tuple[Model, Fit]]:
+        """Give what trains a model that labels positions."""
+        from ..position_fitting import fit_labeller
+
+        return fit_labeller
 
     def _callbacks(self) -> tuple[list[Callback], Any]:
         given = self.callbacks

@@ -141,6 +141,8 @@ class LinearClassifier(ClassifierMixin, TrainedEstimator):
         encoder = PositionLabeller(model).encoder
         if model.task != "classify" or encoder.vocabulary is not None:
             raise DataError("the model does not classify rows of numbers; use it as it is")
+        if encoder.support is not None:
+            raise DataError("the model has a kernel; use KernelClassifier.from_model")
         made = cls(
             loss=model.loss,
             l2=model.l2,

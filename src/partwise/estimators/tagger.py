@@ -390,7 +390,7 @@ class SequenceTagger(SequenceEstimator):
         labeller = PositionLabeller(self._fitted())
         encoder = labeller.encoder
         stacked = read_lengths(lengths)
-        wanted = encoder.n_features if encoder.vocabulary is None else None
+        wanted = encoder.n_inputs if encoder.vocabulary is None else None
         rows, counts, _ = read_features(X, stacked, "X", encoder.vocabulary, wanted)
         if encoder.input_transitions and X_transitions is None:
             raise DataError("the tagger was fitted with X_transitions; give them here too")
