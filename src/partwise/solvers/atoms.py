@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..jit import FAST, njit
+from ..jit import njit
 from ..problem import Problem
 from ..structures.base import Floats, Ints
 
@@ -63,7 +63,7 @@ def grown(atoms: Atoms, least: int) -> Atoms:
     )
 
 
-@njit(fastmath=FAST)
+@njit
 def atom_score(atoms: Any, slot: int, q: Any) -> Any:
     """q.y of the label in a slot."""
     total = 0.0

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Final, final
 import numpy as np
 
 from ..evaluation import Evaluator, not_finite
-from ..jit import FAST, njit
+from ..jit import njit
 from ..problem import Problem, example_maximum
 from ..structures.base import Floats, Ints
 from .atoms import add_atom, atom_score, gold_atoms, grown, keep_atom
@@ -35,7 +35,7 @@ LEAST = 1e-9
 _SLOTS: Final = 1 << 22
 
 
-@njit(fastmath=FAST)
+@njit
 def _choose(i: int, q: Any, mean: float, atoms: Any, room: int) -> Any:
     """Give the slots of the worst kept label and of the best one with weight, and their scores.
 
@@ -58,7 +58,7 @@ def _choose(i: int, q: Any, mean: float, atoms: Any, room: int) -> Any:
     return top, bottom, high, low
 
 
-@njit(fastmath=FAST)
+@njit
 def _towards(
     i: int, c: float, atoms: Any, room: int, top: int, bottom: int, own: Any, way: Any
 ) -> Any:
@@ -82,7 +82,7 @@ def _towards(
     return most
 
 
-@njit(fastmath=FAST)
+@njit
 def frank_wolfe_epoch(
     a: Any, order: Any, first: int, l2: float, room: int, pairwise: bool, mu: Any,
     gap: Any, atoms: Any, v: Any, d: Any, totals: Any, buffers: Any,

@@ -2,6 +2,10 @@
 
 The dual is then a function of mu alone, D = sum_i c_i cost_i.mu_i - |v(mu)|^2 / (2 l2). A solver
 moves the marginals of one example after the other, with v and both terms kept up to date.
+
+The kernels are compiled without fast-math flags: a label that scores as well as another makes the
+way depend on the last bit, and with the flags code that was just compiled and the same code from
+the cache may round differently.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ import numpy as np
 from ..design import any_change, scatter, score
 from ..dual_point import DualPoint
 from ..evaluation import Evaluator
-from ..jit import FAST, njit
+from ..jit import njit
 from ..problem import Problem
 from ..structures.base import Floats
 from ..vectors import inner
@@ -24,7 +28,7 @@ from .exponentiated_gradient import Average
 NORM, LINEAR = range(2)
 
 
-@njit(fastmath=FAST)
+@njit
 def score_with_cost(a: Any, i: int, v: Any, l2: float, own: Any, q: Any) -> Any:
     """q = F_i w + cost_i; gives q.mu_i."""
     lo, n = a.part_ptr[i], own.size
@@ -40,7 +44,7 @@ def score_with_cost(a: Any, i: int, v: Any, l2: float, own: Any, q: Any) -> Any:
     return mean
 
 
-@njit(fastmath=FAST)
+@njit
 def _move(design: Any, i: int, way: Any, d: Any, g: float, v: Any) -> None:
     """v -= g d and d = 0, in the blocks of example i that the way changes."""
     for s in range(design.site_ptr[i], design.site_ptr[i + 1]):
@@ -55,7 +59,7 @@ def _move(design: Any, i: int, way: Any, d: Any, g: float, v: Any) -> None:
                 d[k] = 0.0
 
 
-@njit(fastmath=FAST)
+@njit
 def step(
     a: Any, i: int, way: Any, rise: float, most: float, l2: float, own: Any, d: Any, v: Any,
     totals: Any,
