@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from partwise.problem import Problem
 
 RIVALS = {
-    "log": ("online-eg", "lbfgs", "newton", "sag-nus", "dual-cd"),
+    "log": ("online-eg", "proximal-eg", "lbfgs", "newton", "sag-nus", "dual-cd"),
     "hinge": ("online-eg", "bcfw", "crammer-singer", "svm-struct"),
 }
 #: Newton steps and L-BFGS cost a pass over all weights: not for more than so many.

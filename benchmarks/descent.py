@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -60,10 +60,14 @@ class Limits:
 
 @dataclass(frozen=True)
 class Descent:
-    """The points of one method on one task, with the step that was chosen for it."""
+    """The points of one method on one task, with the step that was chosen for it.
+
+    ``dual``: what the method proved at its end, or minus infinity.
+    """
 
     method: Method
     points: list[Point]
+    dual: float = -math.inf
     eta: float | None = None
     tried: dict[float, float] = field(default_factory=dict)
 
@@ -90,7 +94,7 @@ class Descent:
 
 def follow(
     problem: Problem, l2: float, method: Method, limits: Limits, **options: Any
-) -> list[Point]:
+) -> Descent:
     """Run a method; a divergence ends it with a point whose objective is infinite."""
     from partwise.errors import DataError
     from partwise.evaluation import Evaluator
@@ -108,13 +112,15 @@ def follow(
         while True:
             objective = evaluator.primal(solver.current_weights(), l2)
             points.append(Point(passes, seconds, objective))
-            if limits.reached(points[-1]) or not math.isfinite(objective):
-                return points
+            if not math.isfinite(objective):
+                return Descent(method, points)
+            if limits.reached(points[-1]):
+                return Descent(method, points, solver.evaluate().dual)
             began = time.process_time()
             passes += solver.epoch().passes
             seconds += time.process_time() - began
     except DataError:
-        return [*points, Point(passes, seconds, math.inf)]
+        return Descent(method, [*points, Point(passes, seconds, math.inf)])
     finally:
         solver.close()
 
@@ -124,15 +130,15 @@ def descend(problem: Problem, l2: float, method: Method, limits: Limits) -> Desc
     from partwise.solvers.step_search import best_power
 
     if not method.tuned:
-        return Descent(method, follow(problem, l2, method, limits))
-    runs: dict[float, list[Point]] = {}
+        return follow(problem, l2, method, limits)
+    runs: dict[float, Descent] = {}
 
     def trial(eta: float) -> float:
         runs[eta] = follow(problem, l2, method, limits, eta=eta)
-        return runs[eta][-1].objective
+        return runs[eta].points[-1].objective
 
     eta, tried = best_power(trial)
-    return Descent(method, runs[eta], eta, tried)
+    return replace(runs[eta], eta=eta, tried=tried)
 
 
 def warm_up(problem: Problem, l2: float, methods: list[Method]) -> None:

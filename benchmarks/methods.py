@@ -43,7 +43,7 @@ METHODS: tuple[Method, ...] = (
     Method("sag-nus", "SAG-NUS*", "sag-nus"),
     Method("saga", "SAGA", "saga"),
     Method("saga-nus", "SAGA-NUS*", "saga", {"sampling": "nus"}),
-    Method("online-eg-3", "OEG", "online-eg", {"start": 3.0}),
+    Method("online-eg-3", "OEG", "online-eg", {"start": 3.0}, tied=False),
     Method("online-eg", "OEG-10", "online-eg"),
     Method("auto", "", "auto"),
     Method("batch-eg", "", "batch-eg"),
@@ -203,6 +203,7 @@ def data_of(comparison: Comparison) -> dict[str, Any]:
         "methods": [
             {
                 **asdict(descent),
+                "dual": finite(descent.dual),
                 "points": [[finite(x) for x in point] for point in descent.points],
                 "tried": {eta: finite(value) for eta, value in descent.tried.items()},
             }

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from . import data
-from .problems import ChainProblem, LinearProblem, Problem
+from .problems import ChainProblem, LinearLoss, LinearProblem, Problem
 
 
 @dataclass(frozen=True)
@@ -39,19 +39,13 @@ def _chunking(all_weights: bool, l2: float = 1.0, l1: float = 0.0) -> Callable[[
     return load
 
 
-def _mnist(l2: float) -> Callable[[], Problem]:
+def _mnist(l2: float, loss: LinearLoss = "softmax") -> Callable[[], Problem]:
     def load() -> Problem:
         x, y = data.mnist("train")
         x_test, y_test = data.mnist("t10k")
-        return LinearProblem("softmax", l2, x[:59_000], y[:59_000], x_test, y_test, 10)
+        return LinearProblem(loss, l2, x[:59_000], y[:59_000], x_test, y_test, 10)
 
     return load
-
-
-def _svm_mnist() -> Problem:
-    x, y = data.mnist("train")
-    x_test, y_test = data.mnist("t10k")
-    return LinearProblem("hinge", 10.0, x[:10_000], y[:10_000], x_test, y_test, 10)
 
 
 def _digits() -> Problem:
@@ -121,10 +115,10 @@ TASKS: tuple[Task, ...] = (
     Task(
         "svm-mnist",
         "svm",
-        "MNIST (10,000 images), Crammer-Singer hinge, l2=10",
+        "MNIST, Crammer-Singer hinge, l2=10",
         "hinge",
         _MNIST,
-        _svm_mnist,
+        _mnist(10.0, "hinge"),
     ),
     Task(
         "a9a",

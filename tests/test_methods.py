@@ -79,14 +79,16 @@ def test_every_method_is_a_solver_with_its_options(problem: Problem) -> None:
     for method in methods.METHODS:
         options = {"eta": 0.01} if method.tuned else {}
         of_method = problem if method.tied else sequences.demo_text().build(tied=False)
-        points = follow(of_method, 1.0, method, Limits(1.0, math.inf), **options)
+        points = follow(of_method, 1.0, method, Limits(1.0, math.inf), **options).points
         assert points[-1].passes >= 1.0
         assert points[-1].seconds > 0.0
 
 
 def test_points_are_the_objective_of_the_weights(problem: Problem) -> None:
     best = train(problem, 1.0, tol=1e-8).certificate.primal
-    points = follow(problem, 1.0, METHOD["online-eg"], Limits(60.0, math.inf, best))
+    descent = follow(problem, 1.0, METHOD["online-eg"], Limits(60.0, math.inf, best))
+    assert descent.dual <= best
+    points = descent.points
     passes, seconds, objective = (np.array(column) for column in zip(*points, strict=True))
     assert (np.diff(passes) > 0.0).all()
     assert (np.diff(seconds) >= 0.0).all()
@@ -95,11 +97,11 @@ def test_points_are_the_objective_of_the_weights(problem: Problem) -> None:
 
 
 def test_a_budget_ends_a_descent(problem: Problem) -> None:
-    assert len(follow(problem, 1.0, METHOD["sag"], Limits(1e9, 0.0))) == 1
+    assert len(follow(problem, 1.0, METHOD["sag"], Limits(1e9, 0.0)).points) == 1
 
 
 def test_a_divergence_is_infinite(problem: Problem) -> None:
-    points = follow(problem, 1.0, METHOD["sgd"], Limits(20.0, math.inf), eta=1e200)
+    points = follow(problem, 1.0, METHOD["sgd"], Limits(20.0, math.inf), eta=1e200).points
     assert not math.isfinite(points[-1].objective)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ import numpy as np
 
 from .errors import DataError
 from .losses import LOSS_NAMES
-from .solvers.registry import SOLVER_NAMES
+from .solvers.registry import SOLVERS
 from .threads import is_integer, thread_count
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Settings:
     def __post_init__(self) -> None:
         """Check every field that can be checked without data."""
         one_of("loss", self.loss, LOSS_NAMES)
-        one_of("solver", self.solver, SOLVER_NAMES)
+        one_of("solver", self.solver, SOLVERS)
         one_of("weights", self.weights, ("all", "observed"))
         for name, value in (("l2", self.l2), ("tol", self.tol), ("max_passes", self.max_passes)):
             sound = is_number(value) and value > 0.0
@@ -123,7 +123,7 @@ class Settings:
         thread_count(self.n_jobs)
 
 
-def one_of(name: str, value: Any, known: Sequence[str]) -> None:
+def one_of(name: str, value: Any, known: Collection[str]) -> None:
     """Raise a DataError unless the value is one of the known names."""
     if not isinstance(value, str) or value not in known:
         raise DataError(f"{name} is {value!r}; use one of {', '.join(known)}")

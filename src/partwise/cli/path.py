@@ -79,11 +79,11 @@ class _Walk:
 
     def __init__(self, arguments: argparse.Namespace, task: Task[Any]) -> None:
         from partwise.l2_path import l2_values
-        from partwise.solvers.registry import SOLVER_NAMES
+        from partwise.solvers.registry import SOLVERS
 
-        if arguments.solver not in SOLVER_NAMES:
+        if arguments.solver not in SOLVERS:
             raise UsageError(
-                f"unknown solver {arguments.solver!r}; use one of {', '.join(SOLVER_NAMES)}"
+                f"unknown solver {arguments.solver!r}; use one of {', '.join(SOLVERS)}"
             )
         self.arguments = arguments
         self.task = task

@@ -131,11 +131,11 @@ def _fit(
     arguments: argparse.Namespace, task: Task[Any], source: Any, initial: Model | None
 ) -> Trained:
     from partwise.progress import ProgressLine
-    from partwise.solvers.registry import SOLVER_NAMES
+    from partwise.solvers.registry import SOLVERS
 
-    if arguments.solver not in SOLVER_NAMES:
+    if arguments.solver not in SOLVERS:
         raise UsageError(
-            f"unknown solver {arguments.solver!r}; use one of {', '.join(SOLVER_NAMES)}"
+            f"unknown solver {arguments.solver!r}; use one of {', '.join(SOLVERS)}"
         )
     line = None if arguments.quiet else ProgressLine(l2=arguments.l2)
     try:

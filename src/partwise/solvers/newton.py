@@ -30,26 +30,34 @@ class TrustRegionNewton(SteppedSolver):
     method: ClassVar[str] = "trust-ncg"
 
     def settings(self) -> dict[str, Any]:
-        """Start with a radius that lets the first step reach its minimum."""
+        """Start with a radius that the first step along the gradient just reaches."""
         return {"gtol": 0.0, "initial_trust_radius": self.first_radius(), "max_trust_radius": 1e12}
 
     def first_radius(self) -> float:
-        """Give |grad P(w)|, as TRON does."""
+        """Give how far the minimum of the quadratic model is along the gradient g of P.
+
+        That is |g|^3 / g'Hg, for one product. |g|, with which TRON begins, depends on the unit of
+        the objective: with many examples the first steps would go far beyond where the model holds.
+        """
         slope = self.slope_at(self.weights)
         gradient = self.l2 * slope.weights - slope.v
-        return max(math.sqrt(inner(gradient, gradient)), 1e-12)
+        square = inner(gradient, gradient)
+        if square == 0.0:
+            return 1.0
+        curvature = inner(gradient, self.product(self.weights, gradient))
+        return float(square * math.sqrt(square) / max(curvature, self.l2 * square))
+
+    def product(self, weights: Floats, direction: Floats) -> Floats:
+        """Give H(w) d by a difference of slopes."""
+        length = math.sqrt(inner(direction, direction))
+        if length == 0.0:
+            return np.zeros_like(direction)
+        here = self.slope_at(weights)
+        step = _STEP * (1.0 + math.sqrt(inner(weights, weights))) / length
+        there = self.evaluator.slope(weights + step * direction)
+        self.passes += 1.0
+        return self.l2 * direction + (here.v - there.v) / step
 
     def hessian_product(self) -> Callable[[Floats, Floats], Floats]:
-        """Give H(w) d by a difference of slopes."""
-
-        def product(weights: Floats, direction: Floats) -> Floats:
-            length = math.sqrt(inner(direction, direction))
-            if length == 0.0:
-                return np.zeros_like(direction)
-            here = self.slope_at(weights)
-            step = _STEP * (1.0 + math.sqrt(inner(weights, weights))) / length
-            there = self.evaluator.slope(weights + step * direction)
-            self.passes += 1.0
-            return self.l2 * direction + (here.v - there.v) / step
-
-        return product
+        """Give the product to scipy."""
+        return self.product

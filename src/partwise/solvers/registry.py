@@ -73,7 +73,6 @@ _ALL: Final[tuple[type[Solver], ...]] = (
     Hybrid,
 )
 SOLVERS: Final = {solver.name: solver for solver in _ALL}
-SOLVER_NAMES: Final = tuple(SOLVERS)
 
 
 def make_solver(
@@ -94,7 +93,7 @@ def make_solver(
     Parameters
     ----------
     name : str
-        One of ``SOLVER_NAMES``.
+        A name in ``SOLVERS``.
     problem, l2, evaluator
         What to solve.
     rng : numpy.random.Generator
@@ -112,7 +111,7 @@ def make_solver(
     """
     options = dict(options or {})
     if name not in SOLVERS:
-        raise DataError(f"unknown solver {name!r}; use one of {', '.join(SOLVER_NAMES)}")
+        raise DataError(f"unknown solver {name!r}; use one of {', '.join(SOLVERS)}")
     solver = SOLVERS[name]
     if l1 and not takes(solver, "l1"):
         able = [s.name for s in SOLVERS.values() if takes(s, "l1")]

@@ -1,0 +1,86 @@
+"""dlib's structural SVM, given partwise's own oracle.
+
+dlib asks for the worst label of each example, one call of Python an example. Here it sees the whole
+training set as one example, whose worst label is made of the worst labels of all: the objective is
+the same, the cutting planes are those that dlib would have added up itself, and there is one call
+an iteration. What it takes to hand a plane over is off the clock.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .descent import Descent, Limits, Method, Point
+
+if TYPE_CHECKING:
+    from partwise.problem import Problem
+
+
+class OutOfTimeError(Exception):
+    """Ends dlib's loop, which has no limit of its own."""
+
+
+class WholeSet:
+    """The problem as dlib wants it: 1/2 |w|^2 + C (the sum of the losses), C = 1/l2."""
+
+    num_samples = 1
+    max_cache_size = 0
+    epsilon = 1e-9
+    be_verbose = False
+
+    def __init__(self, problem: Problem, l2: float, limits: Limits) -> None:
+        from partwise.evaluation import Evaluator
+        from partwise.solvers.worst_labels import WorstLabels
+
+        self.problem, self.l2, self.limits = problem, l2, limits
+        self.evaluator = Evaluator(problem)
+        self.worst = WorstLabels(problem, self.evaluator)
+        self.num_dimensions = len(problem.storage.zeros())
+        self.C = 1.0 / l2
+        self.points: list[Point] = []
+        self.began = time.process_time()
+
+    def get_truth_joint_feature_vector(self, _: int) -> Any:
+        """0: the planes hold the difference to the gold labels."""
+        return self._vector(np.zeros(self.num_dimensions))
+
+    def separation_oracle(self, _: int, solution: Any) -> tuple[float, Any]:
+        """The cost and features of the worst labels; also where the objective is taken."""
+        from partwise.evaluation import penalty
+        from partwise.vectors import inner
+
+        handed = time.process_time()
+        w = np.array(solution, dtype=np.float64).ravel()
+        self.began += time.process_time() - handed
+        found = self.worst.find(w, 1.0)
+        weight = self.problem.arrays.weight
+        psi = -self.evaluator.dual_sum(found.point)
+        primal = float(inner(found.losses, weight)) + penalty(w, self.l2)
+        handed = time.process_time()
+        self.points.append(Point(float(len(self.points)), handed - self.began, primal))
+        if self.limits.reached(self.points[-1]):
+            raise OutOfTimeError
+        vector = self._vector(psi)
+        self.began += time.process_time() - handed
+        return float(inner(found.offset, weight)), vector
+
+    def _vector(self, values: Any) -> Any:
+        import dlib
+
+        return dlib.vector(values.tolist())
+
+
+def follow_dlib(problem: Problem, l2: float, method: Method, limits: Limits) -> Descent:
+    """Run dlib; it proves nothing."""
+    import dlib
+
+    whole = WholeSet(problem, l2, limits)
+    try:
+        dlib.solve_structural_svm_problem(whole)
+    except OutOfTimeError:
+        pass
+    return Descent(method, whole.points, -math.inf)

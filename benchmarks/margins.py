@@ -1,0 +1,192 @@
+"""Max-margin training: ``python -m benchmarks.margins --out DIR``.
+
+The primal of the hinge loss against CPU seconds of one thread, at many values of l2, as Figure 13
+of Collins et al. (2008) has it for Spanish dependency trees (its C is l2): exponentiated gradient,
+cutting planes, excessive gap and block-coordinate Frank-Wolfe; for sequences, dlib's structural
+SVM beside them. Writes margins.md, margins.json and a picture a task.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .choice import TASKS
+from .curves import TICK
+from .data import MissingDataError
+from .descent import Descent, Limits, Method, Point, follow, warm_up
+from .dlib_planes import follow_dlib
+from .limits import table
+from .machine import describe_machine
+from .methods import finite, number, tell
+from .report import write_text
+
+if TYPE_CHECKING:
+    from partwise.problem import Problem
+
+METHODS: tuple[Method, ...] = (
+    Method("bcfw", "Frank-Wolfe, the default", "bcfw"),
+    Method("online-eg", "online EG", "online-eg"),
+    Method("svm-struct", "SVM-Struct", "svm-struct"),
+    Method("excessive-gap", "excessive gap", "excessive-gap"),
+    Method("dlib", "dlib", "dlib"),
+)
+#: The values of C in the paper, and those at which the sequences are compared.
+L2S = {"spanish": (1.0, 10.0, 100.0, 1000.0), "chunking": (1.0, 10.0, 100.0)}
+L2S["ocr"] = L2S["demo-text"] = L2S["chunking"]
+EPSILONS = (1e-1, 1e-2, 1e-3)
+#: Below this share of the optimum the curves end.
+LEAST = 1e-4
+
+
+@dataclass(frozen=True)
+class Race:
+    """One task, one l2: the ways of the methods, and the best primal and dual among them."""
+
+    task: str
+    l2: float
+    descents: list[Descent]
+
+    @property
+    def optimum(self) -> float:
+        """The lowest primal that was met."""
+        return min(point.objective for descent in self.descents for point in descent.points)
+
+    @property
+    def proved(self) -> float:
+        """How far it may be above the optimum, relative to it."""
+        return (self.optimum - max(descent.dual for descent in self.descents)) / self.optimum
+
+
+def race(problem: Problem, task: str, l2: float, methods: list[Method], budget: float) -> Race:
+    """Let every method run for so many seconds, or until it is at the optimum."""
+    descents: list[Descent] = []
+    for method in methods:
+        run = follow_dlib if method.solver == "dlib" else follow
+        descents.append(run(problem, l2, method, Limits(math.inf, budget)))
+        last = descents[-1].points[-1]
+        tell(
+            f"{task}, l2 = {l2:g}, {method.name}: {last.objective:.6g} after {last.passes:.0f} "
+            f"passes, {last.seconds:.0f} s; dual {descents[-1].dual:.6g}"
+        )
+    return Race(task, l2, descents)
+
+
+def margins_table(races: list[Race]) -> str:
+    """One line a task, l2 and method: seconds to a primal so near to the best, and the end."""
+    rows = []
+    for found in races:
+        best = found.optimum
+        for descent in found.descents:
+            last = descent.points[-1]
+            lowest = min(point.objective for point in descent.points)
+            row = [found.task, f"{found.l2:g}", descent.method.title]
+            row += [number(descent.seconds_to(epsilon, best), ".1f") for epsilon in EPSILONS]
+            row += [f"{lowest:.6g}", number(descent.dual, ".6g")]
+            rows.append([*row, f"{last.passes:.0f}", f"{last.seconds:.0f}"])
+    header = ["task", "l2", "method", *(f"s to {epsilon:g}" for epsilon in EPSILONS)]
+    return table([*header, "best primal", "dual", "passes", "seconds"], rows)
+
+
+def draw(path: Path, races: list[Race]) -> None:
+    """Draw how far the primal of every method is above the best, one box a value of l2."""
+    from matplotlib.figure import Figure
+
+    columns = 2 if len(races) > 1 else 1
+    rows = -(-len(races) // columns)
+    figure = Figure(figsize=(6.0 * columns, 4.0 * rows), layout="constrained")
+    boxes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for axes, found in zip(boxes, races, strict=False):
+        best = found.optimum
+        for descent in found.descents:
+            seconds = [max(point.seconds, TICK) for point in descent.points]
+            above = [max(point.objective / best - 1.0, LEAST) for point in descent.points]
+            axes.plot(seconds, above, label=descent.method.title)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_ylim(bottom=LEAST, top=10.0)
+        axes.set_xlabel("CPU seconds of training")
+        axes.set_ylabel("primal / best - 1")
+        axes.set_title(f"l2 = C = {found.l2:g}; best proved to {found.proved:.0e}")
+        axes.grid(visible=True, which="major", alpha=0.3)
+    for axes in boxes[len(races) :]:
+        axes.set_visible(False)
+    boxes[0].legend()
+    figure.suptitle(f"{races[0].task}, hinge loss")
+    temporary = path.with_name(path.name + ".tmp")
+    figure.savefig(temporary, format="png", dpi=120)
+    temporary.replace(path)
+
+
+def data_of(found: Race) -> dict[str, Any]:
+    """Everything about one race, as plain data."""
+    methods = {
+        descent.method.name: {
+            "dual": finite(descent.dual),
+            "points": [[finite(x) for x in point] for point in descent.points],
+        }
+        for descent in found.descents
+    }
+    return {
+        "task": found.task,
+        "l2": found.l2,
+        "optimum": found.optimum,
+        "proved": finite(found.proved),
+        "columns": Point._fields,
+        "methods": methods,
+    }
+
+
+def write(out: Path, races: list[Race]) -> None:
+    """Write everything."""
+    out.mkdir(parents=True, exist_ok=True)
+    content = {
+        "machine": describe_machine({"partwise", "numba", "numpy", "scipy", "clarabel"}),
+        "races": [data_of(found) for found in races],
+    }
+    write_text(out / "margins.json", json.dumps(content, indent=1, allow_nan=False) + "\n")
+    write_text(out / "margins.md", margins_table(races))
+    for task in dict.fromkeys(found.task for found in races):
+        draw(out / f"margins-{task}.png", [found for found in races if found.task == task])
+
+
+def parse(arguments: list[str] | None) -> argparse.Namespace:
+    """The options."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.margins", description=__doc__)
+    add = parser.add_argument
+    add("--out", type=Path, default=Path("bench-results"), help="folder to write to")
+    add("--tasks", nargs="+", choices=list(L2S), default=list(L2S)[:3], help="which tasks")
+    names = [method.name for method in METHODS]
+    add("--solvers", nargs="+", choices=names, default=names, help="which methods")
+    add("--l2", nargs="+", type=float, help="which values of l2 (default: those of the task)")
+    add("--budget", type=float, default=120.0, help="CPU seconds of a method")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Measure, print and draw; the files are written anew after every race."""
+    options = parse(arguments)
+    races: list[Race] = []
+    for task in options.tasks:
+        try:
+            problem = TASKS[task]("hinge")
+        except MissingDataError as error:
+            tell(f"{task} is left out: {error}")
+            continue
+        methods = [method for method in METHODS if method.name in options.solvers]
+        if task == "spanish":  # its planes are too many numbers to be handed to dlib
+            methods = [method for method in methods if method.solver != "dlib"]
+        warm_up(problem, 1.0, [method for method in methods if method.solver != "dlib"])
+        for l2 in options.l2 or L2S[task]:
+            races.append(race(problem, task, l2, methods, options.budget))
+            write(options.out, races)
+    sys.stdout.write(margins_table(races))
+
+
+if __name__ == "__main__":
+    main()
