@@ -92,9 +92,7 @@ class Descent:
         return next((p.seconds for p in self.points if p.objective <= aim), None)
 
 
-def follow(
-    problem: Problem, l2: float, method: Method, limits: Limits, **options: Any
-) -> Descent:
+def follow(problem: Problem, l2: float, method: Method, limits: Limits, **options: Any) -> Descent:
     """Run a method; a divergence ends it with a point whose objective is infinite."""
     from partwise.errors import DataError
     from partwise.evaluation import Evaluator

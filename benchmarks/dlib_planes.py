@@ -8,6 +8,7 @@ an iteration. What it takes to hand a plane over is off the clock.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from typing import TYPE_CHECKING, Any
@@ -79,8 +80,6 @@ def follow_dlib(problem: Problem, l2: float, method: Method, limits: Limits) -> 
     import dlib
 
     whole = WholeSet(problem, l2, limits)
-    try:
+    with contextlib.suppress(OutOfTimeError):
         dlib.solve_structural_svm_problem(whole)
-    except OutOfTimeError:
-        pass
     return Descent(method, whole.points, -math.inf)

@@ -22,9 +22,7 @@ def problem() -> Problem:
     return sequences.demo_text().build(loss="hinge")
 
 
-def test_a_table_and_a_picture_are_made(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_table_and_a_picture_are_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = ["bcfw", "online-eg", "svm-struct"]
     given = ["--tasks", "demo-text", "--l2", "10", "1", "--budget", "0.5", "--solvers", *names]
     margins.main([*given, "--out", str(tmp_path)])
@@ -51,9 +49,7 @@ def test_a_task_without_data_is_left_out(
     assert "ocr is left out" in capsys.readouterr().err
 
 
-def test_the_whole_set_is_one_example(
-    problem: Problem, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_whole_set_is_one_example(problem: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(WholeSet, "_vector", lambda _, values: values)
     whole = WholeSet(problem, 1.0, Limits(math.inf, math.inf))
     w = np.random.default_rng(0).normal(size=whole.num_dimensions)

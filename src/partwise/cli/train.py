@@ -134,9 +134,7 @@ def _fit(
     from partwise.solvers.registry import SOLVERS
 
     if arguments.solver not in SOLVERS:
-        raise UsageError(
-            f"unknown solver {arguments.solver!r}; use one of {', '.join(SOLVERS)}"
-        )
+        raise UsageError(f"unknown solver {arguments.solver!r}; use one of {', '.join(SOLVERS)}")
     line = None if arguments.quiet else ProgressLine(l2=arguments.l2)
     try:
         # The certificate says it all, and _advice says it in the words of the command line.
