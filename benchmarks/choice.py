@@ -51,13 +51,13 @@ class Cell:
 
 def spanish(loss: str) -> Problem:
     """Spanish dependency trees, projective, without relations."""
-    from partwise.arc_features import ArcFeatures
     from partwise.encoders.arcs import ArcEncoder
+    from partwise.features.arcs import ArcFeatures
     from partwise.formats.conll import read_conll
-    from partwise.gold_trees import gold_trees
     from partwise.losses import make_loss
     from partwise.problem import build_problem
     from partwise.structures.projective import ProjectiveTree
+    from partwise.trees.gold import gold_trees
 
     read = read_conll(data.data_file("conllx_es_cast3lb/train.conll.gz"))
     gold = gold_trees(read, [sentence.head for sentence in read])

@@ -52,7 +52,7 @@ class WholeSet:
     def separation_oracle(self, _: int, solution: Any) -> tuple[float, Any]:
         """The cost and features of the worst labels; also where the objective is taken."""
         from partwise.evaluation import penalty
-        from partwise.vectors import inner
+        from partwise.numerics.vectors import inner
 
         handed = time.process_time()
         w = np.array(solution, dtype=np.float64).ravel()

@@ -68,7 +68,7 @@ def window(
     rows: Sequence[tuple[str, ...]], templates: Sequence[Template]
 ) -> list[list[tuple[int | str, ...]]]:
     """The attributes of each token: the number of a template, and what it sees."""
-    from partwise.templates import word_shape
+    from partwise.features.templates import word_shape
 
     before, after = ["<2", "<1"], [">1", ">2"]
     columns = {

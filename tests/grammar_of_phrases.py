@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from partwise.trees import Tree
+from partwise.trees.tree import Tree
 
 #: For each symbol, what it can be made of, and how often.
 RULES: dict[str, list[tuple[tuple[str, ...], float]]] = {

@@ -1,4 +1,4 @@
-"""The laws of :mod:`partwise.laws` for pytest: hypothesis draws the instances and the scores.
+"""The laws of :mod:`partwise.laws.laws` for pytest: hypothesis draws the instances and the scores.
 
 A structure is put under them by a subclass of :class:`StructureLaws` that draws instances, lists
 the labels of an instance, and names the parts of a label in the plainest way.
@@ -14,10 +14,9 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from partwise import laws
-from partwise.cases import PATTERNS, TOLERANCE, Case, close, draw_scores, largest
-from partwise.enumeration import Label, Table, flat, log_sum, probabilities
-from partwise.laws import LAWS
+from partwise.laws.cases import PATTERNS, TOLERANCE, Case, close, draw_scores, largest
+from partwise.laws.enumeration import Label, Table, flat, log_sum, probabilities
+from partwise.laws.laws import LAWS, laws
 from partwise.structures.base import Constraints, Floats, Ints, Structure
 from partwise.testing import check_law
 

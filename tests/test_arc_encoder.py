@@ -7,9 +7,9 @@ import pytest
 from grammar_of_arcs import crossing, treebank
 
 from partwise import DataError, ModelFileError
-from partwise.arc_features import ArcFeatures
 from partwise.encoders.arcs import ArcEncoder
 from partwise.encoders.registry import read_encoder
+from partwise.features.arcs import ArcFeatures
 from partwise.structures.multiclass import Multiclass
 from partwise.structures.projective import ProjectiveTree
 

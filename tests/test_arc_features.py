@@ -13,10 +13,10 @@ from arc_sentences import DOG, DOG_HEADS, Bare, Words
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from partwise.arc_features import ArcFeatures
-from partwise.arc_templates import ARC_TEMPLATES, make_plan
-from partwise.container import read_container, write_container
 from partwise.errors import DataError, ModelFileError
+from partwise.features.arc_templates import ARC_TEMPLATES, make_plan
+from partwise.features.arcs import ArcFeatures
+from partwise.models.container import read_container, write_container
 
 FEW = {"max_examples": 12, "deadline": None}
 
@@ -254,7 +254,7 @@ def test_chunks_do_not_matter(monkeypatch):
     rows = whole.rows(sentences)
     hashed = ArcFeatures.fit(sentences, heads, n_hashed=2**10)
     folded = hashed.rows(sentences)
-    monkeypatch.setattr("partwise.arc_features._CHUNK", 100)
+    monkeypatch.setattr("partwise.features.arcs._CHUNK", 100)
     parts = ArcFeatures.fit(sentences, heads, min_count=2)
     assert np.array_equal(whole.keys, parts.keys)
     for one, other in ((rows, parts.rows(sentences)), (folded, hashed.rows(sentences))):

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partwise.attachment import attachment_scores, scored_words
 from partwise.errors import DataError
+from partwise.metrics.attachment import attachment_scores, scored_words
 
 FORMS = [["Ann", "sees", "it", "."], ["``", "$", "5", "''"]]
 TAGS = [["NNP", "VBZ", "PRP", "."], ["``", "$", "CD", "''"]]

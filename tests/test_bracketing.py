@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partwise.bracketing import PUNCTUATION, bracket_scores
 from partwise.errors import DataError
 from partwise.formats.brackets import parse_tree
-from partwise.trees import Tree
+from partwise.metrics.bracketing import PUNCTUATION, bracket_scores
+from partwise.trees.tree import Tree
 
 GOLD = parse_tree("(TOP (S (NP (A a) (A b)) (, ,) (VP (B c) (PP (C d) (NP (D e)))) (. .)))")
 PRED = parse_tree("(TOP (S (NP (A a)) (VP (B b) (, ,) (NP (B c) (C d))) (NP (D e)) (. .)))")

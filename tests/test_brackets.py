@@ -18,7 +18,7 @@ from partwise.formats.brackets import (
     unescape,
     write_brackets,
 )
-from partwise.trees import Tree
+from partwise.trees.tree import Tree
 
 SMALL = """
 ( (S

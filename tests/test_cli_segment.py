@@ -10,7 +10,7 @@ from partwise import SegmentTagger, load_model, save_model
 from partwise.cli import main
 from partwise.datasets import tagged_text, write
 from partwise.formats.columns import read_columns
-from partwise.metrics import span_scores
+from partwise.metrics.labels import span_scores
 
 
 @pytest.fixture(scope="module")

@@ -23,9 +23,9 @@ from partwise.cli.tasks.registry import TASKS, all_tasks
 from partwise.datasets import tagged_text, write
 from partwise.encoders.numbered import NumberedEncoder
 from partwise.errors import DataError
-from partwise.fitting import fit_model
+from partwise.fitting.fit import fit_model
 from partwise.formats.source import read_text, writing
-from partwise.model import Model
+from partwise.models.model import Model
 from partwise.rows import Rows
 from partwise.structures.multiclass import Multiclass
 from partwise.training import Callback

@@ -22,20 +22,20 @@ from partwise import (
     load_model,
     save_model,
 )
-from partwise.bracketing import bracket_scores
 from partwise.encoders.registry import read_encoder
 from partwise.encoders.spans import SpanEncoder
+from partwise.features.span_templates import COLUMNS, read_templates, standard_templates
+from partwise.features.span_tokens import SpanSentence, encode, places_of, vocabularies
+from partwise.features.spans import SpanFeatures
+from partwise.fitting.spans import gold_derivations
 from partwise.formats.brackets import parse_tree
-from partwise.normal_form import NormalForm
-from partwise.span_features import SpanFeatures
-from partwise.span_fitting import gold_derivations
-from partwise.span_parser import SpanParser
-from partwise.span_templates import COLUMNS, read_templates, standard_templates
-from partwise.span_tokens import SpanSentence, encode, places_of, vocabularies
+from partwise.metrics.bracketing import bracket_scores
+from partwise.prediction.span_parser import SpanParser
 from partwise.structures.grammar_constraints import allowed_spans, allowed_splits
 from partwise.structures.multiclass import Multiclass
-from partwise.treebank_grammar import grammar_of
-from partwise.trees import Tree
+from partwise.trees.normal_form import NormalForm
+from partwise.trees.tree import Tree
+from partwise.trees.treebank_grammar import grammar_of
 
 TRAIN, TEST = treebank(60), treebank(25, seed=1)
 FAST: dict[str, Any] = {"l2": 0.3, "tol": 1e-3}

@@ -8,7 +8,7 @@ import pytest
 from partwise.datasets import digits, tagged_text, write
 from partwise.errors import DataError
 from partwise.formats.columns import Columns, read_columns
-from partwise.metrics import looks_like_spans, spans
+from partwise.metrics.labels import looks_like_spans, spans
 
 
 def fingerprint(columns: Columns) -> str:

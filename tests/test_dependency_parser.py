@@ -16,10 +16,10 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 from partwise import DataError, DependencyParser, load_model, save_model
-from partwise.arc_parser import ArcParser
-from partwise.gold_trees import gold_trees
-from partwise.projectivity import is_projective
+from partwise.prediction.arc_parser import ArcParser
 from partwise.structures.arcs import ArcConstraints
+from partwise.trees.gold import gold_trees
+from partwise.trees.projectivity import is_projective
 
 TRAIN, TEST = treebank(60), treebank(20, seed=1)
 FAST: dict[str, Any] = {"l2": 0.1, "tol": 1e-3}
@@ -293,7 +293,7 @@ def test_threads_and_stretches_change_nothing(
     parser: DependencyParser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = parser.predict_marginals(TEST)
-    monkeypatch.setattr("partwise.arc_parser._ARCS", 100)
+    monkeypatch.setattr("partwise.prediction.arc_parser._ARCS", 100)
     assert len(list(ArcParser(parser.model_).stretches(TEST))) > 5
     two = clone(parser).set_params(n_jobs=2)
     two._adopt(parser.model_)
@@ -348,7 +348,7 @@ def test_save_and_load(
     assert again.n_lifted_ == 0
     assert again.projective
     check = (
-        "import sys; from partwise.modelfile import read_header;"
+        "import sys; from partwise.models.modelfile import read_header;"
         "assert read_header(sys.argv[1])['encoder']['name'] == 'arcs';"
         "sys.exit('numba' in sys.modules)"
     )

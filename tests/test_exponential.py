@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partwise.exponential import exp, exp_into
+from partwise.numerics.exponential import exp, exp_into
 
 TOLERANCE = 4e-16
 finite = st.floats(-708.0, 709.782712893384)

@@ -9,14 +9,14 @@ import pytest
 from partwise.dual_point import DualPoint
 from partwise.encoders.positions import PositionEncoder
 from partwise.errors import DataError
-from partwise.fitting import Settings
-from partwise.labeller import PositionLabeller
-from partwise.model import Model
-from partwise.position_fitting import fit_labeller
+from partwise.features.vocabulary import Vocabulary, fit_rows
+from partwise.fitting.fit import Settings
+from partwise.fitting.positions import fit_labeller
+from partwise.fitting.transfer import places, transfer_weights
+from partwise.models.model import Model
+from partwise.prediction.labeller import PositionLabeller
 from partwise.rows import Rows
 from partwise.threads import thread_count
-from partwise.transfer import places, transfer_weights
-from partwise.vocabulary import Vocabulary, fit_rows
 
 TOKENS = [["a", "b", "c"], ["b", "a"], ["c", "c", "a", "d"], ["a"], []]
 GOLD = [[0, 1, 1], [1, 0], [1, 1, 0, 2], [0], []]

@@ -12,8 +12,8 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from partwise import (
     DataError,
 )
-from partwise.gram import factor_gram
-from partwise.kernel import Kernel, make_kernel
+from partwise.kernels.gram import factor_gram
+from partwise.kernels.kernel import Kernel, make_kernel
 from partwise.rows import Rows
 
 
@@ -60,7 +60,7 @@ def test_larger_tolerance_keeps_fewer_columns() -> None:
 
 def test_memory_is_told_before_it_is_taken(caplog: pytest.LogCaptureFixture) -> None:
     rows = Rows.from_dense(np.random.default_rng(0).normal(size=(200, 3)))
-    with caplog.at_level(logging.INFO, logger="partwise.gram"):
+    with caplog.at_level(logging.INFO, logger="partwise.kernels.gram"):
         factor_gram(Kernel("rbf"), rows)
     assert "Gram matrix of 200 positions: at most 1 MiB" in caplog.text
     with pytest.raises(DataError, match=r"takes 1,118,208 bytes where 1,000,000 are allowed"):

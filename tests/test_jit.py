@@ -89,7 +89,7 @@ def sandbox(tmp_path: Path) -> Path:
     """A copy of the compiler's part of the package, beside a user's own structure file."""
     package = tmp_path / "lib" / "partwise"
     package.mkdir(parents=True)
-    for name in ("__init__.py", "errors.py", "jit.py", "imported_sources.py", "exponential.py"):
+    for name in ("__init__.py", "errors.py", "jit.py", "imported_sources.py", "threads.py"):
         shutil.copy(PACKAGE / name, package)
     user = tmp_path / "user"
     user.mkdir()
@@ -136,7 +136,7 @@ def test_second_process_compiles_nothing_until_a_source_changes(sandbox: Path) -
     assert (second["compiled"], second["loaded"], second["callbacks_loaded"]) == (0, 1, 2)
 
     # A source of the package that the user's file does not import.
-    append(sandbox / "lib" / "partwise" / "exponential.py", "\n")
+    append(sandbox / "lib" / "partwise" / "threads.py", "\n")
     third, _ = run(sandbox)
     assert (third["compiled"], third["loaded"], third["callbacks_loaded"]) == (0, 1, 2)
 

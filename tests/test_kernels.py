@@ -166,9 +166,9 @@ def test_sparse_rows_and_blocks_are_the_same(monkeypatch: pytest.MonkeyPatch) ->
     x[np.abs(x) < 1.6] = 0.0
     dense = KernelClassifier(loss="hinge", coef0=1.0, kernel="poly").fit(x, y)
     scores = dense.decision_function(x)
-    monkeypatch.setattr("partwise.kernel._BLOCK", 40)
-    monkeypatch.setattr("partwise.support._HELD", 100)
-    monkeypatch.setattr("partwise.gram.BLOCK", 7)
+    monkeypatch.setattr("partwise.kernels.kernel._BLOCK", 40)
+    monkeypatch.setattr("partwise.kernels.support._HELD", 100)
+    monkeypatch.setattr("partwise.kernels.gram.BLOCK", 7)
     sparse = KernelClassifier(loss="hinge", coef0=1.0, kernel="poly", tol=1e-5, max_passes=1e5)
     sparse.fit(scipy.sparse.csr_matrix(x), y)
     dense.set_params(tol=1e-5, max_passes=1e5).fit(x, y)

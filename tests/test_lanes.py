@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from partwise.jit import njit
-from partwise.lanes import (
+from partwise.numerics.lanes import (
     add,
     add_product,
     fill,

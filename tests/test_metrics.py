@@ -8,7 +8,7 @@ from seqeval.metrics import classification_report
 from seqeval.metrics.sequence_labeling import get_entities
 
 from partwise.errors import DataError
-from partwise.metrics import (
+from partwise.metrics.labels import (
     SCHEMES,
     Score,
     SpanScores,

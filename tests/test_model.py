@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from partwise.errors import DataError, MismatchError
-from partwise.fitting import Settings
-from partwise.labeller import PositionLabeller
-from partwise.position_fitting import fit_labeller
+from partwise.fitting.fit import Settings
+from partwise.fitting.positions import fit_labeller
+from partwise.prediction.labeller import PositionLabeller
 from partwise.rows import Rows
 from partwise.structures.base import Constraints
 

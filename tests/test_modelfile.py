@@ -14,15 +14,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from partwise import ModelFileError, load_model, save_model
-from partwise.container import read_container, write_container
 from partwise.datasets import tagged_text
-from partwise.fitting import Settings
-from partwise.labeller import PositionLabeller
-from partwise.model import Model
-from partwise.modelfile import read_header
-from partwise.position_fitting import fit_labeller
+from partwise.features.templates import extract, extract_fit, template_for
+from partwise.fitting.fit import Settings
+from partwise.fitting.positions import fit_labeller
+from partwise.models.container import read_container, write_container
+from partwise.models.model import Model
+from partwise.models.modelfile import read_header
+from partwise.prediction.labeller import PositionLabeller
 from partwise.rows import Rows
-from partwise.templates import extract, extract_fit, template_for
 
 SAME_FOLDER = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200
@@ -123,7 +123,7 @@ def test_header_without_the_compiler(saved: dict[str, Path]) -> None:
     assert header["certificate"]["tol"] == 0.01
     assert header["meta"] == {"scheme": "BIO"}
     program = (
-        "import sys; from partwise.modelfile import read_header; "
+        "import sys; from partwise.models.modelfile import read_header; "
         f"read_header({str(saved['full'])!r}); assert 'numba' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

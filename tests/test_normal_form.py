@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from partwise.errors import DataError
 from partwise.formats.brackets import parse_tree
-from partwise.normal_form import NormalForm, restore, split_symbol, symbol_class
-from partwise.trees import Tree
+from partwise.trees.normal_form import NormalForm, restore, split_symbol, symbol_class
+from partwise.trees.tree import Tree
 
 FLAT = parse_tree("(NP (DT a) (JJ b) (JJ c) (NN d) (NN e))")
 NESTED = parse_tree("(S (NP (NNP I)) (S (VP (VB go) (ADVP (RB away)) (NP (NN now)))))")

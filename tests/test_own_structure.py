@@ -12,14 +12,14 @@ import pytest
 from bits import Bits
 
 from partwise import DataError, MismatchError, ModelFileError, load_model, save_model
-from partwise.container import read_container, write_container
 from partwise.dual_point import DualPoint
 from partwise.encoders.base import Arrays, Encoder
 from partwise.encoders.numbered import NumberedEncoder
-from partwise.fitting import Settings, fit_model
-from partwise.labeller import PositionLabeller
-from partwise.model import Model
-from partwise.modelfile import read_header
+from partwise.fitting.fit import Settings, fit_model
+from partwise.models.container import read_container, write_container
+from partwise.models.model import Model
+from partwise.models.modelfile import read_header
+from partwise.prediction.labeller import PositionLabeller
 from partwise.rows import Rows
 from partwise.structures.multiclass import Multiclass
 

@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC
 
 from partwise import LinearClassifier, SequenceTagger
 from partwise.datasets import tagged_text
-from partwise.transfer import places
+from partwise.fitting.transfer import places
 
 
 def digits() -> tuple[Any, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from partwise.jit import njit
-from partwise.prefetch import prefetch
+from partwise.numerics.prefetch import prefetch
 
 
 @njit

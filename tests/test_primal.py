@@ -11,11 +11,11 @@ from instances import make_instance
 from scipy.optimize import minimize
 
 from partwise.evaluation import Evaluator, Slope
+from partwise.numerics.vectors import shrunk
 from partwise.solvers.newton import TrustRegionNewton
 from partwise.solvers.owlqn import OrthantWise, pseudo_gradient
 from partwise.solvers.primal import certified, primal_value
 from partwise.training import train
-from partwise.vectors import shrunk
 
 STEPPED = ("lbfgs", "cg", "newton", "owl-qn")
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partwise.errors import DataError
-from partwise.projectivity import Arc, crossing_arcs, find_cycle, is_projective, projectivise
+from partwise.trees.projectivity import Arc, crossing_arcs, find_cycle, is_projective, projectivise
 
 # "A hearing is scheduled on the issue today", after McDonald and others.
 HEARING = [2, 3, 0, 3, 2, 7, 5, 4]

@@ -8,11 +8,11 @@ from instances import make_instance
 
 from partwise.certificate import ConvergenceWarning
 from partwise.evaluation import Evaluator, penalty
+from partwise.numerics.vectors import shrunk, shrunk_square
 from partwise.solvers.exponentiated_gradient import easy_l2
 from partwise.solvers.online_eg import online_eg_epoch
 from partwise.solvers.proximal_eg import ProximalEG
 from partwise.training import train
-from partwise.vectors import shrunk, shrunk_square
 
 KINDS = ("multiclass", "chain", "untied")
 LOSSES = ("log", "softmax-margin", "between")

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from partwise.numerics.vectors import shrunk_square
 from partwise.solvers.scaling import scaled_dual
-from partwise.vectors import shrunk_square
 
 
 @given(

@@ -18,8 +18,8 @@ from partwise import DataError, SegmentTagger, SequenceTagger, load_model, save_
 from partwise.datasets import tagged_text
 from partwise.encoders.segments import SegmentEncoder
 from partwise.errors import ModelFileError
-from partwise.metrics import span_scores
-from partwise.segment_features import candidate_rows, seen_rows, text_features
+from partwise.features.segments import candidate_rows, seen_rows, text_features
+from partwise.metrics.labels import span_scores
 from partwise.segment_tags import TAG_SCHEMES, guess_scheme, segments_of, tags_of
 from partwise.structures.segments import SemiMarkov
 

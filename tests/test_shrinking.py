@@ -5,8 +5,8 @@ import pytest
 from instances import make_instance
 
 from partwise.design import scatter
-from partwise.shrinking import scatter_shrunk
-from partwise.vectors import shrunk
+from partwise.numerics.shrinking import scatter_shrunk
+from partwise.numerics.vectors import shrunk
 
 
 @pytest.mark.parametrize("kind", ["multiclass", "chain", "untied"])

@@ -11,12 +11,12 @@ import pytest
 from bits import Bits
 
 from partwise import DataError, ModelFileError, load_model, save_model
-from partwise.container import read_container, write_container
 from partwise.encoders.numbered import NumberedEncoder
-from partwise.fitting import Settings, fit_model
-from partwise.labeller import PositionLabeller
-from partwise.model import Model
-from partwise.position_fitting import fit_labeller
+from partwise.fitting.fit import Settings, fit_model
+from partwise.fitting.positions import fit_labeller
+from partwise.models.container import read_container, write_container
+from partwise.models.model import Model
+from partwise.prediction.labeller import PositionLabeller
 from partwise.rows import Rows
 from partwise.structures.base import Structure
 from partwise.structures.registry import STRUCTURES, make_structure, structure_class

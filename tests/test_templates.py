@@ -7,11 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import partwise.templates
+import partwise.features.templates
 from partwise.errors import DataError, ModelFileError
-from partwise.formats.columns import Columns
-from partwise.rows import Rows
-from partwise.templates import (
+from partwise.features.templates import (
     WORD_AND_TAG,
     TemplateSet,
     View,
@@ -19,7 +17,9 @@ from partwise.templates import (
     extract_fit,
     template_for,
 )
-from partwise.vocabulary import Vocabulary
+from partwise.features.vocabulary import Vocabulary
+from partwise.formats.columns import Columns
+from partwise.rows import Rows
 
 # CRFsuite's chunking tutorial, as it writes them.
 CRFSUITE = (
@@ -121,7 +121,7 @@ def test_large_keys_are_recoded(sentences):
     columns = as_columns(sentences)
     expected = extract_fit(columns, WORD_AND_TAG)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(partwise.templates, "_MAX_KEY", 3)
+        patch.setattr(partwise.features.templates, "_MAX_KEY", 3)
         found = extract_fit(columns, WORD_AND_TAG)
     assert names_of(*found) == names_of(*expected)
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from partwise.errors import DataError
 from partwise.formats.brackets import parse_tree
-from partwise.normal_form import NormalForm, restore
-from partwise.treebank import from_derivation, productions, to_derivation
-from partwise.trees import Tree
+from partwise.trees.normal_form import NormalForm, restore
+from partwise.trees.tree import Tree
+from partwise.trees.treebank import from_derivation, productions, to_derivation
 
 TREES = [
     parse_tree("(S (NP (NNP Ann)) (VP (VBZ sees) (NP (DT the) (JJ big) (NN dog))))"),

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from partwise.errors import DataError
-from partwise.trees import Bracket, Tree
+from partwise.trees.tree import Bracket, Tree
 
 DOG = Tree("NP", (Tree("DT", word="the"), Tree("NN", word="dog")))
 BARKS = Tree("S", (DOG, Tree("VP", (Tree("VBZ", word="barks"),))))

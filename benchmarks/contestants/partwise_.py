@@ -67,9 +67,9 @@ class Input:
 
 def chain_input(problem: ChainProblem) -> Input:
     """Numbers for attributes and labels, in the order in which they are first seen."""
+    from partwise.features.vocabulary import fit_rows
     from partwise.losses import make_loss
     from partwise.structures.chain import Chain
-    from partwise.vocabulary import fit_rows
 
     rows, vocabulary, lengths = fit_rows(sentence.attributes for sentence in problem.train())
     index: dict[str, int] = {}
@@ -135,7 +135,7 @@ class Partwise(Contestant):
         self.kinds = frozenset(kinds or ("chain", "chain-l1", "softmax", "logistic", "hinge"))
 
     def load_library(self) -> None:
-        import partwise.fitting
+        import partwise.fitting.fit
 
         self._library: Any = partwise
 

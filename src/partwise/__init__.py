@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from .estimators.segmenter import SegmentTagger
     from .estimators.tagger import SequenceTagger
     from .estimators.tagger_cv import SequenceTaggerCV
-    from .graph_examples import GraphExample
-    from .modelfile import load_model, save_model
+    from .graphs.examples import GraphExample
+    from .models.modelfile import load_model, save_model
     from .simplex_qp import QuadraticResult, minimise_quadratic
 
 __version__ = "0.1.0"
@@ -62,7 +62,7 @@ _HOMES = {
     "ConvergenceWarning": ".certificate",
     "DependencyParser": ".estimators.parser",
     "DependencyParserCV": ".estimators.parser_cv",
-    "GraphExample": ".graph_examples",
+    "GraphExample": ".graphs.examples",
     "GraphLabeler": ".estimators.graphs",
     "KernelClassifier": ".estimators.kernel_classifier",
     "KernelTagger": ".estimators.kernel_tagger",
@@ -72,10 +72,10 @@ _HOMES = {
     "SegmentTagger": ".estimators.segmenter",
     "SequenceTagger": ".estimators.tagger",
     "SequenceTaggerCV": ".estimators.tagger_cv",
-    "load_model": ".modelfile",
+    "load_model": ".models.modelfile",
     "minimise_quadratic": ".simplex_qp",
     "path": ".estimators.path",
-    "save_model": ".modelfile",
+    "save_model": ".models.modelfile",
 }
 
 

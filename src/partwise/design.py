@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .jit import FAST, njit
-from .lanes import add, add_product, fill, load, multiply, repeat, store, total, where
-from .prefetch import prefetch
+from .numerics.lanes import add, add_product, fill, load, multiply, repeat, store, total, where
+from .numerics.prefetch import prefetch
 from .rows import Rows
 from .storage import LINE, Storage, filled_width
 from .structures.base import Floats, Ints, Sites, Structure

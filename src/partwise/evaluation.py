@@ -14,10 +14,10 @@ import numpy as np
 from .design import scatter_between, score
 from .errors import DataError
 from .jit import FAST, njit
+from .numerics.vectors import absolute_sum, inner, shrunk, shrunk_square
 from .problem import Problem, example_marginals, example_maximum
 from .structures.base import Floats
 from .threads import run
-from .vectors import absolute_sum, inner, shrunk, shrunk_square
 
 _Result = TypeVar("_Result")
 

@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING, Any
 
 from .dual_point import DualPoint
 from .errors import DataError
+from .fitting.settings import is_number
 from .interrupt import Interrupt
 from .problem import Problem
-from .settings import is_number
 from .structures.base import Floats
 from .threads import is_integer
 from .training import Fit, train
 
 if TYPE_CHECKING:
-    from .model import Model
+    from .models.model import Model
 
 __all__ = ["Descent", "check_values", "l2_values", "train_path"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict
 from .errors import DataError
 
 if TYPE_CHECKING:
-    from .model import Model
+    from .models.model import Model
     from .training import Fit, TraceRow
 
 __all__ = ["RULES", "BestModel", "PathRow", "PooledRow", "choose", "pooled"]

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import laws
-from .cases import Case, draw_scores
-from .enumeration import Label, Table, flat
-from .laws import LAWS
+from .laws import laws
+from .laws.cases import Case, draw_scores
+from .laws.enumeration import Label, Table, flat
+from .laws.laws import LAWS
 from .structures.base import Floats, Ints, Structure
 
 __all__ = ["check_law", "check_structure"]
@@ -197,7 +197,7 @@ def check_law(law: Callable[..., None], case: Case, *more: Any) -> None:
     Parameters
     ----------
     law : callable
-        One of the laws in :mod:`partwise.laws`.
+        One of the laws in :mod:`partwise.laws.laws`.
     case : Case
         What to try it on.
     more

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from partwise.model import Model
+    from partwise.models.model import Model
     from partwise.rows import Rows
 
 __all__ = ["Candidate", "find_candidates", "heading"]
@@ -53,7 +53,7 @@ def find_candidates(
     model : Model
         What predicts.
     features, shapes, own_constraints
-        As in :meth:`partwise.model.Model.k_best`; there may be no examples.
+        As in :meth:`partwise.models.model.Model.k_best`; there may be no examples.
     k : int
         How many.
     probabilities : bool

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from partwise.errors import DataError
-from partwise.metrics import (
+from partwise.metrics.labels import (
     SpanScores,
     accuracy,
     looks_like_spans,
@@ -20,9 +20,9 @@ from .tasks.base import Predictions, no_labels
 
 if TYPE_CHECKING:
     from partwise.encoders.positions import PositionEncoder
+    from partwise.features.templates import TemplateSet
     from partwise.formats.columns import Columns
     from partwise.rows import Rows
-    from partwise.templates import TemplateSet
 
     from .candidates import Candidate
 
@@ -61,7 +61,7 @@ def read_inputs(encoder: PositionEncoder, path: str, labelled: bool) -> Columns:
 
 def input_rows(encoder: PositionEncoder, source: Columns) -> Rows:
     """Fill the templates of a model in."""
-    from partwise.templates import extract
+    from partwise.features.templates import extract
 
     assert encoder.templates is not None
     assert encoder.vocabulary is not None
@@ -82,7 +82,7 @@ def choose_templates(
     first : PositionEncoder or None
         That of the model of ``--resume``.
     """
-    from partwise.templates import template_for
+    from partwise.features.templates import template_for
 
     n_inputs = len(source.fields)
     templates = None

@@ -16,7 +16,7 @@ __all__ = ["run"]
 
 def run(arguments: argparse.Namespace) -> Outcome:
     """Evaluate a model on a file with labels."""
-    from partwise.modelfile import load_model
+    from partwise.models.modelfile import load_model
 
     with noted_compilation():
         model = load_model(arguments.model)

@@ -8,8 +8,8 @@ from typing import Any
 from partwise.certificate import Certificate
 from partwise.encoders.positions import PositionEncoder
 from partwise.encoders.segments import SegmentEncoder
-from partwise.modelfile import read_header
-from partwise.templates import TemplateSet
+from partwise.features.templates import TemplateSet
+from partwise.models.modelfile import read_header
 
 from .report import Outcome, certificate_record, in_words
 

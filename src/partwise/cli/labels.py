@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partwise.errors import DataError
-from partwise.metrics import Score, SpanScores
+from partwise.metrics.labels import Score, SpanScores
 
 __all__ = [
     "by_type",

@@ -30,7 +30,7 @@ from .tasks.registry import all_tasks, task_of
 from .train import evaluation_of, named
 
 if TYPE_CHECKING:
-    from partwise.model import Model
+    from partwise.models.model import Model
     from partwise.path_table import BestModel, PathRow
     from partwise.progress import ProgressLine
     from partwise.training import Progress
@@ -102,7 +102,7 @@ class _Walk:
             trained, model, rows, score = self._folds(source)
         metrics, text = score.found.get(model.l2, (None, None))
         if arguments.model is not None:
-            from partwise.modelfile import save_model
+            from partwise.models.modelfile import save_model
 
             save_model(model, arguments.model)
             _log.info("wrote %s", arguments.model)

@@ -17,7 +17,7 @@ __all__ = ["run"]
 
 def run(arguments: argparse.Namespace) -> Outcome:
     """Predict the labels of a file and write them."""
-    from partwise.modelfile import load_model
+    from partwise.models.modelfile import load_model
 
     if arguments.output != "-":
         check_target(arguments.output, "--output", (arguments.model,), devices=True)

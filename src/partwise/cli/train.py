@@ -29,7 +29,7 @@ from .resemblance import explained
 from .tasks.registry import all_tasks, task_of
 
 if TYPE_CHECKING:
-    from partwise.model import Model
+    from partwise.models.model import Model
 
     from .tasks.base import Task, Trained
 
@@ -59,7 +59,7 @@ def _run(arguments: argparse.Namespace, task: Task[Any], began: float) -> Outcom
     trained = _fit(arguments, task, source, initial)
     model = trained.model
 
-    from partwise.modelfile import save_model
+    from partwise.models.modelfile import save_model
 
     save_model(model, arguments.model)
     _log.info("wrote %s", arguments.model)
@@ -116,7 +116,7 @@ def _check(arguments: argparse.Namespace) -> None:
 def _resumed(arguments: argparse.Namespace) -> Model | None:
     if arguments.resume is None:
         return None
-    from partwise.modelfile import load_model
+    from partwise.models.modelfile import load_model
 
     initial = load_model(arguments.resume)
     if initial.task != arguments.task:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy as np
 import numpy.typing as npt
 
-from ..arc_features import ArcFeatures
-from ..arc_templates import DISTANCE_BITS, TEMPLATE_SHIFT, Plan, make_plan
-from ..arc_tokens import MARKS, ArcSentence
 from ..errors import DataError
+from ..features.arc_templates import DISTANCE_BITS, TEMPLATE_SHIFT, Plan, make_plan
+from ..features.arc_tokens import MARKS, ArcSentence
+from ..features.arcs import ArcFeatures
+from ..features.vocabulary import Vocabulary
 from ..rows import Rows
-from ..vocabulary import Vocabulary
 from .base import Arrays, Encoder, same_numbers
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError
-from ..graph_examples import EDGE, ReadGraph, is_matrix
+from ..features.vocabulary import Vocabulary, fit_rows, transform_rows
+from ..graphs.examples import EDGE, ReadGraph, is_matrix
 from ..rows import Rows
-from ..vocabulary import Vocabulary, fit_rows, transform_rows
 from .base import Arrays, Encoder, is_count, same_numbers, sound
 
 if TYPE_CHECKING:

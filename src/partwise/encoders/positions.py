@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError
+from ..features.templates import TemplateSet
+from ..features.vocabulary import Vocabulary
+from ..kernels.support import Support
 from ..rows import Rows
-from ..support import Support
-from ..templates import TemplateSet
-from ..vocabulary import Vocabulary
 from .base import Arrays, Encoder, is_count, same_numbers, sound
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError
+from ..features.segments import BUILT_IN, candidate_rows, function_of
+from ..features.vocabulary import Vocabulary
 from ..rows import Rows
-from ..segment_features import BUILT_IN, candidate_rows, function_of
-from ..vocabulary import Vocabulary
 from .base import Arrays, Encoder, sound
 from .positions import PositionEncoder
 
@@ -38,7 +38,7 @@ class SegmentEncoder(Encoder):
     positions : PositionEncoder
         The features of positions.
     segment_features : str
-        "none", a name of `partwise.segment_features.BUILT_IN`, or "function": a function that is
+        "none", a name of `partwise.features.segments.BUILT_IN`, or "function": a function that is
         no part of the encoder.
     segment_vocabulary : Vocabulary or None
         The names of the features of segments; None if they have none.
@@ -84,7 +84,7 @@ class SegmentEncoder(Encoder):
             The number of positions of each example.
         tokens : sequence of sequences or None
             The tokens of each example, as the function takes them; for a built-in set its
-            columns, see `partwise.segment_features.text_features`.
+            columns, see `partwise.features.segments.text_features`.
         function : callable or None
             What makes the features of segments, where that is no built-in set.
         """

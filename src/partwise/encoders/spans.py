@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError, ModelFileError
+from ..features.span_templates import COLUMNS
+from ..features.span_tokens import Places, SpanSentence, encode, places_of, vocabularies
+from ..features.spans import SITE_PLACES, SpanFeatures
+from ..features.vocabulary import Vocabulary
 from ..rows import Rows
-from ..span_features import SITE_PLACES, SpanFeatures
-from ..span_templates import COLUMNS
-from ..span_tokens import Places, SpanSentence, encode, places_of, vocabularies
-from ..vocabulary import Vocabulary
 from .base import Arrays, Encoder, sound
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class SpanEncoder(Encoder):
         sentences : sequence of SpanSentence
             The sentences.
         derivations : sequence of ndarray of shape (2T - 1, 4)
-            For each sentence, as :func:`partwise.treebank.to_derivation` gives it.
+            For each sentence, as :func:`partwise.trees.treebank.to_derivation` gives it.
         templates : mapping of str to sequence of str
             For "word", "span" and, if splits are to have features, "split".
         tagged : bool

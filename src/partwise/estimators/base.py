@@ -13,12 +13,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from ..errors import DataError
-from ..settings import Settings
+from ..fitting.settings import Settings
 from ..threads import is_integer
 
 if TYPE_CHECKING:
     from ..l2_path import Descent
-    from ..model import Model
+    from ..models.model import Model
     from ..rows import Rows
     from ..structures.base import Ints
     from ..training import Callback, Fit
@@ -109,7 +109,7 @@ class TrainedEstimator(BaseEstimator):
 
     def _labeller_fit(self) -> Callable[..., tuple[Model, Fit]]:
         """Give what trains a model that labels positions."""
-        from ..position_fitting import fit_labeller
+        from ..fitting.positions import fit_labeller
 
         return fit_labeller
 

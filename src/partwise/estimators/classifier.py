@@ -12,10 +12,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from ..errors import DataError
-from ..labeller import PositionLabeller
-from ..model import Model
+from ..fitting.settings import is_number
+from ..models.model import Model
+from ..prediction.labeller import PositionLabeller
 from ..rows import Rows
-from ..settings import is_number
 from ..structures.base import Floats
 from .base import TrainedEstimator, has_probabilities
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from ..fitting import check_weights
+from ..fitting.fit import check_weights
 from .classifier import LinearClassifier
 from .cross_validation import PathEstimator
 

@@ -10,18 +10,18 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..bracketing import bracket_scores
 from ..errors import DataError
-from ..fitting import check_weights
-from ..model import Model
-from ..normal_form import NormalForm
-from ..settings import one_of
-from ..span_fitting import TASK, GoldDerivations, fit_brackets, gold_derivations
-from ..span_parser import SpanParser, sentence_of
-from ..span_tokens import SpanSentence
+from ..features.span_tokens import SpanSentence
+from ..fitting.fit import check_weights
+from ..fitting.settings import one_of
+from ..fitting.spans import TASK, GoldDerivations, fit_brackets, gold_derivations
+from ..metrics.bracketing import bracket_scores
+from ..models.model import Model
+from ..prediction.span_parser import SpanParser, sentence_of
 from ..structures.base import Floats
 from ..threads import is_integer
-from ..trees import Tree
+from ..trees.normal_form import NormalForm
+from ..trees.tree import Tree
 from .base import TrainedEstimator, fingerprint, has_probabilities
 
 __all__ = ["ConstituencyParser"]
@@ -57,7 +57,7 @@ class ConstituencyParser(TrainedEstimator):
         the gap is from `tol`.
     horizontal : int or None
         How many siblings the symbols of partial phrases name (see
-        :class:`partwise.normal_form.NormalForm`); None: all of them.
+        :class:`partwise.trees.normal_form.NormalForm`); None: all of them.
     vertical : int
         How many labels of the path to the root symbols name, their own included.
     side : {"right", "left"}
@@ -76,8 +76,8 @@ class ConstituencyParser(TrainedEstimator):
     min_count : int
         Features at fewer words, spans or splits of the trees are ignored.
     templates : mapping of str to sequence of str, or None
-        What features look at, for "word", "span" and "split", see :mod:`partwise.span_templates`;
-        None: the standard ones.
+        What features look at, for "word", "span" and "split", see
+        :mod:`partwise.features.span_templates`; None: the standard ones.
     n_jobs : int or None
         Threads for training and prediction; -1 is one a core. They do not change the result.
     random_state : int, RandomState or None
@@ -111,7 +111,7 @@ class ConstituencyParser(TrainedEstimator):
 
     Notes
     -----
-    Trees are :class:`partwise.trees.Tree` objects, as
+    Trees are :class:`partwise.trees.tree.Tree` objects, as
     :func:`partwise.formats.brackets.read_brackets` gives them. Sentences are such trees, of which
     the words and tags are taken; or lists of pairs ``(word, tag)``; or, if tags are predicted,
     lists of words.
@@ -300,7 +300,7 @@ class ConstituencyParser(TrainedEstimator):
         return SpanParser(self.model_).log_proba(_read_trees(trees), n_jobs=self.n_jobs)
 
     def score(self, trees: Any, y: Any = None) -> float:
-        """Compute the F1 of labelled brackets; see :func:`partwise.bracketing.bracket_scores`.
+        """Compute the F1 of labelled brackets, see :mod:`partwise.metrics.bracketing`.
 
         Parameters
         ----------
@@ -350,7 +350,7 @@ def _read_trees(trees: Any) -> list[Tree]:
         if not isinstance(tree, Tree):
             raise DataError(
                 f"tree {i} (counted from 0) is a {type(tree).__name__}; expected a "
-                "partwise.trees.Tree, as parse_tree and read_brackets give them"
+                "partwise.trees.tree.Tree, as parse_tree and read_brackets give them"
             )
     return read
 

@@ -11,10 +11,10 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 
 from ..errors import DataError
+from ..fitting.settings import one_of
 from ..l2_path import l2_values
-from ..model import Model
+from ..models.model import Model
 from ..path_table import RULES, choose, pooled
-from ..settings import one_of
 from .base import TrainedEstimator
 from .path import HeldOut, descend, read_held_out
 

@@ -13,16 +13,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..encoders.graphs import GraphEncoder, fit_encoder
 from ..errors import DataError
-from ..fitting import fit_model
-from ..graph_examples import read_graphs
-from ..graph_labeller import VertexLabeller, naming_example
-from ..graph_labels import label_numbers, named_joint, numbered_joint, read_domains, read_labels
-from ..model import Model
+from ..features.vocabulary import Vocabulary
+from ..fitting.fit import fit_model
+from ..fitting.settings import Settings
+from ..graphs.examples import read_graphs
+from ..graphs.labels import label_numbers, named_joint, numbered_joint, read_domains, read_labels
+from ..models.model import Model
+from ..prediction.graph_labeller import VertexLabeller, naming_example
 from ..rows import Rows
-from ..settings import Settings
 from ..structures.base import Floats, Ints
 from ..structures.graph import GraphShape
-from ..vocabulary import Vocabulary
 from .base import TrainedEstimator, fingerprint, has_probabilities
 
 __all__ = ["GraphLabeler"]
@@ -211,7 +211,7 @@ class GraphLabeler(TrainedEstimator):
 
             - a tuple ``(node_features, edges)`` or ``(node_features, edges, edge_features)``.
               Features are an array or sparse matrix with a row for each node or edge, or a list of
-              dicts or strings, see :func:`partwise.vocabulary.fit_rows`; without edge features,
+              dicts or strings, see :mod:`partwise.features.vocabulary`; without edge features,
               all edges share one table of weights. Edges are pairs of nodes, counted from 0;
             - a :class:`partwise.GraphExample`, or a dict of its fields: vertices with different
               sets of labels, and factors over any number of vertices. Factors of several vertices

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..errors import DataError
-from ..labeller import PositionLabeller
-from ..model import Model
+from ..models.model import Model
+from ..prediction.labeller import PositionLabeller
 from ..rows import Rows
 from ..structures.base import Floats
 from .base import TrainedEstimator

@@ -7,13 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError
-from ..labeller import PositionLabeller
+from ..kernels.support import Support
+from ..prediction.labeller import PositionLabeller
 from ..structures.base import Floats, Ints
-from ..support import Support
 from .base import TrainedEstimator
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from ..models.model import Model
     from ..training import Fit
 
 __all__ = ["KernelEstimator", "kernel_parameters"]
@@ -26,7 +26,7 @@ class KernelEstimator(TrainedEstimator):
     """
 
     def _labeller_fit(self) -> Callable[..., tuple[Model, Fit]]:
-        from ..kernel_fitting import KernelSettings, fit_kernel_labeller
+        from ..kernels.fitting import KernelSettings, fit_kernel_labeller
 
         names = ("kernel", "gamma", "degree", "coef0", "gram_tol", "memory_limit")
         settings = KernelSettings(**{name: getattr(self, name) for name in names})

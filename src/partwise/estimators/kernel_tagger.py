@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import DataError
-from ..model import Model
+from ..models.model import Model
 from ..structures.base import Floats
 from ..structures.chain import Chain
 from ..structures.trigram import SecondOrderChain

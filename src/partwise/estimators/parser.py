@@ -10,16 +10,16 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..arc_fitting import TASK, fit_parser
-from ..arc_parser import ArcParser
-from ..attachment import attachment_scores
 from ..errors import DataError
-from ..fitting import check_weights
+from ..fitting.arcs import TASK, fit_parser
+from ..fitting.fit import check_weights
 from ..formats.conll import Sentence
-from ..gold_trees import GoldTrees, gold_trees, number_trees
-from ..model import Model
+from ..metrics.attachment import attachment_scores
+from ..models.model import Model
+from ..prediction.arc_parser import ArcParser
 from ..structures.arcs import ArcStructure
 from ..structures.base import Floats, Ints
+from ..trees.gold import GoldTrees, gold_trees, number_trees
 from .base import TrainedEstimator, fingerprint, has_probabilities
 from .sentences import read_fixed_heads, read_sentences, read_trees
 
@@ -71,7 +71,7 @@ class DependencyParser(TrainedEstimator):
         below it by hashing, so that the memory is fixed, and those that share a number share a
         weight.
     templates : sequence of str or None
-        What features look at, see :mod:`partwise.arc_templates`; None: the standard ones.
+        What features look at, see :mod:`partwise.features.arc_templates`; None: the standard ones.
     n_jobs : int or None
         Threads for training and prediction; -1 is one a core. They do not change the result.
     random_state : int, RandomState or None
@@ -338,7 +338,7 @@ class DependencyParser(TrainedEstimator):
     ) -> float:
         """Compute the share of words whose head is right; if `labelled`, and whose relation is.
 
-        All words count, punctuation too; see :mod:`partwise.attachment` for other rules.
+        All words count, punctuation too; see :mod:`partwise.metrics.attachment` for other rules.
 
         Parameters
         ----------

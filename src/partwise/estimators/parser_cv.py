@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import DataError
-from ..fitting import check_weights
+from ..fitting.fit import check_weights
 from .cross_validation import PathEstimator
 from .parser import DependencyParser
 from .sentences import read_sentences

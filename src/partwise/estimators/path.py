@@ -10,7 +10,7 @@ from sklearn.metrics import check_scoring
 
 from ..errors import DataError
 from ..l2_path import Descent, l2_values
-from ..model import Model
+from ..models.model import Model
 from ..path_table import BestModel, PathRow
 from .base import TrainedEstimator
 

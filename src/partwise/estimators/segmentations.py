@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError
+from ..fitting.settings import one_of
 from ..segment_tags import TAG_SCHEMES, Segment, guess_scheme, segments_of
-from ..settings import one_of
 from ..structures.base import Ints
 from ..structures.segments import SegmentConstraints
 from ..threads import is_integer

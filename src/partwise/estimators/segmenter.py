@@ -10,12 +10,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError
-from ..fitting import check_weights
-from ..model import Model
+from ..features.segments import name_of, words_of
+from ..fitting.fit import check_weights
+from ..fitting.segments import fit_segmenter, number_segments, segment_labels
+from ..models.model import Model
+from ..prediction.segment_labeller import SegmentLabeller
 from ..rows import Rows
-from ..segment_features import name_of, words_of
-from ..segment_fitting import fit_segmenter, number_segments, segment_labels
-from ..segment_labeller import SegmentLabeller
 from ..segment_tags import Segment
 from ..structures.base import Floats, Ints
 from ..threads import is_integer

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError
+from ..features.vocabulary import Vocabulary, fit_rows, transform_rows
 from ..rows import Rows
 from ..structures.base import Ints
-from ..vocabulary import Vocabulary, fit_rows, transform_rows
 
 __all__ = ["read_features", "read_fixed", "read_labels", "read_lengths", "read_transitions"]
 

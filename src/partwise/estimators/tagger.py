@@ -9,14 +9,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError
-from ..fitting import check_weights
-from ..labeller import PositionLabeller
-from ..model import Model
+from ..features.vocabulary import Vocabulary
+from ..fitting.fit import check_weights
+from ..models.model import Model
+from ..prediction.labeller import PositionLabeller
 from ..rows import Rows
 from ..structures.base import Floats, Ints
 from ..structures.chain import Chain
 from ..structures.trigram import SecondOrderChain
-from ..vocabulary import Vocabulary
 from .base import SequenceEstimator, has_probabilities
 from .sequences import read_features, read_fixed, read_labels, read_lengths, read_transitions
 
@@ -186,7 +186,7 @@ class SequenceTagger(SequenceEstimator):
             Features, in one of these shapes:
 
             - sequences of tokens, a token being a dict (``{"w": "the", "title": True}``), some
-              strings, or one string; see :func:`partwise.vocabulary.fit_rows`;
+              strings, or one string; see :func:`partwise.features.vocabulary.fit_rows`;
             - matrices, dense or sparse, one a sequence, with one row a token;
             - one matrix, dense or sparse, of all tokens, along with `lengths`.
         y : iterable of sequences of str or int

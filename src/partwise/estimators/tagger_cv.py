@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from ..errors import DataError
-from ..fitting import check_weights
+from ..fitting.fit import check_weights
 from ..structures.base import Ints
 from .cross_validation import PathEstimator
 from .sequences import read_labels, read_lengths

@@ -14,9 +14,9 @@ import numpy as np
 from ..design import score
 from ..evaluation import Evaluator
 from ..jit import FAST, njit
+from ..numerics.vectors import inner
 from ..problem import Problem
 from ..structures.base import Floats
-from ..vectors import inner
 from .base import Epoch
 from .exponentiated_gradient import Annealing, ExponentiatedGradient
 

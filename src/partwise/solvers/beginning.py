@@ -8,8 +8,8 @@ import numpy as np
 
 from ..dual_point import DualPoint
 from ..evaluation import Evaluator
+from ..numerics.vectors import shrunk
 from ..structures.base import Floats
-from ..vectors import shrunk
 from .base import Solver
 from .options import takes
 

@@ -22,9 +22,9 @@ import numpy as np
 
 from ..dual_point import DualPoint
 from ..evaluation import Evaluator, Slope, penalty
+from ..numerics.vectors import inner
 from ..problem import Problem
 from ..structures.base import Floats, Ints
-from ..vectors import inner
 from .base import Epoch, Evaluation, Solver
 from .bundle_qp import require_clarabel
 from .marginal_ascent import gold_marginals

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from ..dual_point import DualPoint
 from ..errors import DataError
 from ..evaluation import Evaluator, penalty
+from ..numerics.vectors import inner
 from ..problem import Problem
 from ..structures.base import Floats, Ints
-from ..vectors import inner
 from .base import Epoch, Evaluation, Solver
 from .bundle_qp import require_clarabel
 from .exponentiated_gradient import Average

@@ -23,11 +23,11 @@ import numpy as np
 
 from ..design import scatter, score
 from ..evaluation import Evaluator
-from ..exponential import exp_into
 from ..jit import FAST, njit
+from ..numerics.exponential import exp_into
+from ..numerics.vectors import inner
 from ..problem import Problem
 from ..structures.base import Floats, Ints
-from ..vectors import inner
 from .contexts import Contexts
 from .coordinate_subproblem import SMALLEST, solve_subproblem
 

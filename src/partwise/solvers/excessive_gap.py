@@ -44,9 +44,9 @@ import numpy as np
 
 from ..dual_point import DualPoint
 from ..evaluation import Evaluator, Slope, penalty
+from ..numerics.vectors import inner
 from ..problem import Problem
 from ..structures.base import Floats
-from ..vectors import inner
 from .base import Epoch, Evaluation, Solver
 from .implied import first_implied
 from .mixture import Mixture

@@ -17,9 +17,9 @@ import numpy as np
 
 from ..dual_point import DualPoint
 from ..evaluation import Evaluator
+from ..numerics.vectors import approach, inner
 from ..problem import Problem
 from ..structures.base import Floats
-from ..vectors import approach, inner
 from .base import Evaluation, Solver
 
 

@@ -51,9 +51,9 @@ import numpy as np
 from ..dual_point import DualPoint
 from ..errors import DataError
 from ..evaluation import Evaluator, Slope
+from ..numerics.vectors import inner
 from ..problem import Problem
 from ..structures.base import Floats
-from ..vectors import inner
 from .base import Epoch, Evaluation, Solver
 from .implied import Implied, first_implied
 from .mixture import Mixture

@@ -21,10 +21,10 @@ import numpy as np
 from ..errors import DataError
 from ..evaluation import Evaluator, Slope
 from ..jit import FAST, njit
+from ..numerics.vectors import inner
 from ..problem import Problem
 from ..structures.base import Floats, Ints
 from ..subset import subset
-from ..vectors import inner
 from .base import Epoch, Evaluation
 from .primal import PrimalSolver
 

@@ -24,13 +24,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..evaluation import Evaluator
-from ..exponential import exp
 from ..jit import FAST, njit
-from ..prefetch import prefetch
+from ..numerics.exponential import exp
+from ..numerics.prefetch import prefetch
+from ..numerics.vectors import inner
 from ..problem import Problem
 from ..storage import LINE
 from ..structures.base import Floats, Ints
-from ..vectors import inner
 from .contexts import Contexts
 from .coordinate_subproblem import solve_subproblem
 

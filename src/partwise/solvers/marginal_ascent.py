@@ -18,9 +18,9 @@ from ..design import any_change, scatter, score
 from ..dual_point import DualPoint
 from ..evaluation import Evaluator
 from ..jit import njit
+from ..numerics.vectors import inner
 from ..problem import Problem
 from ..structures.base import Floats
-from ..vectors import inner
 from .base import Epoch, Evaluation, Solver
 from .exponentiated_gradient import Average
 

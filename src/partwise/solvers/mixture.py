@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..evaluation import Evaluator, Slope
+from ..numerics.vectors import approach, inner
 from ..structures.base import Floats
-from ..vectors import approach, inner
 
 
 class Mixture:

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Final, final
 
 import numpy as np
 
+from ..numerics.vectors import inner
 from ..structures.base import Floats
-from ..vectors import inner
 from .stepped import SteppedSolver
 
 #: The square root of the rounding error balances rounding against curvature.

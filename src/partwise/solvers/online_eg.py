@@ -20,8 +20,8 @@ from ..design import score
 from ..errors import DataError, MismatchError
 from ..evaluation import Evaluator, not_finite
 from ..jit import FAST, njit
+from ..numerics.shrinking import scatter_shrunk
 from ..problem import Problem, example_marginals
-from ..shrinking import scatter_shrunk
 from ..structures.base import Floats, Ints
 from .base import Epoch
 from .exponentiated_gradient import (

@@ -18,9 +18,9 @@ from typing import ClassVar, Final, final
 import numpy as np
 
 from ..evaluation import Evaluator, Slope
+from ..numerics.vectors import inner
 from ..problem import Problem
 from ..structures.base import Floats
-from ..vectors import inner
 from .base import Epoch, Evaluation
 from .primal import PrimalSolver, primal_value
 

@@ -19,9 +19,9 @@ from scipy.optimize import minimize_scalar
 
 from ..dual_point import DualPoint
 from ..evaluation import Evaluator, Slope, penalty
+from ..numerics.vectors import inner, shrunk_square
 from ..problem import Problem
 from ..structures.base import Floats
-from ..vectors import inner, shrunk_square
 from .base import Evaluation, Solver
 from .scaling import scaled_dual
 

@@ -23,11 +23,11 @@ from typing import Any, ClassVar, Final, NamedTuple, final
 import numpy as np
 
 from ..evaluation import Evaluator, not_finite
-from ..exponential import exp, exp_into
 from ..jit import FAST, njit
+from ..numerics.exponential import exp, exp_into
+from ..numerics.vectors import inner
 from ..problem import Problem
 from ..structures.base import Floats, Ints
-from ..vectors import inner
 from .base import Epoch
 from .primal import PrimalSolver
 

@@ -17,9 +17,9 @@ from typing import ClassVar, final
 
 from ..dual_point import DualPoint
 from ..evaluation import Evaluator, Slope
+from ..numerics.vectors import inner
 from ..problem import Problem
 from ..structures.base import Floats
-from ..vectors import inner
 from .base import Epoch, Evaluation, Solver
 from .batch_eg import safe_step
 from .exponentiated_gradient import Average, first_theta

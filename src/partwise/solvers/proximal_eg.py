@@ -25,9 +25,9 @@ from typing import ClassVar, Final, final
 import numpy as np
 
 from ..evaluation import Evaluator, penalty
+from ..numerics.vectors import inner, shrunk
 from ..problem import Problem
 from ..structures.base import Floats
-from ..vectors import inner, shrunk
 from .base import Epoch, Evaluation
 from .exponentiated_gradient import LINEAR, VISITS, easy_l2
 from .online_eg import OnlineEG, safe_steps

@@ -11,9 +11,9 @@ import numpy as np
 
 from ..errors import DataError
 from ..evaluation import Evaluator, Slope, not_finite
+from ..numerics.vectors import absolute_sum, inner, shrunk, shrunk_square
 from ..problem import Problem
 from ..structures.base import Floats, Ints
-from ..vectors import absolute_sum, inner, shrunk, shrunk_square
 from .average_gradient import (
     BETA,
     CHOSEN,

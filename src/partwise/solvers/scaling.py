@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from ..numerics.vectors import inner, shrunk_square
 from ..structures.base import Floats
-from ..vectors import inner, shrunk_square
 
 
 def scaled_dual(

@@ -23,9 +23,9 @@ from ..design import scatter, score
 from ..dual_point import DualPoint
 from ..evaluation import Evaluator, not_finite
 from ..jit import FAST, njit
+from ..numerics.vectors import shrunk
 from ..problem import Problem, example_marginals
 from ..structures.base import Floats, Ints
-from ..vectors import shrunk
 from .base import Epoch, Evaluation, Solver
 from .exponentiated_gradient import first_theta, gold_theta
 

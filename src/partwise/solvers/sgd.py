@@ -29,9 +29,9 @@ from ..design import scatter, score
 from ..errors import DataError
 from ..evaluation import Evaluator
 from ..jit import FAST, njit
+from ..numerics.vectors import inner
 from ..problem import Problem, example_marginals, example_maximum
 from ..structures.base import Floats, Ints
-from ..vectors import inner
 from .base import Evaluation
 from .stochastic import SEARCH, StochasticSolver, scratch
 

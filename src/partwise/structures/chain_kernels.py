@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..jit import FAST, cfunc, njit
-from ..lanes import add, fill, larger, load, repeat, store
+from ..numerics.lanes import add, fill, larger, load, repeat, store
 from ..storage import LINE
 from .base import ORACLE
 from .chain_scaled import scaled, spread_ends, unary_scores

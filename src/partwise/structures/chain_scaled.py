@@ -32,9 +32,9 @@ from typing import Any
 
 import numpy as np
 
-from ..exponential import exp_into
 from ..jit import FAST, njit
-from ..lanes import (
+from ..numerics.exponential import exp_into
+from ..numerics.lanes import (
     add,
     add_product,
     fill,

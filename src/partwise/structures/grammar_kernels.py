@@ -32,8 +32,8 @@ from typing import Any
 
 import numpy as np
 
-from ..exponential import exp, exp_into
 from ..jit import FAST, cfunc, njit
+from ..numerics.exponential import exp, exp_into
 from .base import ORACLE
 from .grammar_chart import (
     carve_chart,

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ..exponential import exp
 from ..jit import njit
+from ..numerics.exponential import exp
 from .grammar_chart import cell_of, first_split, part_offsets, read_spec
 
 

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from ..exponential import exp_into
 from ..jit import cfunc
+from ..numerics.exponential import exp_into
 from .base import ORACLE, Constraints, Floats, Ints, Sites, Structure, label_costs
 from .entropy import add_entropy
 

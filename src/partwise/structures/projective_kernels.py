@@ -33,8 +33,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..exponential import exp_into
 from ..jit import FAST, cfunc, njit
+from ..numerics.exponential import exp_into
 from .base import ORACLE
 
 SUM, LOG, MAX = 0, 1, 2

@@ -43,8 +43,8 @@ from typing import Any
 
 import numpy as np
 
-from ..exponential import exp_into
 from ..jit import FAST, cfunc, njit
+from ..numerics.exponential import exp_into
 from .base import ORACLE
 from .matrices import outer_sums, times_matrix
 from .segments_logspace import (

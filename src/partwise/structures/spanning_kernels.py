@@ -33,8 +33,8 @@ from typing import Any
 
 import numpy as np
 
-from ..exponential import exp_into
 from ..jit import FAST, cfunc, njit
+from ..numerics.exponential import exp_into
 from .base import ORACLE
 from .elimination import escapes
 from .wide import NOTHING, add_wide, normal, wide_exp, wide_sum

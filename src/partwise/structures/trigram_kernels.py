@@ -37,8 +37,8 @@ from typing import Any
 
 import numpy as np
 
-from ..exponential import exp_into
 from ..jit import FAST, cfunc, njit
+from ..numerics.exponential import exp_into
 from .base import ORACLE
 from .matrices import times_matrix
 from .trigram_logspace import second_order_exact, second_order_unary, spread_ends

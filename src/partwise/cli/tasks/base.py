@@ -18,8 +18,8 @@ from partwise.errors import DataError
 from ..options import Option
 
 if TYPE_CHECKING:
-    from partwise.model import Model
-    from partwise.settings import Settings
+    from partwise.fitting.settings import Settings
+    from partwise.models.model import Model
     from partwise.training import Callback, Fit
 
 __all__ = ["Predictions", "Source", "Task", "Trained", "no_labels", "settings_of"]
@@ -234,7 +234,7 @@ def settings_of(arguments: argparse.Namespace, **own: Any) -> Settings:
     **own
         What else the task sets: ``min_count``, ``class_weight``, ``constraints``, ...
     """
-    from partwise.settings import Settings
+    from partwise.fitting.settings import Settings
 
     return Settings(
         loss=arguments.loss,

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from partwise.bracketing import BracketScores
     from partwise.formats.brackets import Brackets
-    from partwise.model import Model
-    from partwise.span_parser import Ranked, SpanParser
+    from partwise.metrics.bracketing import BracketScores
+    from partwise.models.model import Model
+    from partwise.prediction.span_parser import Ranked, SpanParser
     from partwise.training import Callback
-    from partwise.trees import Tree
+    from partwise.trees.tree import Tree
 
 __all__ = ["BracketTask"]
 
@@ -111,8 +111,8 @@ class BracketTask(Task["Brackets"]):
         callbacks: Sequence[Callback],
     ) -> Trained:
         """Train a parser."""
-        from partwise.normal_form import NormalForm
-        from partwise.span_fitting import fit_brackets, gold_derivations
+        from partwise.fitting.spans import fit_brackets, gold_derivations
+        from partwise.trees.normal_form import NormalForm
 
         settings = settings_of(arguments, min_count=arguments.min_count)
         form = NormalForm(arguments.side, arguments.horizontal, arguments.vertical)
@@ -134,7 +134,7 @@ class BracketTask(Task["Brackets"]):
 
     def predict(self, model: Model, source: Brackets, arguments: argparse.Namespace) -> Predictions:
         """Predict the trees of all sentences."""
-        from partwise.span_parser import SpanParser, sentence_of
+        from partwise.prediction.span_parser import SpanParser, sentence_of
 
         parser = SpanParser(model)
         sentences = [sentence_of(tree) for tree in source.trees]
@@ -153,8 +153,8 @@ class BracketTask(Task["Brackets"]):
         self, model: Model, source: Brackets, arguments: argparse.Namespace
     ) -> tuple[dict[str, Any], str]:
         """Count right brackets."""
-        from partwise.bracketing import PUNCTUATION, bracket_scores
-        from partwise.span_parser import SpanParser, sentence_of
+        from partwise.metrics.bracketing import PUNCTUATION, bracket_scores
+        from partwise.prediction.span_parser import SpanParser, sentence_of
 
         parser = SpanParser(model)
         found = parser.predict([sentence_of(tree) for tree in source.trees], n_jobs=arguments.jobs)
@@ -194,7 +194,7 @@ class _Parsed(Predictions):
 
 def _with_odds(tree: Tree, mu: NDArray[np.float64], index: Mapping[str, int]) -> Tree:
     """Write the probability of every phrase after its label."""
-    from partwise.trees import Tree
+    from partwise.trees.tree import Tree
 
     brackets = tree.brackets()
 

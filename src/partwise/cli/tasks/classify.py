@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from partwise.errors import DataError
-from partwise.metrics import accuracy
+from partwise.metrics.labels import accuracy
 
 from ..options import CLASS_WEIGHT, MIN_COUNT, Option, finite
 from .base import Predictions, Task, Trained, no_labels, settings_of
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from partwise.formats.svmlight import SvmlightData
-    from partwise.model import Model
+    from partwise.models.model import Model
     from partwise.training import Callback
 
     from ..candidates import Candidate
@@ -73,7 +73,7 @@ class Classify(Task["SvmlightData"]):
     def read_for(self, model: Model, path: str, labelled: bool) -> SvmlightData:
         """Read an svmlight file."""
         from partwise.formats.svmlight import read_svmlight
-        from partwise.labeller import PositionLabeller
+        from partwise.prediction.labeller import PositionLabeller
 
         if PositionLabeller(model).encoder.vocabulary is not None:
             raise DataError(
@@ -97,7 +97,7 @@ class Classify(Task["SvmlightData"]):
         callbacks: Sequence[Callback],
     ) -> Trained:
         """Train a classifier."""
-        from partwise.position_fitting import fit_labeller
+        from partwise.fitting.positions import fit_labeller
 
         from ..labels import number_labels
 
@@ -124,7 +124,7 @@ class Classify(Task["SvmlightData"]):
         self, model: Model, source: SvmlightData, arguments: argparse.Namespace
     ) -> Predictions:
         """Predict the labels of all lines."""
-        from partwise.labeller import PositionLabeller
+        from partwise.prediction.labeller import PositionLabeller
 
         from ..labels import spelled
 
@@ -144,7 +144,7 @@ class Classify(Task["SvmlightData"]):
         self, model: Model, source: SvmlightData, arguments: argparse.Namespace
     ) -> tuple[dict[str, Any], str]:
         """Count what is right."""
-        from partwise.labeller import PositionLabeller
+        from partwise.prediction.labeller import PositionLabeller
 
         from ..labels import by_type, label_scores, label_table, note_unknown, spelled
 
@@ -229,7 +229,7 @@ def _candidates(
 ) -> list[list[Candidate]]:
     import numpy as np
 
-    from partwise.labeller import PositionLabeller
+    from partwise.prediction.labeller import PositionLabeller
 
     from ..candidates import find_candidates
 

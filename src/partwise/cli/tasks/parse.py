@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from partwise.arc_parser import ArcParser
-    from partwise.attachment import AttachmentScores
     from partwise.formats.conll import Sentence
-    from partwise.model import Model
+    from partwise.metrics.attachment import AttachmentScores
+    from partwise.models.model import Model
+    from partwise.prediction.arc_parser import ArcParser
     from partwise.training import Callback
 
     from ..candidates import Candidate
 
 __all__ = ["NONPROJECTIVE", "Parse", "Treebank"]
 
-#: As in partwise.gold_trees, which imports numpy.
+#: As in partwise.trees.gold, which imports numpy.
 NONPROJECTIVE: Final = ("lift", "skip", "raise")
 
 #: What --marginals writes into MISC.
@@ -139,8 +139,8 @@ class Parse(Task[Treebank]):
         callbacks: Sequence[Callback],
     ) -> Trained:
         """Train a parser."""
-        from partwise.arc_fitting import fit_parser
-        from partwise.gold_trees import gold_trees
+        from partwise.fitting.arcs import fit_parser
+        from partwise.trees.gold import gold_trees
 
         settings = settings_of(arguments, min_count=arguments.min_count)
         trees = {
@@ -167,7 +167,7 @@ class Parse(Task[Treebank]):
 
     def predict(self, model: Model, source: Treebank, arguments: argparse.Namespace) -> Predictions:
         """Predict the trees of all sentences."""
-        from partwise.arc_parser import ArcParser
+        from partwise.prediction.arc_parser import ArcParser
 
         parser = ArcParser(model)
         sentences = source.sentences
@@ -184,7 +184,7 @@ class Parse(Task[Treebank]):
         self, model: Model, source: Treebank, arguments: argparse.Namespace
     ) -> tuple[dict[str, Any], str]:
         """Count right heads, right relations and right sentences."""
-        from partwise.arc_parser import ArcParser
+        from partwise.prediction.arc_parser import ArcParser
 
         from ..labels import note_unknown
 
@@ -350,7 +350,7 @@ def _attachment(
     relations: list[list[str]] | None,
     punctuation: str,
 ) -> AttachmentScores:
-    from partwise.attachment import POLICIES, attachment_scores
+    from partwise.metrics.attachment import POLICIES, attachment_scores
 
     left_out = punctuation if punctuation in POLICIES else frozenset(punctuation.split(","))
     # A part of speech may be a fine or a coarse one.

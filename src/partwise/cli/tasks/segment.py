@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from partwise.formats.columns import Columns
-    from partwise.model import Model
+    from partwise.models.model import Model
+    from partwise.prediction.segment_labeller import SegmentLabeller
     from partwise.rows import Rows
-    from partwise.segment_labeller import SegmentLabeller
     from partwise.segment_tags import Segment as Stretch
     from partwise.training import Callback
 
@@ -108,8 +108,8 @@ class Segment(Task["Columns"]):
         callbacks: Sequence[Callback],
     ) -> Trained:
         """Train a segment tagger."""
-        from partwise.segment_fitting import fit_segmenter
-        from partwise.templates import extract_fit
+        from partwise.features.templates import extract_fit
+        from partwise.fitting.segments import fit_segmenter
 
         first = None if initial is None else _labeller(initial).encoder.positions
         templates = choose_templates(arguments, source, first)
@@ -221,7 +221,7 @@ class _Segmented(Predictions):
 
 def _labeller(model: Model) -> SegmentLabeller:
     """Make sure that a model can be used with files."""
-    from partwise.segment_labeller import SegmentLabeller
+    from partwise.prediction.segment_labeller import SegmentLabeller
 
     labeller = SegmentLabeller(model)
     if labeller.encoder.segment_features == "function" or labeller.scheme is None:

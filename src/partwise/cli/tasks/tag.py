@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from partwise.metrics import SCHEMES
+from partwise.metrics.labels import SCHEMES
 
 from ..columns import (
     RankedTags,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from partwise.formats.columns import Columns
-    from partwise.model import Model
+    from partwise.models.model import Model
     from partwise.rows import Rows
     from partwise.training import Callback
 
@@ -91,7 +91,7 @@ class Tag(Task["Columns"]):
 
     def read_for(self, model: Model, path: str, labelled: bool) -> Columns:
         """Read a column file with the columns that the model takes."""
-        from partwise.labeller import PositionLabeller
+        from partwise.prediction.labeller import PositionLabeller
 
         return read_inputs(PositionLabeller(model).encoder, path, labelled)
 
@@ -107,9 +107,9 @@ class Tag(Task["Columns"]):
         callbacks: Sequence[Callback],
     ) -> Trained:
         """Train a tagger."""
-        from partwise.labeller import PositionLabeller
-        from partwise.position_fitting import fit_labeller
-        from partwise.templates import extract_fit
+        from partwise.features.templates import extract_fit
+        from partwise.fitting.positions import fit_labeller
+        from partwise.prediction.labeller import PositionLabeller
 
         from ..labels import number_labels
 
@@ -142,7 +142,7 @@ class Tag(Task["Columns"]):
 
     def predict(self, model: Model, source: Columns, arguments: argparse.Namespace) -> Predictions:
         """Predict the labels of all tokens."""
-        from partwise.labeller import PositionLabeller
+        from partwise.prediction.labeller import PositionLabeller
 
         from ..labels import spelled
 
@@ -165,7 +165,7 @@ class Tag(Task["Columns"]):
         self, model: Model, source: Columns, arguments: argparse.Namespace
     ) -> tuple[dict[str, Any], str]:
         """Count right labels, right sentences, and right spans where labels look like spans."""
-        from partwise.labeller import PositionLabeller
+        from partwise.prediction.labeller import PositionLabeller
 
         from ..labels import note_unknown, spelled
 
@@ -215,7 +215,7 @@ def _named(names: list[str], numbers: NDArray[np.int64]) -> list[str]:
 
 
 def _rows(model: Model, source: Columns) -> Rows:
-    from partwise.labeller import PositionLabeller
+    from partwise.prediction.labeller import PositionLabeller
 
     return input_rows(PositionLabeller(model).encoder, source)
 
@@ -223,7 +223,7 @@ def _rows(model: Model, source: Columns) -> Rows:
 def _candidates(
     model: Model, source: Columns, rows: Rows, arguments: argparse.Namespace
 ) -> list[list[Candidate]]:
-    from partwise.labeller import PositionLabeller
+    from partwise.prediction.labeller import PositionLabeller
 
     from ..candidates import find_candidates
 

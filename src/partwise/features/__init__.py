@@ -1,0 +1,1 @@
+"""Features: from tokens, arcs, spans and segments to numbers, by templates and vocabularies."""

@@ -1,0 +1,1 @@
+"""Graphs and the labels of their vertices, as users hold them."""

@@ -1,0 +1,1 @@
+"""Kernels: similarities of rows, their Gram matrix, and models made of supporting rows."""

@@ -1,0 +1,378 @@
+r"""The file that a model is kept in: named arrays under a JSON header. Data, never code.
+
+Layout (all integers little-endian)::
+
+    offset  bytes
+         0      9   magic b"partwise\n"
+         9      1   zero
+        10      2   format version, uint16
+        12      4   zero
+        16     32   SHA-256 of every byte from offset 48 to the end of the file
+        48      8   length of the whole file, uint64
+        56      8   length of the JSON header, uint64
+        64          JSON header in UTF-8: {"header": {...}, "arrays": [{"name", "dtype", "shape",
+                    "offset", "nbytes"}, ...]}
+                    the arrays in that order, each at the next multiple of 64, gaps zero
+
+The digest is checked before anything in the header is believed, and what a header with a good
+digest promises is still checked against the size of the file, because a digest guards against
+damage and not against malice. Arrays come back as views of one memory map, so that processes that
+load the same model share its pages. The map is copy-on-write: the arrays count as writeable, as
+compiled code wants them, and what is written stays in the process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import secrets
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, Final, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import ModelFileError
+
+__all__ = ["FORMAT_VERSION", "read_container", "write_container"]
+
+#: The one version of the layout that this release reads and writes.
+FORMAT_VERSION: Final = 1
+
+_MAGIC: Final = b"partwise\n"
+_PROLOGUE: Final = struct.Struct("<9sxHxxxx32sQQ")
+_HASHED_FROM: Final = 48
+_ALIGNMENT: Final = 64
+_DTYPES: Final = ("<f8", "<f4", "<i8", "<i4", "<i2", "|u1", "|b1")
+_MAX_NDIM: Final = 8
+_MAX_BYTES: Final = 2**63 - 1
+_CHUNK: Final = 1 << 20
+_ENTRY_KEYS: Final = {"name", "dtype", "shape", "offset", "nbytes"}
+
+
+def write_container(
+    path: str | os.PathLike[str],
+    header: Mapping[str, Any],
+    arrays: Mapping[str, npt.NDArray[Any]],
+) -> None:
+    """Write a header and named arrays to one file, all or nothing.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file; one that exists is replaced only when the new one is complete on disk.
+    header : mapping
+        Anything that JSON can hold, with string keys and finite numbers.
+    arrays : mapping of str to ndarray
+        Of float64, float32, int64, int32, int16, uint8 or bool, in any memory order.
+
+    Raises
+    ------
+    ModelFileError
+        If the header or an array cannot be kept in such a file, or the file cannot be written.
+    """
+    target = _file_path(path)
+    if os.path.exists(target) and not os.path.isfile(target):
+        raise ModelFileError(
+            f"{target} cannot be written: it is not a plain file; choose another name"
+        )
+    packed = {name: _packed(target, name, array) for name, array in arrays.items()}
+    text = _header_text(target, header, packed)
+    try:
+        _replace(target, text, packed)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ModelFileError(
+            f"{target} cannot be written: {reason}; choose a file in a folder that exists and "
+            "that you may write to"
+        ) from error
+
+
+def read_container(
+    path: str | os.PathLike[str],
+) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    """Read what `write_container` wrote, after checking all of it.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    header : dict
+        The header as it was given.
+    arrays : dict of str to ndarray
+        Views of a copy-on-write memory map of the file, in the order in which they were written.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is missing, damaged, hostile, or of another format version.
+    """
+    source = _file_path(path)
+    try:
+        with open(source, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            text = _checked_text(source, file, size)
+            header, entries = _parsed(source, text)
+            layout = _checked_entries(source, entries, _PROLOGUE.size + len(text), size)
+            pages = np.memmap(file, dtype=np.uint8, mode="c")
+            _check_bools(source, layout, pages)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ModelFileError(
+            f"{source} cannot be read: {reason}; give the path of a model file that you may read"
+        ) from error
+    arrays = {
+        name: np.ndarray(shape, dtype, buffer=pages, offset=offset)
+        for name, dtype, shape, offset in layout
+    }
+    return header, arrays
+
+
+def _file_path(path: str | os.PathLike[str]) -> Path:
+    if os.fspath(path) == "-":
+        raise ModelFileError(
+            "a model cannot be read from or written to a stream ('-'), because it is mapped into "
+            "memory; give the path of a file"
+        )
+    return Path(path)
+
+
+# Writing
+
+
+def _packed(target: Path, name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Give the array in C order and a dtype of the list."""
+    if not isinstance(name, str):
+        raise ModelFileError(f"{target} cannot hold an array named {name!r}; name it by a string")
+    given = np.asarray(array)
+    dtype = given.dtype.newbyteorder("<")
+    if dtype.str not in _DTYPES:
+        raise ModelFileError(
+            f"{target} cannot hold the array {name!r} of dtype {given.dtype}; convert it to one "
+            f"of {', '.join(_DTYPES)}"
+        )
+    if given.ndim > _MAX_NDIM:
+        raise ModelFileError(
+            f"{target} cannot hold the array {name!r} of {given.ndim} dimensions; reshape it to "
+            f"at most {_MAX_NDIM}"
+        )
+    return np.asarray(given, dtype=dtype, order="C")
+
+
+def _header_text(
+    target: Path, header: Mapping[str, Any], packed: Mapping[str, npt.NDArray[Any]]
+) -> bytes:
+    """Lay the arrays out and write the JSON; the offsets depend on its length, so iterate."""
+    try:
+        # Read back as well: keys such as 1 and "1" are two in Python and one in JSON.
+        _strict_json(json.dumps(dict(header), allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ModelFileError(
+            f"{target} cannot hold this header: {error}; use strings, finite numbers, lists and "
+            "dicts"
+        ) from error
+    length = 0
+    while True:
+        text = _encoded(header, packed, _PROLOGUE.size + length)
+        if len(text) <= length:
+            return text.ljust(length)
+        length = len(text)
+
+
+def _encoded(header: Mapping[str, Any], packed: Mapping[str, npt.NDArray[Any]], end: int) -> bytes:
+    entries = []
+    for name, array in packed.items():
+        offset = _aligned(end)
+        end = offset + array.nbytes
+        entries.append(
+            {
+                "name": name,
+                "dtype": array.dtype.str,
+                "shape": list(array.shape),
+                "offset": offset,
+                "nbytes": array.nbytes,
+            }
+        )
+    return json.dumps({"header": dict(header), "arrays": entries}, allow_nan=False).encode()
+
+
+def _aligned(offset: int) -> int:
+    return -(-offset // _ALIGNMENT) * _ALIGNMENT
+
+
+def _replace(target: Path, text: bytes, packed: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Write beside the target, flush to the disk, then rename over the target."""
+    # Not tempfile: that makes files that only their owner may read, and others may use a model.
+    temporary = target.parent / f".partwise-{secrets.token_hex(8)}.tmp"
+    try:
+        with open(temporary, "xb") as file:
+            _write_body(file, text, packed)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _write_body(file: BinaryIO, text: bytes, packed: Mapping[str, npt.NDArray[Any]]) -> None:
+    end = _PROLOGUE.size + len(text)
+    for array in packed.values():
+        end = _aligned(end) + array.nbytes
+    digest = hashlib.sha256()
+
+    def put(data: bytes | memoryview) -> None:
+        file.write(data)
+        digest.update(data)
+
+    file.write(_PROLOGUE.pack(_MAGIC, FORMAT_VERSION, bytes(32), 0, 0)[:_HASHED_FROM])
+    put(struct.pack("<QQ", end, len(text)))
+    put(text)
+    for array in packed.values():
+        put(bytes(_aligned(file.tell()) - file.tell()))
+        put(array.reshape(-1).view(np.uint8).data)
+    file.seek(_HASHED_FROM - digest.digest_size)
+    file.write(digest.digest())
+
+
+# Reading
+
+
+def _fail(source: Path, what: str, remedy: str = "copy or train it again") -> NoReturn:
+    raise ModelFileError(f"{source} {what}; {remedy}")
+
+
+def _checked_text(source: Path, file: BinaryIO, size: int) -> bytes:
+    """Check magic, version, length and digest, and give the bytes of the JSON header."""
+    prologue = file.read(_PROLOGUE.size)
+    if prologue[: len(_MAGIC)] != _MAGIC[: len(prologue)] or not prologue:
+        _fail(source, "is not a partwise model file", "give a file that partwise saved")
+    if len(prologue) < _PROLOGUE.size:
+        _fail(source, f"is truncated: {size:,} bytes where any model has {_PROLOGUE.size:,}")
+    _, version, digest, length, text_length = _PROLOGUE.unpack(prologue)
+    if version != FORMAT_VERSION:
+        _fail(
+            source,
+            f"is of format version {version} and this partwise reads version {FORMAT_VERSION}",
+            "use the release that wrote it, or train it again",
+        )
+    if prologue != _PROLOGUE.pack(_MAGIC, version, digest, length, text_length):
+        _fail(source, "is damaged: its prologue has bytes set that must be zero")
+    if length > size:
+        _fail(source, f"is truncated: {size:,} bytes where its header promises {length:,}")
+    if length < size:
+        _fail(source, f"is too long: {size:,} bytes where its header promises {length:,}")
+    actual = hashlib.sha256(prologue[_HASHED_FROM:])
+    while chunk := file.read(_CHUNK):
+        actual.update(chunk)
+    if actual.digest() != digest:
+        _fail(source, "is damaged: its contents do not match their SHA-256 checksum")
+    if text_length > length - _PROLOGUE.size:
+        _fail(source, "is damaged: its header is longer than the file")
+    file.seek(_PROLOGUE.size)
+    return file.read(text_length)
+
+
+def _parsed(source: Path, text: bytes) -> tuple[dict[str, Any], list[Any]]:
+    """Parse the JSON and take it apart, trusting none of it."""
+    try:
+        parsed = _strict_json(text.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        _fail(source, f"has a header that is not valid JSON ({error})")
+    if (
+        not isinstance(parsed, dict)
+        or parsed.keys() != {"header", "arrays"}
+        or not isinstance(parsed["header"], dict)
+        or not isinstance(parsed["arrays"], list)
+    ):
+        _fail(source, 'has a header that does not hold just "header" and "arrays"')
+    return parsed["header"], parsed["arrays"]
+
+
+def _strict_json(text: str) -> Any:
+    """Parse JSON that has no duplicate keys, no NaN and no infinities."""
+    return json.loads(
+        text,
+        object_pairs_hook=_unique_pairs,
+        parse_constant=_no_constant,
+        parse_float=_finite,
+    )
+
+
+def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key occurs twice")
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number of JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits} is out of range")
+    return number
+
+
+_Layout = list[tuple[str, np.dtype[Any], tuple[int, ...], int]]
+
+
+def _checked_entries(source: Path, entries: list[Any], end: int, size: int) -> _Layout:
+    """Check every array against the file before any is made.
+
+    The arrays must lie exactly where `write_container` puts them, so none can overlap another
+    or reach outside the file, and no byte of the file is left unaccounted for.
+    """
+    layout: _Layout = []
+    seen: set[str] = set()
+    for position, entry in enumerate(entries):
+        where = f"has a header whose array {position}"
+        if not isinstance(entry, dict) or entry.keys() != _ENTRY_KEYS:
+            _fail(source, f"{where} lacks one of {', '.join(sorted(_ENTRY_KEYS))}")
+        name, dtype, shape = entry["name"], entry["dtype"], entry["shape"]
+        if not isinstance(name, str) or name in seen:
+            _fail(source, f"{where} has no name of its own")
+        if dtype not in _DTYPES:
+            _fail(source, f"{where} has a dtype other than {', '.join(_DTYPES)}")
+        if (
+            not isinstance(shape, list)
+            or len(shape) > _MAX_NDIM
+            or not all(type(n) is int and n >= 0 for n in shape)
+            # numpy takes (0, n) only if n alone would fit into memory.
+            or math.prod(n for n in shape if n) * 8 > _MAX_BYTES
+        ):
+            _fail(source, f"{where} has an impossible shape")
+        kind = np.dtype(dtype)
+        nbytes = math.prod(shape) * kind.itemsize
+        offset = _aligned(end)
+        if type(entry["nbytes"]) is not int or entry["nbytes"] != nbytes:
+            _fail(source, f"{where} has a shape that does not fit its size")
+        if type(entry["offset"]) is not int or entry["offset"] != offset:
+            _fail(source, f"{where} does not begin where the one before it ends")
+        end = offset + nbytes
+        if end > size:
+            _fail(source, f"{where} reaches past the end of the file")
+        seen.add(name)
+        layout.append((name, kind, tuple(shape), offset))
+    if end != size:
+        _fail(source, f"has {size:,} bytes where its arrays end at {end:,}")
+    return layout
+
+
+def _check_bools(source: Path, layout: _Layout, pages: npt.NDArray[np.uint8]) -> None:
+    """Refuse truth values other than 0 and 1: compiled code may do anything with them."""
+    for name, dtype, shape, offset in layout:
+        if dtype.kind == "b" and pages[offset : offset + math.prod(shape)].max(initial=0) > 1:
+            _fail(source, f"has the array {name!r} of truth values that are neither 0 nor 1")

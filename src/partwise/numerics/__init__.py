@@ -1,0 +1,1 @@
+"""Arithmetic that the compiled loops share."""

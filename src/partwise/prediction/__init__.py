@@ -1,0 +1,1 @@
+"""From a model to predictions: one module a kind of label, around ``inference``."""

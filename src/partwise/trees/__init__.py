@@ -1,0 +1,1 @@
+"""Trees of words: ordered trees, dependency trees, treebanks and what is read off them."""
