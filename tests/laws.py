@@ -14,9 +14,10 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from partwise.laws import laws
 from partwise.laws.cases import PATTERNS, TOLERANCE, Case, close, draw_scores, largest
 from partwise.laws.enumeration import Label, Table, flat, log_sum, probabilities
-from partwise.laws.laws import LAWS, laws
+from partwise.laws.laws import LAWS
 from partwise.structures.base import Constraints, Floats, Ints, Structure
 from partwise.testing import check_law
 
