@@ -24,8 +24,9 @@ FLOOR = 1e-10
 class Method:
     """A solver with its options. ``title``: its name in the paper.
 
-    ``tuned``: it gets the power of 10 that does best on the training data, at no cost, as the
-    stochastic gradient methods of the paper do. ``tied``: it can do with one part a pair of labels.
+    An option that is a function gives its value for a problem and an l2. ``tuned``: it gets the
+    power of 10 that does best on the training data, at no cost, as the stochastic gradient methods
+    of the paper do. ``tied``: it can do with one part a pair of labels.
     """
 
     name: str
@@ -101,7 +102,8 @@ def follow(problem: Problem, l2: float, method: Method, limits: Limits, **option
     evaluator = Evaluator(problem)
     seconds = passes = 0.0
     began = time.process_time()
-    options = {**method.options, **options}
+    given = {**method.options, **options}
+    options = {k: value(problem, l2) if callable(value) else value for k, value in given.items()}
     rng = np.random.default_rng(0)
     solver = make_solver(method.solver, problem, l2, evaluator, rng, tol=1e-12, options=options)
     seconds += time.process_time() - began

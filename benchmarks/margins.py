@@ -29,11 +29,21 @@ from .report import write_text
 if TYPE_CHECKING:
     from partwise.problem import Problem
 
+
+def annealing(problem: Problem, l2: float) -> Any:
+    """The schedule of l2 that ``auto`` has for smooth losses."""
+    from partwise.solvers.automatic import default_annealing
+
+    return default_annealing(problem, l2)
+
+
 METHODS: tuple[Method, ...] = (
     Method("bcfw", "Frank-Wolfe, the default", "bcfw"),
     Method("online-eg", "online EG", "online-eg"),
+    Method("annealed-eg", "online EG, l2 annealed", "online-eg", {"annealing": annealing}),
     Method("svm-struct", "SVM-Struct", "svm-struct"),
     Method("excessive-gap", "excessive gap", "excessive-gap"),
+    Method("excessive-gap-gold", "excessive gap around gold", "excessive-gap", {"gold": 10.0}),
     Method("dlib", "dlib", "dlib"),
 )
 #: The values of C in the paper, and those at which the sequences are compared.
