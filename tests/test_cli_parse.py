@@ -58,7 +58,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_choices_are_those_of_the_library() -> None:
-    from partwise.trees.tree import gold as gold_trees
+    from partwise.trees import gold as gold_trees
 
     assert gold_trees.NONPROJECTIVE == NONPROJECTIVE
 
