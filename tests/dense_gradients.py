@@ -126,7 +126,7 @@ class Dense:
             both = 0.5 * (alpha + 1 / (np.mean(list(self.L.values())) + self.lam))
             part = len(self.g) / self.n if self.sampling == "nus-2013" else 1.0
             alpha = (1 - part) * alpha + part * both
-        return float(alpha / 3 if self.rule.saga else alpha)
+        return float(alpha * self.rule.share)
 
     def visit(self, coins: Floats) -> None:
         i, p = self.draw(coins)

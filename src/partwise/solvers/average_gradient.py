@@ -70,6 +70,7 @@ class Rule(NamedTuple):
 
     sampling: int
     saga: bool
+    share: float  # of the step of SAG
     skipping: bool
     fixed: float  # alpha; 0: found by the search
     l2: float
@@ -209,8 +210,7 @@ def step_size(memory: Any, rule: Any) -> Any:
         # The scheme of 2013 goes over to that step as examples are seen.
         part = totals[SEEN] / n if rule.sampling == NUS_2013 else 1.0
         alpha += part * (even - alpha)
-    # What SAGA can bear is 1 / (3 max_i L_i / (n p_i)), and L_i / (n p_i) is at most 1 / alpha.
-    return alpha / 3.0 if rule.saga else alpha
+    return rule.share * alpha
 
 
 @njit
