@@ -79,6 +79,12 @@ def time_to(run: Run, threshold: float, clock: Clock) -> float | None:
     return min(times, default=None)
 
 
+def last_nonzero(run: Run) -> int | None:
+    """How many weights were not 0 at the last point of a run that was cut short, if it told."""
+    told = run.points[-1].nonzero if run.points else None
+    return None if told is None else int(told)
+
+
 def spread(values: list[float | None]) -> Spread | None:
     """Median and range; None if a value is missing."""
     present = [value for value in values if value is not None]
@@ -134,7 +140,7 @@ def _summarise_group(runs: list[Run], best: float | None) -> Summary:
         objective=lowest,
         excess=None if lowest is None or not best else lowest / best - 1.0,
         weights=results[0]["weights"] if results else None,
-        nonzero=results[0]["nonzero"] if results else None,
+        nonzero=results[0]["nonzero"] if results else last_nonzero(first),
         score_name=results[0]["score_name"] if results else "",
         score=results[0]["score"] if results else None,
         cpu_to={e: spread([time_to(run, t, "cpu") for run in runs]) for e, t in threshold.items()},

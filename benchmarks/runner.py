@@ -37,6 +37,7 @@ class Point:
     wall: float
     objective: float
     rung: float | None = None
+    nonzero: float | None = None
 
 
 @dataclass

@@ -181,7 +181,7 @@ class CrfsuiteLbfgs(Crfsuite):
         def record(iteration: Iteration) -> None:
             nonlocal stopped
             iterations.append(iteration)
-            recorder.point(iteration.objective)
+            recorder.point(iteration.objective, nonzero=iteration.active)
             if not stopped and default_stop(iterations[-DEFAULT_PERIOD - 1 :]) is not None:
                 # At once: a run over its budget ends without a word.
                 stopped = True
