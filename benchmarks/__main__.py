@@ -59,7 +59,13 @@ def main(arguments: list[str] | None = None) -> int:
             skipped[task.name] = str(error)
             logger.warning("%s is skipped: %s", task.name, error)
             continue
-        contestants = select_contestants(options.contestants, task.kind)
+        contestants = []
+        for contestant in select_contestants(options.contestants, task.kind):
+            missing = ", ".join(contestant.missing())
+            if missing:
+                logger.warning("%s is left out: it needs %s", contestant.name, missing)
+            else:
+                contestants.append(contestant)
         runs += run_task(task, contestants, options.repeat, options.budget)
         write_report(options.out, runs, machine, skipped, options.budget)
     write_report(options.out, runs, machine, skipped, options.budget)

@@ -18,6 +18,14 @@ def cpu_model() -> str:
     return platform.processor() or platform.machine()
 
 
+def version(package: str) -> str | None:
+    """The version of a distribution that is installed."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
 def describe_machine(packages: set[str]) -> dict[str, str]:
     """Processor, cores, system, Python, and the versions of the packages."""
     description = {
@@ -27,8 +35,5 @@ def describe_machine(packages: set[str]) -> dict[str, str]:
         "python": platform.python_version(),
     }
     for package in sorted(packages):
-        try:
-            description[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            description[package] = "not installed as a distribution"
+        description[package] = version(package) or "not installed as a distribution"
     return description

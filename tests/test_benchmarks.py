@@ -197,8 +197,10 @@ def test_chain_objective_and_decoding_by_enumeration() -> None:
 @pytest.mark.parametrize("loss", ["softmax", "logistic", "hinge"])
 def test_all_linear_contestants_reach_one_optimum(loss: problems.LinearLoss) -> None:
     problem = toy_linear(loss, 2 if loss == "logistic" else 3)
-    peers = [c.name for c in select_contestants(["sklearn", "liblinear"], loss)]
-    assert len(peers) == {"softmax": 5, "logistic": 7, "hinge": 2}[loss]
+    able = select_contestants(["sklearn", "liblinear"], loss)
+    assert len(able) == {"softmax": 5, "logistic": 7, "hinge": 2}[loss]
+    peers = [contestant.name for contestant in able if not contestant.missing()]
+    assert len(peers) >= {"softmax": 5, "logistic": 5, "hinge": 1}[loss]
     runs = [events_of(name, problem) for name in peers]
     best = results.best_objective(runs)
     for run in runs:

@@ -14,7 +14,7 @@ from benchmarks.worker import run as run_worker
 
 
 @pytest.mark.parametrize(
-    ("loss", "peer"), [("softmax", "sklearn-lbfgs"), ("logistic", "liblinear-s0")]
+    ("loss", "peer"), [("softmax", "sklearn-lbfgs"), ("logistic", "sklearn-newton-cholesky")]
 )
 def test_classifiers_reach_the_optimum_of_a_peer(loss: problems.LinearLoss, peer: str) -> None:
     problem = toy_linear(loss, 2 if loss == "logistic" else 3)
@@ -28,7 +28,7 @@ def test_classifiers_reach_the_optimum_of_a_peer(loss: problems.LinearLoss, peer
 
 
 @pytest.mark.parametrize(
-    ("loss", "peer"), [("softmax", "sklearn-lbfgs"), ("logistic", "liblinear-s7")]
+    ("loss", "peer"), [("softmax", "sklearn-lbfgs"), ("logistic", "sklearn-newton-cg")]
 )
 def test_one_of_the_solvers_alone(loss: problems.LinearLoss, peer: str) -> None:
     problem = toy_linear(loss, 2 if loss == "logistic" else 3)
@@ -40,7 +40,7 @@ def test_one_of_the_solvers_alone(loss: problems.LinearLoss, peer: str) -> None:
 
 def test_the_hinge_comes_near_the_optimum_of_a_peer() -> None:
     problem = toy_linear("hinge")
-    best = events_of("liblinear-s4", problem).result["objective"]
+    best = events_of("sklearn-linearsvc", problem).result["objective"]
     run = events_of("partwise", problem)
     assert best * (1 - 1e-9) <= run.result["objective"] <= best * (1 + 1e-3)
 

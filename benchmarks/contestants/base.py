@@ -6,6 +6,7 @@ import abc
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
+from ..machine import version
 from ..problems import Floats, LinearProblem, LinearWeights, Weights, linear_objective
 from ..recorder import Recorder
 
@@ -35,6 +36,10 @@ class Contestant(abc.ABC):
     kinds: frozenset[str]
     packages: tuple[str, ...]
     compiled: ClassVar[bool] = False
+
+    def missing(self) -> list[str]:
+        """Which of its packages are not installed."""
+        return [name for name in self.packages if version(name) is None]
 
     @abc.abstractmethod
     def load_library(self) -> None:
