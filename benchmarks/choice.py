@@ -115,7 +115,7 @@ def compare(problem: Problem, task: str, options: argparse.Namespace) -> list[Ce
     from partwise.solvers.registry import SOLVERS, offered
 
     solvers = []
-    for solver in RIVALS[options.loss]:
+    for solver in options.solvers or RIVALS[options.loss]:
         heavy = solver in ("lbfgs", "newton") and problem.layout.n_weights > MANY_WEIGHTS
         if solver in SOLVERS and SOLVERS[solver].needs <= offered(problem) and not heavy:
             solvers.append(solver)
@@ -171,6 +171,8 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     tasks = list(TASKS)
     add("--tasks", nargs="+", choices=tasks, default=tasks[:3], help="which tasks")
     add("--loss", choices=list(RIVALS), default="log", help="which loss")
+    rivals = sorted({name for names in RIVALS.values() for name in names})
+    add("--solvers", nargs="+", choices=rivals, help="which single solvers (default: all)")
     values = [100.0, 10.0, 1.0, 0.1, 0.01]
     add("--l2", nargs="+", type=float, default=values, help="which values of l2")
     add("--tol", type=float, default=1e-3, help="relative gap to certify")
