@@ -7,6 +7,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,8 @@ def toy_linear(loss: problems.LinearLoss, n_classes: int = 3) -> problems.Linear
 
 def events_of(name: str, problem: problems.Problem, budget: float = 30.0) -> runner.Run:
     stream = io.StringIO()
-    run_worker(contestant_named(name), problem, Recorder(stream, budget))
+    # Not enforced: the kernel would end the process of the tests.
+    run_worker(contestant_named(name), problem, Recorder(stream, budget, enforced=False))
     run = runner.Run("digits", name, 0, "warm")
     runner.read_events(run, stream.getvalue().splitlines(keepends=True))
     return run
@@ -240,7 +242,7 @@ def test_rungs_and_the_budget_of_a_climb(monkeypatch: pytest.MonkeyPatch) -> Non
         sum(range(2_000_000))
         return np.full((3, 5), 1.0 / rung)
 
-    climb(problem, Recorder(stream, 0.001), [1.0, 2.0], fit)
+    climb(problem, Recorder(stream, 0.001, enforced=False), [1.0, 2.0], fit)
     events = [json.loads(line)["event"] for line in stream.getvalue().splitlines()]
     assert events == ["stop", "point", "over budget"]
 
@@ -248,11 +250,13 @@ def test_rungs_and_the_budget_of_a_climb(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_the_clock_leaves_out_pauses() -> None:
     recorder = Recorder(io.StringIO(), 1000.0)
     recorder.start()
+    began = time.perf_counter()
     with recorder.paused():
-        sum(range(3_000_000))
+        sum(range(10_000_000))
+    pause = time.perf_counter() - began
     cpu, wall = recorder.stop()
     assert 0.0 <= cpu < 0.02
-    assert 0.0 <= wall < 0.02
+    assert 0.0 <= wall < 0.5 * pause
 
 
 def test_the_peak_of_memory_can_be_forgotten() -> None:

@@ -69,13 +69,15 @@ def test_everything_is_compiled_before_the_clock_starts() -> None:
     contestant.load_library()
     contestant.prepare(problem)
     with event.install_recorder("numba:compile") as compiled:
-        contestant.train(problem, Recorder(io.StringIO(), 30.0))
+        contestant.train(problem, Recorder(io.StringIO(), 30.0, enforced=False))
     assert [seen for _, seen in compiled.buffer if seen.is_start] == []
 
 
 def test_a_cold_start_is_prepared_and_not_trained() -> None:
     stream = io.StringIO()
-    run_worker(Partwise(), toy_linear("softmax"), Recorder(stream, 30.0), prepare_only=True)
+    run_worker(
+        Partwise(), toy_linear("softmax"), Recorder(stream, 30.0, enforced=False), prepare_only=True
+    )
     run = runner.Run("digits", "partwise", 0, "cold")
     runner.read_events(run, stream.getvalue().splitlines(keepends=True))
     assert set(run.stages) == {"import", "prepare"}
