@@ -81,7 +81,7 @@ def test_every_method_is_a_solver_with_its_options(problem: Problem) -> None:
         of_method = problem if method.tied else sequences.demo_text().build(tied=False)
         points = follow(of_method, 1.0, method, Limits(1.0, math.inf), **options).points
         assert points[-1].passes >= 1.0
-        assert points[-1].seconds > 0.0
+        assert points[-1].seconds >= 0.0  # the clock of some systems has ticks of 4 ms
 
 
 def test_points_are_the_objective_of_the_weights(problem: Problem) -> None:
