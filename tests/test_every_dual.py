@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from structure_cases import LENGTHS, problem_of
 
+from partwise.errors import MismatchError
 from partwise.evaluation import Evaluator
 from partwise.problem import Problem
 from partwise.solvers.bundle_qp import bundle_gap, bundle_optimum
@@ -60,6 +61,8 @@ def written_out(structure: str) -> float:
 def test_the_dual_is_that_of_the_quadratic_program(solver: str, structure: str) -> None:
     problem = small(structure)
     if not SOLVERS[solver].needs <= offered(problem):
+        with pytest.raises(MismatchError, match=f"{solver} needs"):
+            train(problem, 1.0, solver=solver)
         return
     found = train(problem, 1.0, solver=solver, tol=1e-8, max_passes=50_000).certificate
     assert found.converged
