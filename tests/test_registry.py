@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -86,3 +88,16 @@ def test_no_solver_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(SOLVERS, "smooth", Smooth)
     with pytest.raises(MismatchError, match="use another loss"):
         make("smooth", make_instance(loss="hinge").problem)
+
+
+def test_a_solver_is_imported_when_it_is_asked_for() -> None:
+    code = (
+        "import sys; from partwise.solvers.registry import SOLVERS; "
+        "within = lambda: {m for m in sys.modules if m.startswith('partwise.solvers.')}; "
+        "before = within(); assert 'sdca' in SOLVERS and len(SOLVERS) > 20; "
+        "assert within() == before; SOLVERS['bcfw']; "
+        "assert 'partwise.solvers.frank_wolfe' in within(); "
+        "assert 'partwise.solvers.sdca' not in within(); SOLVERS['auto']; "
+        "assert 'scipy.optimize' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -19,9 +19,6 @@ from ..models.model import Label, Model
 from ..prediction.labeller import check_transitions
 from ..rows import Rows
 from ..structures.base import Floats, Ints, Structure
-from ..structures.chain import Chain
-from ..structures.multiclass import Multiclass
-from ..structures.trigram import SecondOrderChain
 from ..training import Callback, Fit
 from .fit import Finish, check_weights, fit_model
 from .settings import Settings, is_number, one_of
@@ -131,15 +128,22 @@ def fit_labeller(
 
 
 def _structure(task: str, n_labels: int, settings: Settings, tied: bool) -> Structure:
+    # Each import loads compiled code.
     if task == "classify":
+        from ..structures.multiclass import Multiclass
+
         return Multiclass(n_labels)
     start, end = bool(settings.start), bool(settings.end)
     if settings.order == 1:
+        from ..structures.chain import Chain
+
         return Chain(n_labels, tied=tied, start=start, end=end)
     if not tied:
         raise DataError(
             "a chain of order 2 has no features of transitions; leave them out, or use order 1"
         )
+    from ..structures.trigram import SecondOrderChain
+
     return SecondOrderChain(n_labels, start=start, end=end)
 
 

@@ -23,19 +23,12 @@ from ..errors import MismatchError
 from ..evaluation import Evaluator
 from ..problem import Problem
 from ..structures.base import Floats
-from ..structures.multiclass import Multiclass
 from .base import Epoch, Evaluation, Solver
 from .beginning import beginning
-from .crammer_singer import CrammerSinger
 from .exponentiated_gradient import LINEAR, Annealing, easy_l2
-from .frank_wolfe import FrankWolfe
-from .lbfgs import LBFGS
-from .newton import TrustRegionNewton
 from .online_eg import OnlineEG
 from .options import check_options
-from .owlqn import OrthantWise
-from .primal import PrimalSolver
-from .proximal_eg import ProximalEG
+from .registry import SOLVERS, offered
 
 _logger = logging.getLogger(__name__)
 
@@ -88,27 +81,28 @@ class Automatic(Solver):
         self.falls: deque[tuple[float, float]] = deque(maxlen=_WINDOW)  # passes, log estimate
         self.passes = 0.0
         self.machine: Solver
-        method: type[Solver]
-        more: dict[str, Any]
+        more: dict[str, Any] = {"rng": rng}
         if l1 > 0.0 and problem.loss.tau == 0.0:
             raise MismatchError(
                 "no solver takes l1 > 0 with the hinge loss; use the log or the softmax-margin loss"
             )
         if l1 > 0.0:
-            method, why, more = ProximalEG, "l1 > 0; its duals certify", {"rng": rng, "l1": l1}
-        elif problem.loss.tau == 0.0 and problem.structure.name == Multiclass.name:
-            method, why, more = CrammerSinger, "a classifier with the hinge loss", {"rng": rng}
+            name, why = "proximal-eg", "l1 > 0; its duals certify"
+            more["l1"] = l1
+        elif problem.loss.tau == 0.0 and "multiclass" in offered(problem):
+            name, why = "crammer-singer", "a classifier with the hinge loss"
         elif problem.loss.tau == 0.0:
-            method, why, more = FrankWolfe, "the loss has corners", {"rng": rng}
+            name, why = "bcfw", "the loss has corners"
         elif point is None and initial_weights is None and not options and tiny(problem, l2):
-            method, why, more = ProximalEG, "a tiny l2; its duals certify", {"rng": rng}
+            name, why = "proximal-eg", "a tiny l2; its duals certify"
         else:
-            method, why, more = OnlineEG, "its duals certify", {"rng": rng}
+            name, why = "online-eg", "its duals certify"
             options.setdefault("order", "focused")
             if point is None and initial_weights is None:
                 options.setdefault("annealing", default_annealing(problem, l2))
+        method = SOLVERS[name]
         check_options(method, options)
-        self._say(method.name, f"{why}; {options}" if options else why)
+        self._say(name, f"{why}; {options}" if options else why)
         more |= beginning(method, evaluator, l2, l1, point, initial_weights)
         self.machine = method(problem, l2, evaluator, **more, **options)
 
@@ -140,6 +134,12 @@ class Automatic(Solver):
         return (low - wanted) / rate if rate > 0.0 else math.inf
 
     def _take_over(self, before: OnlineEG, left: float) -> None:
+        # Few fits come here, and what is imported for it takes longer than a small fit.
+        from .lbfgs import LBFGS
+        from .newton import TrustRegionNewton
+        from .owlqn import OrthantWise
+        from .proximal_eg import ProximalEG
+
         weights = before.evaluate().weights
         s = before.scaled()[1] if isinstance(before, ProximalEG) else 1.0
         linear, v = s * float(before.duals.totals[LINEAR]), s * before.duals.v
@@ -148,7 +148,7 @@ class Automatic(Solver):
         if self.evaluator.primal(zero, self.l2, self.l1) < value:
             weights = zero
         few = self.problem.layout.n_weights <= _FEW_WEIGHTS
-        machine: PrimalSolver
+        machine: LBFGS | TrustRegionNewton | OrthantWise
         if self.l1 > 0.0:
             machine = OrthantWise(
                 self.problem, self.l2, self.evaluator, l1=self.l1, initial_weights=weights

@@ -15,7 +15,6 @@ with the g that is best for D with this bound on the entropy, which makes it a b
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from ..dual_point import DualPoint
 from ..evaluation import Evaluator, Slope, penalty
@@ -119,6 +118,8 @@ class DualBound:
         if self.v is None:
             g = 1.0
         elif self.l1:
+            from scipy.optimize import minimize_scalar  # slow to import
+
             found = minimize_scalar(
                 lambda g: -self._value(g, linear, v), bounds=(0.0, 1.0), method="bounded"
             )

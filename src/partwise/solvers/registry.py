@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
@@ -11,68 +13,80 @@ from ..errors import DataError, MismatchError
 from ..evaluation import Evaluator
 from ..problem import Problem
 from ..structures.base import Floats
-from ..structures.multiclass import Multiclass
-from .adagrad import AdaGrad
-from .automatic import Automatic
 from .base import Solver
-from .batch_eg import BatchEG
 from .beginning import beginning
-from .bmrm import BMRM
-from .conjugate_gradient import ConjugateGradient
-from .crammer_singer import CrammerSinger
-from .cutting_planes import CuttingPlanes
-from .dual_coordinate_descent import DualCoordinateDescent
-from .excessive_gap import ExcessiveGap
-from .extragradient import Extragradient
-from .frank_wolfe import FrankWolfe
-from .hybrid import Hybrid
-from .lbfgs import LBFGS
-from .newton import TrustRegionNewton
-from .online_eg import OnlineEG
 from .options import check_options, takes
-from .owlqn import OrthantWise
-from .primal_coordinate_descent import PrimalCoordinateDescent
-from .primal_eg import PrimalEG
-from .proximal_eg import ProximalEG
-from .sag import SAG, SAGA, SAGNUS
-from .sdca import SDCA
-from .sgd import SGD, AveragedSGD, Pegasos
-from .smd import MetaDescent
-from .smo import SMO
-from .smo_eg import SMOThenEG
 
-_ALL: Final[tuple[type[Solver], ...]] = (
-    Automatic,
-    OnlineEG,
-    BatchEG,
-    PrimalEG,
-    ProximalEG,
-    LBFGS,
-    ConjugateGradient,
-    TrustRegionNewton,
-    OrthantWise,
-    SAG,
-    SAGA,
-    SAGNUS,
-    SDCA,
-    FrankWolfe,
-    CrammerSinger,
-    SMO,
-    SMOThenEG,
-    CuttingPlanes,
-    BMRM,
-    ExcessiveGap,
-    Extragradient,
-    DualCoordinateDescent,
-    PrimalCoordinateDescent,
-    SGD,
-    AveragedSGD,
-    Pegasos,
-    AdaGrad,
-    MetaDescent,
-    Hybrid,
+
+class Registry(MutableMapping[str, type[Solver]]):
+    """Solvers by name; a solver of the package is imported when it is first looked up.
+
+    Parameters
+    ----------
+    places : dict
+        The module within this package and the class of each solver, by name.
+    """
+
+    def __init__(self, places: dict[str, tuple[str, str]]) -> None:
+        self._solvers: dict[str, type[Solver] | tuple[str, str]] = dict(places)
+
+    def __getitem__(self, name: str) -> type[Solver]:
+        solver = self._solvers[name]
+        if isinstance(solver, tuple):
+            module, attribute = solver
+            solver = getattr(import_module(f".{module}", __package__), attribute)
+            self._solvers[name] = solver
+        return solver
+
+    def __setitem__(self, name: str, solver: type[Solver]) -> None:
+        self._solvers[name] = solver
+
+    def __delitem__(self, name: str) -> None:
+        del self._solvers[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._solvers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._solvers)
+
+    def __len__(self) -> int:
+        return len(self._solvers)
+
+
+SOLVERS: Final = Registry(
+    {
+        "auto": ("automatic", "Automatic"),
+        "online-eg": ("online_eg", "OnlineEG"),
+        "batch-eg": ("batch_eg", "BatchEG"),
+        "primal-eg": ("primal_eg", "PrimalEG"),
+        "proximal-eg": ("proximal_eg", "ProximalEG"),
+        "lbfgs": ("lbfgs", "LBFGS"),
+        "cg": ("conjugate_gradient", "ConjugateGradient"),
+        "newton": ("newton", "TrustRegionNewton"),
+        "owl-qn": ("owlqn", "OrthantWise"),
+        "sag": ("sag", "SAG"),
+        "saga": ("sag", "SAGA"),
+        "sag-nus": ("sag", "SAGNUS"),
+        "sdca": ("sdca", "SDCA"),
+        "bcfw": ("frank_wolfe", "FrankWolfe"),
+        "crammer-singer": ("crammer_singer", "CrammerSinger"),
+        "smo": ("smo", "SMO"),
+        "smo-eg": ("smo_eg", "SMOThenEG"),
+        "svm-struct": ("cutting_planes", "CuttingPlanes"),
+        "bmrm": ("bmrm", "BMRM"),
+        "excessive-gap": ("excessive_gap", "ExcessiveGap"),
+        "extragradient": ("extragradient", "Extragradient"),
+        "dual-cd": ("dual_coordinate_descent", "DualCoordinateDescent"),
+        "primal-cd": ("primal_coordinate_descent", "PrimalCoordinateDescent"),
+        "sgd": ("sgd", "SGD"),
+        "asgd": ("sgd", "AveragedSGD"),
+        "pegasos": ("sgd", "Pegasos"),
+        "adagrad": ("adagrad", "AdaGrad"),
+        "smd": ("smd", "MetaDescent"),
+        "hybrid": ("hybrid", "Hybrid"),
+    }
 )
-SOLVERS: Final = {solver.name: solver for solver in _ALL}
 
 
 def make_solver(
@@ -140,7 +154,7 @@ def offered(problem: Problem) -> frozenset[str]:
         offers.add("tau=0")
     if problem.structure.has_entropy:
         offers.add("entropy")
-    if problem.structure.name == Multiclass.name:
+    if problem.structure.name == "multiclass":
         offers.add("multiclass")
     if problem.loss.tau == 1.0 and not problem.arrays.cost.size:
         offers.add("log loss")

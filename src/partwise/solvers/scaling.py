@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from ..numerics.vectors import inner, shrunk_square
 from ..structures.base import Floats
@@ -31,6 +30,8 @@ def scaled_dual(
     l2, l1 : float
         The regulariser.
     """
+    from scipy.optimize import minimize_scalar  # slow to import
+
     # What is within l1 stays within: the others alone are looked at again for every s.
     far = v[np.abs(v) > l1] if l1 else v[:0]
     square = 0.0 if l1 else float(inner(v, v))
