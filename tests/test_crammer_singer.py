@@ -80,7 +80,7 @@ def test_one_step_is_the_best_of_an_example() -> None:
 
 def test_examples_that_do_not_move_wait() -> None:
     machine = make(0.1)
-    passes = [machine.epoch().passes for _ in range(60)]
+    passes = [machine.epoch().passes for _ in range(300)]
     settled = machine.wait == LONGEST
     assert settled.any()
     np.testing.assert_allclose(machine.gap[settled], 0.0, atol=1e-12)

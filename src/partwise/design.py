@@ -23,6 +23,8 @@ from .structures.base import Floats, Ints, Sites, Structure
 
 #: How much of each block of the next site is fetched ahead; the machine does the rest by itself.
 _FETCHED: Final = 4 * LINE
+#: How many entries of the next example are fetched ahead.
+_FETCHED_ENTRIES: Final = 8 * LINE
 #: Sparse blocks are ordered by size up to this.
 _TOLD_APART: Final = 16
 
@@ -189,6 +191,16 @@ def fetch(design: Any, s: int, stop: int, w: Any) -> None:
             at = np.int64(design.start[e])
             prefetch(w, at)
             prefetch(design.slot, at)
+
+
+@njit(inline="always")
+def fetch_example(design: Any, i: int) -> None:
+    """Ask for the entries of an example that is visited next; what a long row has, follows."""
+    e = design.entry_ptr[design.site_ptr[i]]
+    for k in range(0, _FETCHED_ENTRIES, LINE):
+        prefetch(design.value, e + k)
+    for k in range(0, _FETCHED_ENTRIES, 2 * LINE):
+        prefetch(design.start, e + k)
 
 
 @njit(inline="always")

@@ -18,16 +18,17 @@ from typing import Any, ClassVar, Final, final
 
 import numpy as np
 
-from ..design import scatter, score
+from ..design import fetch_example, scatter, score
 from ..evaluation import Evaluator, not_finite
 from ..jit import FAST, njit
+from ..numerics.prefetch import prefetch
 from ..problem import Problem
 from ..structures.base import Floats
 from .base import Epoch
 from .marginal_ascent import LINEAR, NORM, MarginalAscent
 
 #: No example waits for more epochs.
-LONGEST: Final = 15
+LONGEST: Final = 255
 #: What is smaller, beside the scores, is rounding.
 ROUNDING: Final = 1e-13
 
@@ -67,7 +68,11 @@ def crammer_singer_epoch(
 ) -> Any:  # fmt: skip
     """Visit the examples in order; returns the first without finite scores, or -1."""
     q, z, way = buffers
-    for i in order:
+    for turn in range(order.size):
+        i = order[turn]
+        if turn + 1 < order.size:
+            fetch_example(a.design, order[turn + 1])
+            prefetch(mu, a.part_ptr[order[turn + 1]])
         c = a.weight[i]
         lo, n = a.part_ptr[i], a.part_ptr[i + 1] - a.part_ptr[i]
         own = mu[lo : lo + n]
