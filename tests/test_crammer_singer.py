@@ -12,7 +12,7 @@ from instances import make_instance
 from partwise.errors import MismatchError
 from partwise.evaluation import Evaluator
 from partwise.losses import Loss
-from partwise.solvers.crammer_singer import LONGEST, CrammerSinger, project
+from partwise.solvers.crammer_singer import LONGEST, CrammerSinger, project, who_is_due
 from partwise.training import train
 
 OPTIONS = (
@@ -85,7 +85,30 @@ def test_examples_that_do_not_move_wait() -> None:
     assert settled.any()
     np.testing.assert_allclose(machine.gap[settled], 0.0, atol=1e-12)
     assert passes[0] == 1.0
-    assert min(passes) <= 1.0 - 0.5 * settled.mean()
+    assert all(1.0 <= p < 2.0 for p in passes)
+    assert machine.clock[0] >= sum(passes) / (1.0 - 0.5 * settled.mean())  # rounds are shorter
+
+
+def test_all_examples_are_looked_at_again() -> None:
+    machine = make(0.1)
+    while not (machine.wait == LONGEST).any():
+        machine.epoch()
+    first, seen = int(machine.clock[0]), np.zeros(len(machine.due), dtype=bool)
+    due = machine.due.copy()
+    while machine.clock[0] <= first + LONGEST + 1:
+        machine.epoch()
+        seen |= machine.due != due
+    assert seen.all()
+
+
+def test_the_order_is_a_permutation_of_those_that_are_due() -> None:
+    rng = np.random.default_rng(0)
+    due, order, seen = np.array([3, 0, 1, 9, 2, 0]), np.empty(6, dtype=np.int64), set()
+    for _ in range(200):
+        assert who_is_due(due, 2, rng.random(6), order) == 4
+        assert sorted(order[:4]) == [1, 2, 4, 5]
+        seen.add(tuple(order[:4]))
+    assert len(seen) == 24
 
 
 def test_a_matrix_of_costs() -> None:

@@ -8,7 +8,7 @@ once, to where the dual is largest, which is a projection onto the simplex:
 
 exactly where every feature has a weight for every label, and on a bound from below of the dual
 else. An example that does not move has most likely found its place: it waits for twice as many
-epochs each time, as most examples end on one label.
+rounds each time, as most examples end on one label.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..structures.base import Floats
 from .base import Epoch
 from .marginal_ascent import LINEAR, NORM, MarginalAscent
 
-#: No example waits for more epochs.
+#: No example waits for more rounds.
 LONGEST: Final = 255
 #: What is smaller, beside the scores, is rounding.
 ROUNDING: Final = 1e-13
@@ -61,55 +61,97 @@ def project(z: Any, mu: Any) -> None:
         mu[top] = 1.0
 
 
+@njit
+def who_is_due(due: Any, number: int, draws: Any, order: Any) -> Any:
+    """Order the examples that are due in round number at random; returns how many there are."""
+    count = 0
+    for i in range(due.size):
+        if due[i] <= number:
+            k = int(draws[count] * (count + 1))
+            order[count] = order[k]
+            order[k] = i
+            count += 1
+    return count
+
+
 @njit(fastmath=FAST)
-def crammer_singer_epoch(
-    a: Any, order: Any, l2: float, square: Any, mu: Any, gap: Any, wait: Any, v: Any, totals: Any,
-    buffers: Any,
-) -> Any:  # fmt: skip
-    """Visit the examples in order; returns the first without finite scores, or -1."""
+def visit(
+    a: Any, i: int, l2: float, square: Any, mu: Any, gap: Any, v: Any, totals: Any, buffers: Any
+) -> Any:
+    """Move the parts of example i to their best place.
+
+    Returns whether its scores are finite, and whether it moved.
+    """
     q, z, way = buffers
-    for turn in range(order.size):
-        i = order[turn]
-        if turn + 1 < order.size:
-            fetch_example(a.design, order[turn + 1])
-            prefetch(mu, a.part_ptr[order[turn + 1]])
-        c = a.weight[i]
-        lo, n = a.part_ptr[i], a.part_ptr[i + 1] - a.part_ptr[i]
-        own = mu[lo : lo + n]
-        score(a.design, i, v, q)
-        high, mean = -math.inf, 0.0
-        for k in range(n):
-            q[k] /= l2
-            if a.cost.size > 0:
-                q[k] += a.cost[lo + k]
-            if own[k] > 0.0:
-                mean += q[k] * own[k]
-            if a.mask.size > 0:
-                q[k] += a.mask[a.mask_ptr[i] + k]
-            if not q[k] < math.inf:
-                return i
-            high = max(high, q[k])
-        gap[i] = c * max(high - mean, 0.0)
-        if high - mean <= ROUNDING * (1.0 + abs(high)):
-            wait[i] = min(2 * wait[i] + 1, LONGEST)
+    c = a.weight[i]
+    lo, n = a.part_ptr[i], a.part_ptr[i + 1] - a.part_ptr[i]
+    own = mu[lo : lo + n]
+    score(a.design, i, v, q)
+    high, mean = -math.inf, 0.0
+    for k in range(n):
+        q[k] /= l2
+        if a.cost.size > 0:
+            q[k] += a.cost[lo + k]
+        if own[k] > 0.0:
+            mean += q[k] * own[k]
+        if a.mask.size > 0:
+            q[k] += a.mask[a.mask_ptr[i] + k]
+        if not q[k] < math.inf:
+            return False, False
+        high = max(high, q[k])
+    gap[i] = c * max(high - mean, 0.0)
+    if high - mean <= ROUNDING * (1.0 + abs(high)):
+        return True, False
+    bend = c * square[i] / l2
+    # Without features the dual is linear: the end of a way that is long enough is its end.
+    bend = max(bend, ROUNDING * (high - mean))
+    for k in range(n):
+        z[k] = own[k] + (q[k] - high) / bend
+    project(z[:n], way[:n])
+    cost = 0.0
+    for k in range(n):
+        change = way[k] - own[k]
+        if a.cost.size > 0:
+            cost += a.cost[lo + k] * change
+        own[k] = way[k]
+        way[k] = -c * change
+    totals[NORM] += scatter(a.design, i, way, v)
+    totals[LINEAR] += c * cost
+    return True, True
+
+
+@njit(fastmath=FAST)
+def crammer_singer_rounds(
+    a: Any, draws: Any, l2: float, square: Any, mu: Any, gap: Any, rests: Any, order: Any, v: Any,
+    totals: Any, buffers: Any,
+) -> Any:  # fmt: skip
+    """Rounds through the examples that are due, until there were as many visits as examples.
+
+    rests: for each example, how many rounds it waits and in which one it is due; the next round.
+    draws: numbers from [0, 1), twice as many as there are examples.
+
+    Returns (the first example without finite scores or -1, how many visits there were).
+    """
+    wait, due, clock = rests
+    visits = 0
+    while visits < due.size:
+        count = who_is_due(due, clock[0], draws[visits:], order)
+        if count == 0:
+            clock[0] = due.min()
             continue
-        wait[i] = 0
-        bend = c * square[i] / l2
-        # Without features the dual is linear: the end of a way that is long enough is its end.
-        bend = max(bend, ROUNDING * (high - mean))
-        for k in range(n):
-            z[k] = own[k] + (q[k] - high) / bend
-        project(z[:n], way[:n])
-        cost = 0.0
-        for k in range(n):
-            change = way[k] - own[k]
-            if a.cost.size > 0:
-                cost += a.cost[lo + k] * change
-            own[k] = way[k]
-            way[k] = -c * change
-        totals[NORM] += scatter(a.design, i, way, v)
-        totals[LINEAR] += c * cost
-    return -1
+        clock[0] += 1
+        for turn in range(count):
+            i = order[turn]
+            if turn + 1 < count:
+                fetch_example(a.design, order[turn + 1])
+                prefetch(mu, a.part_ptr[order[turn + 1]])
+            finite, moved = visit(a, i, l2, square, mu, gap, v, totals, buffers)
+            if not finite:
+                return i, visits
+            wait[i] = 0 if moved else min(2 * wait[i] + 1, LONGEST)
+            due[i] = clock[0] + wait[i]
+        visits += count
+    return -1, visits
 
 
 @final
@@ -141,29 +183,29 @@ class CrammerSinger(MarginalAscent):
         super().__init__(problem, l2, evaluator, marginals=marginals)
         self.rng = rng
         self.square = 0.5 * problem.reach**2  # |x_i|^2
-        self.wait = np.zeros(problem.n_examples, dtype=np.int64)
-        self.due = np.zeros(problem.n_examples, dtype=np.int64)
+        n = problem.n_examples
+        self.wait, self.due = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
         self.due[problem.arrays.weight == 0.0] = np.iinfo(np.int64).max
-        self.epochs = 0
+        self.clock = np.zeros(1, dtype=np.int64)
+        self.order = np.empty(n, dtype=np.int64)
         self.buffers = tuple(np.empty(problem.max_parts) for _ in range(3))
 
     def epoch(self) -> Epoch:
-        """Visit the examples that do not wait."""
-        order = self.rng.permutation(np.flatnonzero(self.due <= self.epochs))
-        bad = crammer_singer_epoch(
+        """Make as many visits as there are examples, or some more, to those that do not wait."""
+        n = self.problem.n_examples
+        bad, visits = crammer_singer_rounds(
             self.problem.arrays,
-            order,
+            self.rng.random(2 * n),
             self.l2,
             self.square,
             self.mu,
             self.gap,
-            self.wait,
+            (self.wait, self.due, self.clock),
+            self.order,
             self.v,
             self.totals,
             self.buffers,
         )
         if bad >= 0:
             raise not_finite(int(bad))
-        self.epochs += 1
-        self.due[order] = self.epochs + self.wait[order]
-        return self.told(len(order) / self.problem.n_examples)
+        return self.told(visits / n)
