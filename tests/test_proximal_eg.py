@@ -82,33 +82,18 @@ def test_every_certificate_holds_and_is_split_in_two(kind: str, l1: float) -> No
 def test_an_epoch_solves_the_problem_near_the_last_weights() -> None:
     machine = make("chain", l1=0.2, nearness=0.7)
     for _ in range(20):
-        k, z = machine.nearness, machine.centre.copy()
+        k, z = machine.nearness.k, machine.nearness.centre.copy()
         machine.epoch()
         near = machine.evaluator.dual_sum(machine.duals.mu) + k * z
         expected = shrunk(near, 0.2) / (machine.l2 + k)
         np.testing.assert_allclose(machine.weights, expected, rtol=1e-9, atol=1e-9)
 
 
-def test_the_centre_waits_while_the_duals_are_behind() -> None:
-    machine = make("chain", l1=0.2)
-    k, z, w = machine.nearness, machine.centre, machine.weights + 1.0
-    machine.weights, machine.own = w, 1.0
-    for waited in range(1, 6):
-        machine._steer(2.0, 3.0)
-        assert (machine.waited, machine.nearness) == (waited, k)
-        assert machine.centre is z
-    machine._steer(2.0, 3.0)
-    assert machine.centre is w
-    assert (machine.waited, machine.own, machine.nearness) == (0, 2.0, pytest.approx(1.1 * k))
-    machine._steer(2.0, 2000.0)
-    assert machine.nearness == pytest.approx(0.88 * k)
-
-
 def test_without_a_need_it_is_online_eg() -> None:
     problem = make_instance("chain").problem
     l2 = 2.0 * easy_l2(problem)
     machine = ProximalEG(problem, l2, Evaluator(problem), np.random.default_rng(0))
-    assert machine.nearness == 0.0
+    assert machine.nearness.k == 0.0
     machine.epoch()
     np.testing.assert_allclose(machine.weights, machine.duals.v / l2, rtol=1e-12)
 

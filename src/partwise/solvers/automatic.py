@@ -91,8 +91,10 @@ class Automatic(Solver):
             more["l1"] = l1
         elif problem.loss.tau == 0.0 and "multiclass" in offered(problem):
             name, why = "crammer-singer", "a classifier with the hinge loss"
+            more["nearness"] = options.pop("nearness", None)
         elif problem.loss.tau == 0.0:
             name, why = "bcfw", "the loss has corners"
+            more["nearness"] = options.pop("nearness", None)
         elif point is None and initial_weights is None and not options and tiny(problem, l2):
             name, why = "proximal-eg", "a tiny l2; its duals certify"
         else:

@@ -24,7 +24,6 @@ from ..jit import FAST, njit
 from ..numerics.prefetch import prefetch
 from ..problem import Problem
 from ..structures.base import Floats
-from .base import Epoch
 from .marginal_ascent import LINEAR, NORM, MarginalAscent
 
 #: No example waits for more rounds.
@@ -75,7 +74,7 @@ def who_is_due(due: Any, number: int, draws: Any, order: Any) -> Any:
 
 
 @njit(fastmath=FAST)
-def visit(
+def place(
     a: Any, i: int, l2: float, square: Any, mu: Any, gap: Any, v: Any, totals: Any, buffers: Any
 ) -> Any:
     """Move the parts of example i to their best place.
@@ -145,7 +144,7 @@ def crammer_singer_rounds(
             if turn + 1 < count:
                 fetch_example(a.design, order[turn + 1])
                 prefetch(mu, a.part_ptr[order[turn + 1]])
-            finite, moved = visit(a, i, l2, square, mu, gap, v, totals, buffers)
+            finite, moved = place(a, i, l2, square, mu, gap, v, totals, buffers)
             if not finite:
                 return i, visits
             wait[i] = 0 if moved else min(2 * wait[i] + 1, LONGEST)
@@ -166,6 +165,8 @@ class CrammerSinger(MarginalAscent):
         Draws the order of the examples.
     marginals : ndarray or None
         Those of a dual point to start from; without it, the gold labels.
+    initial_weights, nearness
+        As in :class:`MarginalAscent`.
     """
 
     name: ClassVar[str] = "crammer-singer"
@@ -179,8 +180,17 @@ class CrammerSinger(MarginalAscent):
         rng: np.random.Generator,
         *,
         marginals: Floats | None = None,
+        initial_weights: Floats | None = None,
+        nearness: float | None = 0.0,
     ) -> None:
-        super().__init__(problem, l2, evaluator, marginals=marginals)
+        super().__init__(
+            problem,
+            l2,
+            evaluator,
+            marginals=marginals,
+            initial_weights=initial_weights,
+            nearness=nearness,
+        )
         self.rng = rng
         self.square = 0.5 * problem.reach**2  # |x_i|^2
         n = problem.n_examples
@@ -190,22 +200,22 @@ class CrammerSinger(MarginalAscent):
         self.order = np.empty(n, dtype=np.int64)
         self.buffers = tuple(np.empty(problem.max_parts) for _ in range(3))
 
-    def epoch(self) -> Epoch:
+    def visit(self, l2: float, v: Floats) -> float:
         """Make as many visits as there are examples, or some more, to those that do not wait."""
         n = self.problem.n_examples
         bad, visits = crammer_singer_rounds(
             self.problem.arrays,
             self.rng.random(2 * n),
-            self.l2,
+            l2,
             self.square,
             self.mu,
             self.gap,
             (self.wait, self.due, self.clock),
             self.order,
-            self.v,
+            v,
             self.totals,
             self.buffers,
         )
         if bad >= 0:
             raise not_finite(int(bad))
-        return self.told(visits / n)
+        return float(visits / n)

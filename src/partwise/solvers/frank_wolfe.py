@@ -24,7 +24,6 @@ from ..jit import njit
 from ..problem import Problem, example_maximum
 from ..structures.base import Floats, Ints
 from .atoms import add_atom, atom_score, gold_atoms, grown, keep_atom
-from .base import Epoch
 from .marginal_ascent import MarginalAscent, score_with_cost, step
 
 #: In place of a slot: no label; the weight on no kept label.
@@ -142,6 +141,8 @@ class FrankWolfe(MarginalAscent):
         How many labels an example keeps; None: 100, or fewer where there are many examples.
     marginals : ndarray or None
         Those of a dual point to start from; without it, the gold labels.
+    initial_weights, nearness
+        As in :class:`MarginalAscent`.
     """
 
     name: ClassVar[str] = "bcfw"
@@ -157,8 +158,17 @@ class FrankWolfe(MarginalAscent):
         pairwise: bool = True,
         room: int | None = None,
         marginals: Floats | None = None,
+        initial_weights: Floats | None = None,
+        nearness: float | None = 0.0,
     ) -> None:
-        super().__init__(problem, l2, evaluator, marginals=marginals)
+        super().__init__(
+            problem,
+            l2,
+            evaluator,
+            marginals=marginals,
+            initial_weights=initial_weights,
+            nearness=nearness,
+        )
         self.rng, self.sampling = rng, sampling
         self.pairwise = pairwise
         self.room = room or min(max(_SLOTS // problem.n_examples, 20), 100)
@@ -176,7 +186,7 @@ class FrankWolfe(MarginalAscent):
             return self.rng.permutation(n)
         return self.rng.choice(n, size=n, p=0.5 * self.gap / total + 0.5 / n)
 
-    def epoch(self) -> Epoch:
+    def visit(self, l2: float, v: Floats) -> float:
         """Visit as many examples as there are."""
         order, at = self._draw(), 0
         while True:
@@ -184,13 +194,13 @@ class FrankWolfe(MarginalAscent):
                 self.problem.arrays,
                 order,
                 at,
-                self.l2,
+                l2,
                 self.room,
                 self.pairwise,
                 self.mu,
                 self.gap,
                 self.atoms,
-                self.v,
+                v,
                 self.d,
                 self.totals,
                 self.buffers,
@@ -200,4 +210,4 @@ class FrankWolfe(MarginalAscent):
             if at == len(order):
                 break
             self.atoms = grown(self.atoms, self.problem.max_parts)
-        return self.told(1.0)
+        return 1.0

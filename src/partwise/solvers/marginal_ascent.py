@@ -1,7 +1,10 @@
 """What the solvers share that keep the marginals mu of the dual point, for the hinge loss.
 
 The dual is then a function of mu alone, D = sum_i c_i cost_i.mu_i - |v(mu)|^2 / (2 l2). A solver
-moves the marginals of one example after the other, with v and both terms kept up to date.
+moves the marginals of one example after the other, with v and both terms kept up to date. It may
+do so for a problem near earlier weights (:mod:`partwise.solvers.nearness`); a dual point then lacks
+the weights that go with it, so the dual value is that of the best point on the way to it from the
+gold labels.
 
 The kernels are compiled without fast-math flags: a label that scores as well as another makes the
 way depend on the last bit, and with the flags code that was just compiled and the same code from
@@ -10,7 +13,8 @@ the cache may round differently.
 
 from __future__ import annotations
 
-from typing import Any
+from abc import abstractmethod
+from typing import Any, Final
 
 import numpy as np
 
@@ -22,10 +26,13 @@ from ..numerics.vectors import inner
 from ..problem import Problem
 from ..structures.base import Floats
 from .base import Epoch, Evaluation, Solver
-from .exponentiated_gradient import Average
+from .exponentiated_gradient import Average, easy_l2
+from .nearness import Nearness
 
 #: Positions in the running totals: |v|^2, and sum_i c_i cost_i.mu_i.
 NORM, LINEAR = range(2)
+#: The examples' part of the gap, divided by the weights' part, for a problem near other weights.
+_PROPORTION: Final = 10.0
 
 
 @njit
@@ -93,6 +100,10 @@ class MarginalAscent(Solver):
         What to solve.
     marginals : ndarray or None
         Those of a dual point to start from; without it, the gold labels.
+    initial_weights : ndarray or None
+        Stored weights to be near to at first; without them, those of the dual point.
+    nearness : float or None
+        The first factor of a proximal term; 0: none; None: one that makes the first problem easy.
     """
 
     needs = frozenset({"maximum", "tau=0"})
@@ -104,6 +115,8 @@ class MarginalAscent(Solver):
         evaluator: Evaluator,
         *,
         marginals: Floats | None = None,
+        initial_weights: Floats | None = None,
+        nearness: float | None = 0.0,
     ) -> None:
         super().__init__(problem, l2, evaluator)
         self.gap = np.where(problem.arrays.weight > 0.0, np.inf, 0.0)  # shares, at the last visits
@@ -114,16 +127,37 @@ class MarginalAscent(Solver):
         else:
             self.mu = marginals.copy()
             self._rebuild()
+        self.weights = self.v / l2 if initial_weights is None else initial_weights
+        k = max(easy_l2(problem), l2) if nearness is None else nearness
+        self.nearness = Nearness(k, self.weights, l2, _PROPORTION)
 
     @property
     def settled(self) -> bool:
         """Always: there is one l2."""
         return True
 
-    def told(self, passes: float) -> Epoch:
-        """Give what an epoch of so many passes tells, and take its v into the mean."""
-        self.average.add(self.v)
-        return Epoch(passes, self._dual(), float(self.gap.sum()), self.l2)
+    @abstractmethod
+    def visit(self, l2: float, v: Floats) -> float:
+        """Move marginals to raise the dual for an l2 and a v, which follows; gives the passes."""
+
+    def epoch(self) -> Epoch:
+        """Go through the examples, and take the weights into the mean."""
+        k, z = self.nearness.k, self.nearness.centre
+        if k == 0.0:
+            passes = self.visit(self.l2, self.v)
+            self.average.add(self.v / self.l2)
+            return Epoch(passes, self._value(1.0), float(self.gap.sum()), self.l2)
+        near = self.v + k * z
+        passes = self.visit(self.l2 + k, near)
+        self.v = near - k * z
+        self.totals[NORM] = inner(self.v, self.v)
+        self.weights = near / (self.l2 + k)
+        self.average.add(self.weights)
+        dual, own = self._value(self._share()), float(self.gap.sum())
+        others = self.totals[LINEAR] - inner(self.weights, self.v) - dual
+        others += 0.5 * self.l2 * inner(self.weights, self.weights)
+        self.nearness.steer(own, others, self.weights)
+        return Epoch(passes, dual, own + max(others, 0.0), self.l2)
 
     def _rebuild(self) -> None:
         """Compute v and the totals from mu: the running ones drift."""
@@ -132,28 +166,37 @@ class MarginalAscent(Solver):
         none = np.zeros(self.problem.n_examples)
         self.totals[LINEAR] = self.evaluator.dual_linear(self.mu, none)
 
-    def _dual(self) -> float:
-        return float(self.totals[LINEAR] - self.totals[NORM] / (2.0 * self.l2))
+    def _value(self, s: float) -> float:
+        """D at gold + s (mu - gold)."""
+        return float(s * self.totals[LINEAR] - s * s * self.totals[NORM] / (2.0 * self.l2))
+
+    def _share(self) -> float:
+        """Where D is largest on the way from the gold labels to mu; 1 without a proximal term."""
+        if self.nearness.k == 0.0 or self.totals[NORM] == 0.0:
+            return 1.0
+        return float(min(self.l2 * max(self.totals[LINEAR], 0.0) / self.totals[NORM], 1.0))
 
     def evaluate(self) -> Evaluation:
-        """Compute v and both sides from mu; the primal at w(u) or at the mean of the iterates."""
+        """Compute v and both sides from mu; the primal at the weights or at the mean of those."""
         self._rebuild()
         weights = self.current_weights()
         primal = self.evaluator.primal(weights, self.l2)
         if self.average.v is not None:
-            averaged = self.average.v / self.l2
-            other = self.evaluator.primal(averaged, self.l2)
+            other = self.evaluator.primal(self.average.v, self.l2)
             if other < primal:
-                weights, primal = averaged, other
-        return Evaluation(weights, primal, self._dual())
+                weights, primal = self.average.v.copy(), other
+        return Evaluation(weights, primal, self._value(self._share()))
 
     def current_weights(self) -> Floats:
-        """Give w(u)."""
-        return self.v / self.l2
+        """Give those of the last epoch; without a proximal term, w(u)."""
+        return self.weights if self.nearness.k else self.v / self.l2
 
     def dual_point(self) -> DualPoint:
         """Give the marginals, and the scores at w."""
-        return DualPoint(self.evaluator.scores(self.current_weights()), self.mu)
+        s, mu = self._share(), self.mu
+        if s < 1.0:
+            mu = s * mu + (1.0 - s) * gold_marginals(self.problem)
+        return DualPoint(self.evaluator.scores(self.current_weights()), mu)
 
 
 def gold_marginals(problem: Problem) -> Floats:

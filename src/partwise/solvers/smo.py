@@ -21,7 +21,6 @@ from ..evaluation import Evaluator, not_finite
 from ..jit import FAST, njit
 from ..problem import Problem, example_maximum
 from ..structures.base import Floats
-from .base import Epoch
 from .marginal_ascent import MarginalAscent, score_with_cost, step
 
 #: What is smaller may be rounding: no weight is taken from there.
@@ -94,20 +93,19 @@ class SMO(MarginalAscent):
         size = problem.max_parts
         self.buffers = (*(np.empty(size) for _ in range(5)), np.empty(problem.work_size))
 
-    def epoch(self) -> Epoch:
+    def visit(self, l2: float, v: Floats) -> float:
         """Visit every example once."""
         bad = smo_epoch(
             self.problem.arrays,
             self.rng.permutation(self.problem.n_examples),
-            self.l2,
+            l2,
             self.mu,
             self.gap,
-            self.v,
+            v,
             self.d,
             self.totals,
             self.buffers,
         )
         if bad >= 0:
             raise not_finite(int(bad))
-        # Two calls of the oracle a visit.
-        return self.told(2.0)
+        return 2.0  # two calls of the oracle a visit

@@ -1,0 +1,74 @@
+"""A proximal term: each epoch solves a problem near earlier weights, which is easier than P.
+
+    min_w  P(w) + k/2 |w - z|^2,    w(u) = (v(u) + k z) / (l2 + k)    where l1 = 0
+
+This is the proximal point method of Rockafellar (1976). The dual points of such a problem are those
+of P itself, so the certificate is that of P, and it is split in two:
+
+    P(w) - D(u) = [what the examples lack] + [R(w) + R*(v) - w.v],    R = l2/2 |.|^2 + l1 |.|_1
+
+The first part is what the examples have still to do, and is less with a large k. The second is
+what the weights have still to do, about k^2 |w - z|^2 / (2 l2), and is less with a small k. Every
+epoch tells both. k is steered so that they stay in proportion, and z stays where it is while the
+examples' part grows beyond its proportion: weights that run ahead of the duals overshoot.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from ..structures.base import Floats
+
+#: k changes by a factor within these bounds whenever z moves.
+_SLOWEST: Final = 0.8
+_FASTEST: Final = 1.1
+#: Below this part of l2, k is 0.
+_NOTHING: Final = 0.1
+#: z waits while the examples' part is so many times what it was when z moved last, ...
+_GROWTH: Final = 1.2
+#: ... but never for more epochs than these.
+_PATIENCE: Final = 5
+
+
+class Nearness:
+    """The factor k and the centre z of a proximal term.
+
+    Parameters
+    ----------
+    k : float
+        The first factor.
+    centre : ndarray
+        The first z.
+    l2 : float
+        That of P.
+    proportion : float
+        The examples' part of the gap, divided by the weights' part, that k is steered to.
+    """
+
+    def __init__(self, k: float, centre: Floats, l2: float, proportion: float) -> None:
+        self.k, self.centre = k, centre
+        self.l2, self.proportion = l2, proportion
+        self.own, self.waited = 0.0, 0
+
+    def steer(self, own: float, others: float, weights: Floats) -> None:
+        """After an epoch: move z to the weights, and k towards the proportion.
+
+        Parameters
+        ----------
+        own, others : float
+            The examples' part of the gap, and the weights' part.
+        weights : ndarray
+            Those of the epoch.
+        """
+        if own > max(_GROWTH * self.own, self.proportion * others) and self.waited < _PATIENCE:
+            self.waited += 1
+            return
+        self.own, self.waited = own, 0
+        self.centre = weights
+        if not (0.0 < own < math.inf and others > 0.0):
+            return
+        factor = math.sqrt(own / (self.proportion * others))
+        self.k *= min(max(factor, _SLOWEST), _FASTEST)
+        if self.k < _NOTHING * self.l2:
+            self.k = 0.0
