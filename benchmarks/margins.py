@@ -38,7 +38,8 @@ def annealing(problem: Problem, l2: float) -> Any:
 
 
 METHODS: tuple[Method, ...] = (
-    Method("bcfw", "Frank-Wolfe, the default", "bcfw"),
+    Method("auto", "Frank-Wolfe near the last weights, the default", "auto"),
+    Method("bcfw", "Frank-Wolfe", "bcfw"),
     Method("online-eg", "online EG", "online-eg"),
     Method("annealed-eg", "online EG, l2 annealed", "online-eg", {"annealing": annealing}),
     Method("svm-struct", "SVM-Struct", "svm-struct"),

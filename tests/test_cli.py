@@ -197,6 +197,31 @@ def test_a_plot_is_drawn(run: Run, files: Path, tmp_path: Path) -> None:
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_plot_does_not_take_the_place_of_the_model(run: Run, files: Path, tmp_path: Path) -> None:
+    model = tmp_path / "m"
+    train = ("train", "--task", "tag", files / "train.txt", "--model", model)
+    code, _, err = run(*train, "--plot", tmp_path / "x" / ".." / "m")
+    assert code in (1, 2)
+    code, _, err = run(*train, "--plot", model)
+    assert code == 2
+    assert "--plot and --model are both" in sentence(err)
+    assert not model.exists()
+
+
+@pytest.mark.parametrize("task", ["tag", "classify"])
+def test_resume_never_ends_with_a_worse_model(
+    task: str, run: Run, files: Path, tmp_path: Path
+) -> None:
+    data = files / ("train.txt" if task == "tag" else "train.svm")
+    model = tmp_path / "m"
+    train = ("train", "--task", task, data, "--loss", "hinge", "--l2", "0.01", "--tol", "1e-9")
+    common = ("--model", model, "--json")
+    first = one_object(run(*train, *common, "--max-passes", "40")[1])
+    again = one_object(run(*train, *common, "--max-passes", "1", "--resume", model)[1])
+    assert again["objective"] <= first["objective"] * (1.0 + 1e-12)
+    assert again["dual"] >= 0.0
+
+
 def test_targets_are_checked_before_training(run: Run, files: Path, tmp_path: Path) -> None:
     train = ("train", "--task", "tag", files / "train.txt", "--model")
     code, _, err = run(*train, tmp_path / "nowhere" / "m")

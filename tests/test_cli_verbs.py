@@ -225,6 +225,14 @@ def test_a_reader_that_goes_away_is_no_error(files: Path, tmp_path: Path) -> Non
     assert child.returncode == 141
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="no /dev/stdout there")
+def test_a_pipe_has_no_name_of_its_own(files: Path) -> None:
+    given = [files / "tag", files / "test.txt", "--output", "/dev/stdout"]
+    command = [sys.executable, "-m", "partwise", "predict", *map(str, given)]
+    made = subprocess.run(command, capture_output=True, check=True)
+    assert made.stdout.count(b"\n") > 1
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full there")
 @pytest.mark.parametrize("options", [[], ["--json"]])
 def test_a_full_disk_is_one_sentence(files: Path, options: list[str]) -> None:

@@ -15,6 +15,7 @@ from partwise.numerics.vectors import shrunk
 from partwise.solvers.newton import TrustRegionNewton
 from partwise.solvers.owlqn import OrthantWise, pseudo_gradient
 from partwise.solvers.primal import certified, primal_value
+from partwise.solvers.stepped import _Iterations
 from partwise.training import train
 
 STEPPED = ("lbfgs", "cg", "newton", "owl-qn")
@@ -160,3 +161,22 @@ def test_orthant_wise_steps_never_rise() -> None:
         primal = machine.evaluate().primal
         assert primal <= last
         last = primal
+
+
+def test_an_end_is_told_once_and_asked_for_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread may outlive its last answer; nobody must wait for another one."""
+    steps = _Iterations(lambda reached: reached(np.zeros(2)))
+    release = steps._answered.release
+
+    def slowly(n: int = 1) -> None:
+        release(n)
+        time.sleep(0.2)
+
+    monkeypatch.setattr(steps._answered, "release", slowly)
+    found: list[object] = []
+    asking = threading.Thread(
+        target=lambda: found.extend(steps.next() for _ in range(4)), daemon=True
+    )
+    asking.start()
+    asking.join(10.0)
+    assert [point is None for point in found] == [False, True, True, True]

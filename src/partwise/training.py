@@ -200,7 +200,7 @@ def train(
             done = interrupt.requested or passes >= max_passes
             best = None
             if done or (machine.settled and schedule.due(passes, epoch.gap_estimate, epoch.dual)):
-                best = machine.evaluate()
+                best = _bounded(machine.evaluate())
                 schedule.made(passes, epoch.gap_estimate, best.primal - best.dual)
             row = TraceRow(
                 epoch=len(trace) + 1,
@@ -226,13 +226,15 @@ def train(
             elif passes >= max_passes:
                 verdict = f"stopped at max_passes = {max_passes:g}"
         if best is None:
-            best = machine.evaluate()
+            best = _bounded(machine.evaluate())
+    # Any weights may be certified: those that were given, and far from the optimum even w = 0.
+    others = [] if stored is None else [stored]
     if relative_gap(best.primal, best.dual) > tol:
-        # Far from the optimum even w = 0 may be better.
-        zero = problem.storage.zeros()
-        at_zero = evaluator.primal(zero, l2)
-        if at_zero < best.primal:
-            best = Evaluation(zero, at_zero, best.dual)
+        others.append(problem.storage.zeros())
+    for other in others:
+        primal = evaluator.primal(other, l2, l1)
+        if primal < best.primal:
+            best = Evaluation(other, primal, best.dual)
     certificate = Certificate(
         primal=best.primal,
         dual=best.dual,
@@ -250,6 +252,11 @@ def train(
         machine.dual_point(),
         interrupt.requested,
     )
+
+
+def _bounded(value: Evaluation) -> Evaluation:
+    """Put 0, the dual value of the gold labels, in place of one below it."""
+    return value if value.dual >= 0.0 else Evaluation(value.weights, value.primal, 0.0)
 
 
 def _check(l2: float, l1: float, tol: float, max_passes: float) -> None:

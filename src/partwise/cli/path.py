@@ -22,6 +22,7 @@ from .report import (
     Outcome,
     UsageError,
     certificate_record,
+    check_apart,
     check_target,
     in_words,
 )
@@ -68,6 +69,7 @@ def _check(arguments: argparse.Namespace) -> None:
             raise UsageError(f"{option} - is not possible: it needs a file of its own")
         if target is not None:
             check_target(target, option, inputs)
+    check_apart(arguments.plot, "--plot", arguments.model, "--model")
     if arguments.plot:
         from partwise.plots import require_matplotlib
 

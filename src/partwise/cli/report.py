@@ -29,6 +29,7 @@ __all__ = [
     "Outcome",
     "UsageError",
     "certificate_record",
+    "check_apart",
     "check_target",
     "deliver",
     "in_words",
@@ -84,7 +85,7 @@ def certificate_record(certificate: Certificate) -> dict[str, Any]:
 def in_words(certificate: Certificate) -> str:
     """Say what the certificate guarantees."""
     return (
-        f"no weights have an objective below {max(certificate.dual, 0.0):.6f}; these have "
+        f"no weights have an objective below {certificate.dual:.6f}; these have "
         f"{certificate.primal:.6f}, at most {certificate.gap:.2e} ({certificate.relative_gap:.1e} "
         "of it) above the best"
     )
@@ -118,9 +119,17 @@ def check_target(
     if not os.access(folder, os.W_OK):
         raise DataError(f"{path}: the folder {folder} is not writable; choose another for {option}")
     for other in inputs:
-        known = other and other != "-" and target.exists() and os.path.exists(other)
+        known = other and other != "-" and target.is_file() and os.path.exists(other)
         if known and os.path.samefile(target, str(other)):
             raise UsageError(f"{option} {path} would overwrite an input; choose another name")
+
+
+def check_apart(path: str | None, option: str, other: str | None, other_option: str) -> None:
+    """Refuse one name for two files that will be written."""
+    if path and other and os.path.realpath(path) == os.path.realpath(other):
+        raise UsageError(
+            f"{option} and {other_option} are both {path}; choose another name for one"
+        )
 
 
 def deliver(arguments: argparse.Namespace, work: Callable[[argparse.Namespace], Outcome]) -> int:

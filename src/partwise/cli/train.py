@@ -22,6 +22,7 @@ from .report import (
     Outcome,
     UsageError,
     certificate_record,
+    check_apart,
     check_target,
     in_words,
 )
@@ -110,6 +111,7 @@ def _check(arguments: argparse.Namespace) -> None:
         from partwise.plots import require_matplotlib
 
         check_target(arguments.plot, "--plot", (*inputs, arguments.resume))
+        check_apart(arguments.plot, "--plot", arguments.model, "--model")
         require_matplotlib()
 
 

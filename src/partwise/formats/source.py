@@ -105,9 +105,10 @@ def writing(path: str | os.PathLike[str]) -> Iterator[TextIO]:
         return
     # Follow links, so that the file behind a link is replaced and not the link itself.
     real = Path(os.path.realpath(target))
-    if real.exists() and not real.is_file():
-        # A device or a pipe (/dev/stdout) must not be replaced by a file.
-        with _open(target, real, "wb") as raw, _text(raw, target) as stream:
+    if os.path.exists(target) and not os.path.isfile(target):
+        # A device or a pipe (/dev/stdout) must not be replaced by a file. A pipe behind a link has
+        # no name of its own.
+        with _open(target, Path(target), "wb") as raw, _text(raw, target) as stream:
             yield stream
         return
     temporary = real.with_name(f".{real.name}.{secrets.token_hex(6)}.tmp")

@@ -6,7 +6,7 @@ badly scaled problem: features of very different sizes make its steps tiny. So t
 the gap is watched, and where it hardly falls a method that sees curvature goes on from the weights
 so far, with the dual value that was reached: such a method nears the optimum soon, but proves it
 late. The hinge loss, which has corners, gets the coordinate descent of Crammer and Singer for
-classifiers and block-coordinate Frank-Wolfe for the rest.
+classifiers and block-coordinate Frank-Wolfe for the rest, both near the last weights.
 """
 
 from __future__ import annotations

@@ -45,7 +45,9 @@ def beginning(
     by_weights, by_theta = takes(solver, "initial_weights"), takes(solver, "start")
     if by_weights and weights is not None:
         begin["initial_weights"] = weights
-    if point is None and weights is not None and (not by_weights or takes(solver, "marginals")):
+    # For the hinge no dual point goes with any weights.
+    smooth = evaluator.problem.loss.tau > 0.0
+    if point is None and weights is not None and not by_weights and smooth:
         point = DualPoint(evaluator.scores(weights))
     if point is None:
         return begin

@@ -37,9 +37,8 @@ class _Iterations:
         self._asked, self._answered = threading.Semaphore(0), threading.Semaphore(0)
         self._point: Floats | None = None
         self._error: BaseException | None = None
-        self._closed = False
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+        self._closed = self._ended = False
+        threading.Thread(target=self._run, daemon=True).start()
 
     def _run(self) -> None:
         self._asked.acquire()
@@ -50,7 +49,8 @@ class _Iterations:
             pass
         except BaseException as error:  # raised again in the thread that asked
             self._error = error
-        self._point = None
+        # Said before the answer: the thread itself may live on for a moment after it.
+        self._point, self._ended = None, True
         self._answered.release()
 
     def _reached(self, point: Floats) -> None:
@@ -62,7 +62,7 @@ class _Iterations:
 
     def next(self) -> Floats | None:
         """Give the point after one more iteration, or None at the end."""
-        if not self._thread.is_alive():
+        if self._ended:
             return None
         self._asked.release()
         self._answered.acquire()
