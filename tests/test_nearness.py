@@ -123,3 +123,26 @@ def test_classifiers_by_name() -> None:
     machine = make("multiclass", solver=CrammerSinger, nearness=None)
     assert machine.nearness.k > 0.0
     assert make("multiclass", solver=CrammerSinger).nearness.k == 0.0
+
+
+def test_a_term_that_does_not_help_is_dropped(caplog: pytest.LogCaptureFixture) -> None:
+    machine = make("chain", nearness=2.0)
+    machine.epoch()
+    for _ in range(60):
+        machine._watch(1.0)
+        if machine.nearness.k == 0.0:
+            break
+    assert machine.nearness.k == 0.0
+    with caplog.at_level("INFO", "partwise"):
+        again = make("chain", nearness=2.0)
+        for k in range(200):
+            again._watch(0.98**k)
+        assert again.nearness.k == 2.0
+        assert not caplog.records
+        for _ in range(60):
+            again._watch(0.98**199)
+        assert "without a proximal term" in caplog.text
+    for _ in range(3):
+        before = machine.evaluate().dual
+        machine.epoch()
+        assert machine.evaluate().dual >= before - 1e-10  # plain coordinate ascent

@@ -132,12 +132,19 @@ def fit_kernel_labeller(
         lengths,
         gold,
         labels,
-        settings,
+        _without_nearness(settings),
         sample_weight=sample_weight,
         initial=None if initial is None else machine.begin(initial),
         finish=machine.finish,
         **more,
     )
+
+
+def _without_nearness(settings: Settings) -> Settings:
+    """Let the duals of the hinge have the weights that go with them: few positions then support."""
+    if settings.loss != "hinge" or settings.solver != "auto":
+        return settings
+    return replace(settings, solver_options={"nearness": 0.0, **(settings.solver_options or {})})
 
 
 def _spread(rows: Rows, used: npt.NDArray[np.bool_]) -> Rows:

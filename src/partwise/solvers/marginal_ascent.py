@@ -13,7 +13,10 @@ the cache may round differently.
 
 from __future__ import annotations
 
+import logging
+import math
 from abc import abstractmethod
+from collections import deque
 from typing import Any, Final
 
 import numpy as np
@@ -31,6 +34,12 @@ from .nearness import Nearness
 
 #: Positions in the running totals: |v|^2, and sum_i c_i cost_i.mu_i.
 NORM, LINEAR = range(2)
+_logger = logging.getLogger(__name__)
+
+#: A proximal term is dropped if the gap falls over so many epochs ...
+_WINDOW: Final = 50
+#: ... by less than this factor.
+_FALL: Final = math.exp(-0.5)
 #: The examples' part of the gap, divided by the weights' part, for a problem near other weights.
 _PROPORTION: Final = 10.0
 
@@ -130,6 +139,8 @@ class MarginalAscent(Solver):
         self.weights = self.v / l2 if initial_weights is None else initial_weights
         k = max(easy_l2(problem), l2) if nearness is None else nearness
         self.nearness = Nearness(k, self.weights, l2, _PROPORTION)
+        self.proximal = k > 0.0
+        self.estimates: deque[float] = deque(maxlen=_WINDOW)
 
     @property
     def settled(self) -> bool:
@@ -146,7 +157,7 @@ class MarginalAscent(Solver):
         if k == 0.0:
             passes = self.visit(self.l2, self.v)
             self.average.add(self.v / self.l2)
-            return Epoch(passes, self._value(1.0), float(self.gap.sum()), self.l2)
+            return Epoch(passes, self._value(self._share()), float(self.gap.sum()), self.l2)
         near = self.v + k * z
         passes = self.visit(self.l2 + k, near)
         self.v = near - k * z
@@ -157,7 +168,16 @@ class MarginalAscent(Solver):
         others = self.totals[LINEAR] - inner(self.weights, self.v) - dual
         others += 0.5 * self.l2 * inner(self.weights, self.weights)
         self.nearness.steer(own, others, self.weights)
-        return Epoch(passes, dual, own + max(others, 0.0), self.l2)
+        estimate = own + max(others, 0.0)
+        self._watch(estimate)
+        return Epoch(passes, dual, estimate, self.l2)
+
+    def _watch(self, estimate: float) -> None:
+        """Drop the proximal term where it holds the weights back: few examples, many weights."""
+        if len(self.estimates) == _WINDOW and estimate > _FALL * self.estimates[0]:
+            _logger.info("%s: goes on without a proximal term, the gap hardly falls", self.name)
+            self.nearness.k = 0.0
+        self.estimates.append(estimate)
 
     def _rebuild(self) -> None:
         """Compute v and the totals from mu: the running ones drift."""
@@ -172,7 +192,7 @@ class MarginalAscent(Solver):
 
     def _share(self) -> float:
         """Where D is largest on the way from the gold labels to mu; 1 without a proximal term."""
-        if self.nearness.k == 0.0 or self.totals[NORM] == 0.0:
+        if not self.proximal or self.totals[NORM] == 0.0:
             return 1.0
         return float(min(self.l2 * max(self.totals[LINEAR], 0.0) / self.totals[NORM], 1.0))
 
