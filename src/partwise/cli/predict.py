@@ -20,7 +20,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     from partwise.models.modelfile import load_model
 
     if arguments.output != "-":
-        check_target(arguments.output, "--output", (arguments.model, arguments.file), devices=True)
+        check_target(arguments.output, "--output", (arguments.model,), devices=True)
     with noted_compilation():
         model = load_model(arguments.model)
         task = task_of(model.task)

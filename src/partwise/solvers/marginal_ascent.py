@@ -32,10 +32,10 @@ from .base import Epoch, Evaluation, Solver
 from .exponentiated_gradient import Average, easy_l2
 from .nearness import Nearness
 
-#: Positions in the running totals: |v|^2, and sum_i c_i cost_i.mu_i.
-NORM, LINEAR = range(2)
 _logger = logging.getLogger(__name__)
 
+#: Positions in the running totals: |v|^2, and sum_i c_i cost_i.mu_i.
+NORM, LINEAR = range(2)
 #: A proximal term is dropped if the gap falls over so many epochs ...
 _WINDOW: Final = 50
 #: ... by less than this factor.
