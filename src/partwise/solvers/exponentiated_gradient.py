@@ -11,7 +11,7 @@ v is the paper's w; kept without the factor 1/l2, it does not change when l2 doe
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -56,6 +56,8 @@ class Duals(NamedTuple):
         return Duals(*(array.copy() for array in self))
 
 
+#: With this theta on its parts a gold label has all the probability, to more than 16 digits.
+VERTEX: Final = 50.0
 #: Positions in ``Duals.totals``.
 NORM, LINEAR, VISITS = range(3)
 
@@ -92,7 +94,8 @@ class ExponentiatedGradient(Solver):
         The first theta: a number for the parts of the gold label, 0 elsewhere (0: the uniform
         distribution), or a whole theta from another fit. None: 10, or 3 for the hinge, the
         values that served best; too small a number saturates examples, too large a one is slow
-        for the hinge, whose steps are the same however far theta has to go.
+        for the hinge, whose steps are the same however far theta has to go. ``VERTEX``: the
+        distributions that are the gold labels, where w = 0.
     first_step : float
         The first eta of every example.
     annealing : Annealing or None
@@ -119,7 +122,7 @@ class ExponentiatedGradient(Solver):
         else:
             if start is None:
                 start = first_theta(problem)
-            theta = gold_theta(problem, start)
+            theta = gold_parts(problem, start)
         self.duals = Duals(
             theta=theta,
             mu=np.empty_like(theta),
@@ -132,7 +135,12 @@ class ExponentiatedGradient(Solver):
         self.annealing = annealing
         self.epochs = 0
         self.average = Average()
-        self.refresh()
+        if isinstance(start, float) and start >= VERTEX:
+            self.duals.mu[:] = gold_parts(problem, arrays.gold_count)
+            self.duals.entropy[:] = 0.0
+            self.rebuild()
+        else:
+            self.refresh()
 
     @property
     def current_l2(self) -> float:
@@ -199,13 +207,13 @@ def easy_l2(problem: Problem) -> float:
     return 0.5 * float(squares) / max(1, len(design.site_part))
 
 
-def gold_theta(problem: Problem, value: float) -> Floats:
-    """Give the theta that has a value on the parts of the gold labels, and 0 elsewhere."""
+def gold_parts(problem: Problem, value: float | Floats) -> Floats:
+    """Give a number a part: a value, or one of each, on those of the gold labels, 0 elsewhere."""
     arrays = problem.arrays
-    theta = np.zeros(problem.n_parts)
+    parts = np.zeros(problem.n_parts)
     offset = np.repeat(arrays.part_ptr[:-1], np.diff(arrays.gold_ptr))
-    theta[offset + arrays.gold_part] = value
-    return theta
+    parts[offset + arrays.gold_part] = value
+    return parts
 
 
 def scratch(problem: Problem) -> tuple[Any, ...]:

@@ -7,12 +7,17 @@ Update   theta_i <- theta_i + eta_i (F_i w + cost_i - tau theta_i),  v kept up t
 Figures 2, 3 and 16 of Collins et al. (2008). Each example has a step eta_i of its own: it is
 halved until the dual improves, then multiplied by 1.05. The change in the dual costs O(1) for the
 norm: scatter returns the change of |v|^2.
+
+For tau > 0 an example is at its gold label, and does not count in w, until its first visit, which
+leaves from a theta of 3 on the parts of that label. So w begins at 0 and never sums up errors of
+examples that w knew nothing about. Such a visit that does not improve the dual doubles that theta
+instead of halving the step: near enough to the gold label the dual always improves.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -27,6 +32,7 @@ from .base import Epoch
 from .exponentiated_gradient import (
     LINEAR,
     NORM,
+    VERTEX,
     VISITS,
     Annealing,
     ExponentiatedGradient,
@@ -39,6 +45,10 @@ ORDERS = ("permutation", "focused", "replacement", "deterministic")
 _FOCUS = 0.3
 #: ... but visits it at least every so many epochs.
 _WAIT = 3
+#: The theta, on the parts of the gold label, that a first visit leaves from ...
+_ENTRY: Final = 3.0
+#: ... and how often it may double.
+_DOUBLINGS: Final = 6
 
 
 @njit(fastmath=FAST)
@@ -53,13 +63,15 @@ def online_eg_epoch(
     growth: float,
     least: Any,
     most: float,
+    entry: float,
     buffers: Any,
 ) -> Any:
     """Visit the examples in order.
 
     halvings: how often a step may be halved at one visit (0: the step is fixed and every change
     is taken); growth: the factor after a visit; least: the smallest eta of each example; most:
-    the largest eta. w: shrunk(v, l1), which is v itself where l1 = 0; NORM is that of |w|^2.
+    the largest eta; entry: what theta is multiplied by before an example's first visit. w:
+    shrunk(v, l1), which is v itself where l1 = 0; NORM is that of |w|^2.
 
     The share of example i in the gap is tau KL(u_i, p_i), p_i = p(.|x_i; w). A step that goes a
     fraction eta tau of the way to p_i has KL(u_i, u_i') of about (eta tau)^2 KL(u_i, p_i), and
@@ -87,6 +99,10 @@ def online_eg_epoch(
             for r in range(n):
                 q[r] += a.cost[lo + r]
         eta = duals.eta[i]
+        enters = entry < 1.0 and duals.gap[i] == np.inf
+        if enters:
+            for r in range(n):
+                old[r] *= entry
         norm = 0.0
         trial = 0
         while True:
@@ -114,12 +130,20 @@ def online_eg_epoch(
             # What rounding may do to the gain; the error of mu grows with theta.
             noise = tau * (abs(log_z) + abs(inner)) + (1.0 + abs(log_z)) * size
             noise = 1e-15 * (c * noise + abs(norm) / l2)
+            if enters:
+                spread = max(spread, 0.0)  # old_mu is not that of old
             duals.gap[i] = c * spread / (2.0 * tau * eta * eta if tau > 0.0 else eta)
             if gain >= -noise and trial == 0:
                 improved += 1
             # Where tau = 0 and nothing can be gained theta would run off to infinity: it stays.
             stay = tau == 0.0 and halvings > 0 and abs(gain) <= noise
-            if (gain >= -noise and not stay) or halvings == 0:
+            if enters and gain < -noise and trial < _DOUBLINGS:
+                trial += 1
+                for r in range(n):
+                    old[r] *= 2.0
+                    delta[r] = -c * (mu[r] - old_mu[r])
+                continue
+            if (gain >= -noise and not stay) or halvings == 0 or enters:
                 duals.totals[LINEAR] += linear
                 duals.totals[NORM] += norm
                 duals.entropy[i] = entropy
@@ -148,8 +172,11 @@ class OnlineEG(ExponentiatedGradient):
 
     Parameters
     ----------
-    problem, l2, evaluator, start, annealing
+    problem, l2, evaluator, annealing
         As in :class:`ExponentiatedGradient`.
+    start : float, ndarray or None
+        As there, with distributions that all count in w from the beginning; None: examples enter
+        at their first visit (for tau > 0).
     rng : numpy.random.Generator
         Draws the orders.
     order : {"permutation", "focused", "replacement", "deterministic"}
@@ -188,6 +215,9 @@ class OnlineEG(ExponentiatedGradient):
             )
         trial = first_step == "trial"
         eta = 1.0 if trial else float(first_step)
+        self.entry = 1.0
+        if start is None and problem.loss.tau > 0.0:
+            start, self.entry = VERTEX, _ENTRY / VERTEX
         super().__init__(problem, l2, evaluator, start=start, first_step=eta, annealing=annealing)
         self.rng = rng
         self.order = order
@@ -231,6 +261,7 @@ class OnlineEG(ExponentiatedGradient):
             1.0 if halvings == 0 else 1.05,
             self.least,
             1.0 / tau if tau else 1e6,
+            self.entry,
             self.buffers,
         )
         if bad >= 0:

@@ -27,7 +27,7 @@ from ..numerics.vectors import shrunk
 from ..problem import Problem, example_marginals
 from ..structures.base import Floats, Ints
 from .base import Epoch, Evaluation, Solver
-from .exponentiated_gradient import first_theta, gold_theta
+from .exponentiated_gradient import first_theta, gold_parts
 
 
 @njit(fastmath=FAST)
@@ -157,7 +157,7 @@ class SDCA(Solver):
         n, size = problem.n_examples, problem.max_parts
         if marginals is None:
             self.mu, self.entropy = np.empty(problem.n_parts), np.empty(n)
-            theta = gold_theta(problem, first_theta(problem))
+            theta = gold_parts(problem, first_theta(problem))
             evaluator.marginals(theta, self.mu, self.entropy)
         else:
             self.mu = marginals.copy()
