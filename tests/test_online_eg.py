@@ -12,6 +12,7 @@ from instances import LOSSES, STRUCTURES, Explicit, divergence, make_instance, o
 
 from partwise.errors import MismatchError
 from partwise.evaluation import Evaluator
+from partwise.solvers import online_eg
 from partwise.solvers.exponentiated_gradient import LINEAR, NORM, Annealing
 from partwise.solvers.online_eg import ORDERS, online_eg_epoch, safe_steps
 from partwise.training import train
@@ -68,6 +69,35 @@ def test_the_dual_improves(kind: str, loss: str, options: Any, _name: str, safe:
         assert value.dual <= value.primal + 1e-10 * abs(value.primal)
     assert all(b >= a - 1e-12 * abs(a) for a, b in pairwise(duals))
     assert duals[-1] > duals[0]
+
+
+SMOOTH = [variant for variant in VARIANTS if variant[1] != "hinge"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "loss", "options", "_name"), SMOOTH, ids=[name for *_, name in SMOOTH]
+)
+@pytest.mark.parametrize("entry", [3.0, 0.5])
+def test_examples_enter_at_their_first_visit(
+    kind: str,
+    loss: str,
+    options: Any,
+    _name: str,
+    entry: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(online_eg, "_ENTRY", entry)
+    instance = make_instance(kind, loss, 2, **options)
+    machine = online(instance, 0.3, order="replacement")
+    assert not machine.current_weights().any()
+    assert machine.evaluate().dual == pytest.approx(0.0, abs=1e-12)
+    duals = [0.0]
+    for _ in range(12):
+        duals.append(machine.epoch().dual)
+        value = machine.evaluate()
+        assert value.dual == pytest.approx(duals[-1], rel=1e-10, abs=1e-10)
+    assert all(b >= a - 1e-12 * abs(a) for a, b in pairwise(duals))
+    assert np.isfinite(machine.duals.gap).all()
 
 
 @pytest.mark.parametrize("loss", ["log", "hinge"])
