@@ -66,16 +66,20 @@ def site_rows(
             f"features for {len(features)} kinds of sites; a {structure.name} has "
             f"{len(structure.kinds)}: {', '.join(structure.kinds)}"
         )
-    known: dict[bytes, Sites] = {}
-    shapes = []
-    for topo in topologies:
+    known: dict[bytes, int] = {}
+    shapes = [Sites(*(np.zeros(0, dtype=np.int64),) * 4)]
+    which = np.empty(len(topologies), dtype=np.int64)
+    for i, topo in enumerate(topologies):
         key = topo.tobytes()
         if key not in known:
-            known[key] = structure.sites(topo)
-        shapes.append(known[key])
-    site_ptr = np.concatenate([[0], np.cumsum([len(s.part) for s in shapes], dtype=np.int64)])
-    nothing = Sites(*(np.zeros(0, dtype=np.int64),) * 4)
-    sites = Sites(*(np.concatenate(column) for column in zip(nothing, *shapes, strict=True)))
+            known[key] = len(shapes)
+            shapes.append(structure.sites(topo))
+        which[i] = known[key]
+    sizes = np.array([len(shape.part) for shape in shapes])
+    site_ptr = np.concatenate([[0], np.cumsum(sizes[which], dtype=np.int64)])
+    begins = np.cumsum(sizes) - sizes
+    place = np.repeat(begins[which] - site_ptr[:-1], sizes[which]) + np.arange(site_ptr[-1])
+    sites = Sites(*(np.concatenate(column)[place] for column in zip(*shapes, strict=True)))
     source = np.empty(len(sites.kind), dtype=np.int64)
     offsets = np.concatenate([[0], np.cumsum([r.n_features for r in features])])
     base = 0

@@ -130,12 +130,7 @@ def build_problem(
 
     cost = np.zeros(0)
     if loss.has_cost:
-        cost = np.concatenate(
-            [
-                structure.part_cost(y, topo, loss.cost_matrix)
-                for y, topo in zip(gold, topologies, strict=True)
-            ]
-        )
+        cost = structure.part_costs(gold, topologies, loss.cost_matrix)
     mask, mask_ptr = make_masks(structure, topologies, constraints, own_constraints)
     if mask.size:
         _check_gold(mask, mask_ptr, gold_ptr, gold_part)

@@ -18,6 +18,7 @@ from ..dual_point import DualPoint
 from ..errors import DataError
 from ..evaluation import Evaluator, not_finite
 from ..jit import FAST, njit
+from ..numerics.vectors import inner
 from ..problem import Problem
 from ..structures.base import Floats, Ints
 from .base import Epoch, Evaluation, Solver
@@ -93,6 +94,8 @@ class DualCoordinateDescent(Solver):
         if start is not None:
             self._start_from(start)
         self.blocks.rebuild()
+        # sum_x total_x H(alpha_x / total_x) is this less sum alpha log alpha.
+        self.most = float(inner(self.contexts.total, np.log(self.contexts.total)))
         self.tol = _LOOSE
         n = len(self.contexts.first)
         self.visits = np.repeat(np.arange(n), self.contexts.size)
@@ -137,8 +140,7 @@ class DualCoordinateDescent(Solver):
 
     def _dual(self) -> float:
         """D(u) from the duals and the running weights."""
-        entropy = float(_entropy(self.blocks.alpha, self.contexts.total))
-        return entropy - self.blocks.penalty()
+        return self.most - float(_negative_entropy(self.blocks.alpha)) - self.blocks.penalty()
 
     def evaluate(self) -> Evaluation:
         """Rebuild the weights from the duals, then compute both sides."""
@@ -161,11 +163,10 @@ class DualCoordinateDescent(Solver):
 
 
 @njit(fastmath=FAST)
-def _entropy(alpha: Floats, total: Floats) -> float:
-    """sum_x total_x H(alpha_x / total_x)."""
+def _negative_entropy(alpha: Floats) -> float:
+    """sum_x sum_y alpha_xy log alpha_xy."""
     value = 0.0
-    for i in range(total.size):
-        value += total[i] * np.log(total[i])
+    for i in range(alpha.shape[0]):
         for y in range(alpha.shape[1]):
-            value -= alpha[i, y] * np.log(alpha[i, y])
+            value += alpha[i, y] * np.log(alpha[i, y])
     return value

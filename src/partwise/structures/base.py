@@ -181,6 +181,14 @@ class Structure(ABC):
         parts = np.concatenate([np.zeros(0, dtype=np.int64), *(parts for parts, _ in encoded)])
         return ends, parts, np.concatenate([np.zeros(0), *(counts for _, counts in encoded)])
 
+    def part_costs(
+        self, labels: Sequence[Ints], topologies: Sequence[Ints], matrix: Floats | None
+    ) -> Floats:
+        """Give the costs of many examples' parts, one example after the other."""
+        return np.concatenate(
+            [self.part_cost(y, topo, matrix) for y, topo in zip(labels, topologies, strict=True)]
+        )
+
     def decode_all(self, mu: Floats, topologies: Sequence[Ints]) -> list[Ints]:
         """Decode many labels, whose counts stand one after the other in mu."""
         labels, at = [], 0

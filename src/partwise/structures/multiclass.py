@@ -115,6 +115,19 @@ class Multiclass(Structure):
         """The label's own part."""
         return np.asarray(label, dtype=np.int64).reshape(1), np.ones(1)
 
+    def encode_all(
+        self, labels: Sequence[Ints], topologies: Sequence[Ints]
+    ) -> tuple[Ints, Ints, Floats]:
+        """A part an example."""
+        n = len(topologies)
+        return np.arange(n + 1), self._joined(labels, n), np.ones(n)
+
+    def _joined(self, labels: Sequence[Ints], n: int) -> Ints:
+        parts = np.concatenate([np.zeros(0, dtype=np.int64), *labels])
+        if len(labels) != n or len(parts) != n:
+            raise ValueError("a multiclass example has one label")
+        return parts.astype(np.int64, copy=False)
+
     def decode(self, mu: Floats, topo: Ints) -> Ints:
         """The part with the largest count."""
         return np.array([int(np.argmax(mu))], dtype=np.int64)
@@ -126,6 +139,12 @@ class Multiclass(Structure):
     def part_cost(self, label: Ints, topo: Ints, matrix: Floats | None) -> Floats:
         """There is one position."""
         return label_costs(np.asarray(label).reshape(1), self.n_labels, matrix).ravel()
+
+    def part_costs(
+        self, labels: Sequence[Ints], topologies: Sequence[Ints], matrix: Floats | None
+    ) -> Floats:
+        """All at once."""
+        return label_costs(self._joined(labels, len(topologies)), self.n_labels, matrix).ravel()
 
     def mask(self, topo: Ints, constraints: Constraints) -> Floats:
         """Forbidden labels; constraints on transitions have no meaning here."""
