@@ -10,7 +10,7 @@ is solved to begins at 1e-2 and is tightened to 1e-8 as the solver finds less an
 
 from __future__ import annotations
 
-from typing import ClassVar, Final, final
+from typing import Any, ClassVar, Final, final
 
 import numpy as np
 
@@ -99,6 +99,7 @@ class DualCoordinateDescent(Solver):
         self.tol = _LOOSE
         n = len(self.contexts.first)
         self.visits = np.repeat(np.arange(n), self.contexts.size)
+        self.order = np.empty_like(self.visits)
         self.age = np.zeros(n, dtype=np.int64)  # epochs since the last visit
 
     def _start_from(self, theta: Floats) -> None:
@@ -117,15 +118,15 @@ class DualCoordinateDescent(Solver):
         return True
 
     def _draw(self) -> Ints:
-        visits = self.visits
+        n = len(self.visits)
         if self.focused:
-            self.age += 1
             share = self.blocks.share
-            least = _FOCUS * share.sum() / len(visits)
-            wanted = (share / self.contexts.size >= least) | (self.age >= _WAIT)
-            visits = visits[wanted[visits]]
-            self.age[wanted] = 0
-        return self.rng.permutation(visits)
+            least = _FOCUS * float(share.sum()) / n
+            n = _due(self.visits, share, self.contexts.size, least, self.age, self.order)
+        else:
+            self.order[:] = self.visits
+        _shuffle(self.order[:n], self.rng.random(n))
+        return self.order[:n]
 
     def epoch(self) -> Epoch:
         """Visit every context as often as it has examples."""
@@ -160,6 +161,29 @@ class DualCoordinateDescent(Solver):
         alpha = self.blocks.alpha
         theta = np.log(alpha) - np.log(alpha.sum(axis=1, keepdims=True))
         return DualPoint(self.contexts.spread(theta, 0.0).ravel())
+
+
+@njit
+def _due(visits: Ints, share: Any, size: Any, least: float, age: Ints, out: Ints) -> Any:
+    """Put the visits of the contexts whose turn it is into out; returns how many they are.
+
+    It is the turn of those with a share of at least so much an example, and of those that waited.
+    """
+    for i in range(age.size):
+        age[i] = 0 if share[i] >= least * size[i] or age[i] + 1 >= _WAIT else age[i] + 1
+    n = 0
+    for i in visits:
+        out[n] = i
+        n += age[i] == 0
+    return n
+
+
+@njit
+def _shuffle(items: Ints, uniform: Floats) -> None:
+    """Put the items into a random order, given as many numbers in [0, 1)."""
+    for k in range(items.size):
+        j = int(uniform[k] * (k + 1))
+        items[k], items[j] = items[j], items[k]
 
 
 @njit(fastmath=FAST)
