@@ -14,6 +14,7 @@ def test_gaps() -> None:
     assert DONE.gap == pytest.approx(0.01)
     assert DONE.relative_gap == pytest.approx(1e-3)
     assert DONE.converged
+    assert Certificate(1.0, 1.0 + 1e-15, 1e-30, 1, 1, "").gap == 0.0
 
 
 def test_tol_itself_is_converged() -> None:

@@ -195,9 +195,10 @@ def test_callbacks_and_verbose(iris: tuple[Any, Any], capsys: pytest.CaptureFixt
 
 
 def test_what_does_not_converge_warns(iris: tuple[Any, Any]) -> None:
-    with pytest.warns(ConvergenceWarning, match="Raise max_passes"):
+    with pytest.warns(ConvergenceWarning, match="Raise max_passes") as caught:
         made = LinearClassifier(max_passes=1, tol=1e-12).fit(*iris)
     assert not made.certificate_.converged
+    assert caught[0].filename == __file__
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,31 @@ def test_usage_errors_exit_2(run: Run, arguments: list[str]) -> None:
     assert code == 2
     assert out == ""
     assert "error: " in err
+    code, out, _ = run(*arguments, "--json")
+    assert code == 2
+    assert one_object(out)["error"] in err
+
+
+def test_options_that_do_not_go_together(run: Run, files: Path, tmp_path: Path) -> None:
+    train = ["train", "--task", "tag", files / "train.txt", "--model", tmp_path / "m"]
+    code, _, err = run(*train, "--solver", "bcfw")
+    assert code == 2
+    assert "bcfw needs the hinge loss" in sentence(err)
+    assert "train.txt" not in err
+    code, _, err = run(*train, "--order", "2", "--resume", files / "tag")
+    assert code == 2
+    assert "cannot start from the weights of a chain" in sentence(err)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="shells of POSIX")
+def test_streams_that_are_closed(files: Path, tmp_path: Path) -> None:
+    train = f"train --task classify {files}/train.svm --model {tmp_path}/model"
+    for closed in (">&-", "2>&-", ">&- 2>&-"):
+        command = f"{sys.executable} -m partwise {train} {closed}"
+        done = subprocess.run(command, shell=True, capture_output=True, text=True)
+        assert done.returncode == 0
+        assert "Traceback" not in done.stderr
+        (tmp_path / "model").unlink()
 
 
 def test_an_unknown_solver_is_a_usage_error(run: Run, files: Path, tmp_path: Path) -> None:

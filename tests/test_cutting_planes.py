@@ -219,7 +219,7 @@ def test_options_that_do_not_exist(options: dict[str, Any], message: str) -> Non
 
 
 def test_only_for_the_hinge() -> None:
-    with pytest.raises(MismatchError, match="svm-struct needs tau=0"):
+    with pytest.raises(MismatchError, match="svm-struct needs the hinge"):
         train(make_instance().problem, 1.0, solver="svm-struct")
 
 

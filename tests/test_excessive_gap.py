@@ -154,7 +154,7 @@ def test_the_gap_falls_with_the_square_of_the_steps(safe: bool, first: int, last
 
 
 def test_only_for_the_hinge() -> None:
-    with pytest.raises(MismatchError, match="excessive-gap needs tau=0"):
+    with pytest.raises(MismatchError, match="excessive-gap needs the hinge"):
         train(make_instance().problem, 1.0, solver="excessive-gap")
 
 

@@ -114,7 +114,7 @@ def test_rates(step: str, rate: int) -> None:
 
 
 def test_only_for_the_hinge() -> None:
-    with pytest.raises(MismatchError, match="extragradient needs tau=0"):
+    with pytest.raises(MismatchError, match="extragradient needs the hinge"):
         train(make_instance().problem, 1.0, solver="extragradient")
 
 

@@ -132,7 +132,7 @@ def test_a_start_counts_as_a_label(kind: str) -> None:
 
 
 def test_only_for_the_hinge() -> None:
-    with pytest.raises(MismatchError, match="bcfw needs tau=0"):
+    with pytest.raises(MismatchError, match="bcfw needs the hinge"):
         train(make_instance().problem, 1.0, solver="bcfw")
 
 

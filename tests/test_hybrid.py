@@ -126,7 +126,7 @@ def test_what_cannot_be() -> None:
     for option in ("growth", "memory", "first_batch"):
         with pytest.raises(DataError, match=f"{option} (is )?0"):
             make(Hybrid, make_instance(), 1.0, **{option: 0})
-    with pytest.raises(MismatchError, match="hybrid needs tau>0"):
+    with pytest.raises(MismatchError, match="hybrid needs the log"):
         train(make_instance(loss="hinge").problem, 1.0, solver="hybrid")
 
 

@@ -11,6 +11,7 @@ from instances import make_instance
 from partwise.errors import DataError, MismatchError
 from partwise.evaluation import Evaluator
 from partwise.problem import Problem
+from partwise.solvers import registry
 from partwise.solvers.base import Solver
 from partwise.solvers.batch_eg import BatchEG
 from partwise.solvers.online_eg import OnlineEG
@@ -77,16 +78,29 @@ def test_a_product_that_cannot_work(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MismatchError) as error:
         make("smooth", make_instance("chain", "hinge").problem)
     assert str(error.value).startswith(
-        "smooth needs tau>0, which chain with the hinge loss does not offer; use auto or "
+        "smooth needs the log or the softmax-margin loss; for chain labels with the hinge loss use "
+        "one of auto, online-eg, "
     )
     assert "sag" not in str(error.value)
+    assert "bmrm" in str(error.value)
+
+
+def test_solvers_whose_package_is_missing_are_not_proposed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(registry, "find_spec", lambda name: None)
+    with pytest.raises(MismatchError) as error:
+        make("sag", make_instance("chain", "hinge").problem)
+    assert "bcfw" in str(error.value)
+    assert "bmrm" not in str(error.value)
+    assert "svm-struct" not in str(error.value)
 
 
 def test_no_solver_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(SOLVERS):
         monkeypatch.delitem(SOLVERS, name)
     monkeypatch.setitem(SOLVERS, "smooth", Smooth)
-    with pytest.raises(MismatchError, match="use another loss"):
+    with pytest.raises(MismatchError, match="use another solver or loss"):
         make("smooth", make_instance(loss="hinge").problem)
 
 

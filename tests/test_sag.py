@@ -219,7 +219,7 @@ def test_refusals() -> None:
     with pytest.raises(MismatchError, match=r"sag cannot take l1 > 0; use .*saga"):
         train(instance.problem, 1.0, l1=0.1, solver="sag")
     hinge = make_instance("multiclass", "hinge").problem
-    with pytest.raises(MismatchError, match="sag-nus needs tau>0"):
+    with pytest.raises(MismatchError, match="sag-nus needs the log"):
         make_solver("sag-nus", hinge, 1.0, Evaluator(hinge), np.random.default_rng(0))
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws import Instance, Label, StructureLaws, close, draw_scores, largest, law, log_sum
 
-from partwise.errors import DataError
+from partwise.errors import DataError, MismatchError
 from partwise.structures import segments_logspace
 from partwise.structures.base import Constraints, Floats, Ints, Structure
 from partwise.structures.chain import Chain
@@ -252,7 +252,7 @@ def test_matching_parts_of_other_labels_and_lengths() -> None:
     slots = SemiMarkov(2, 3, end=True).match_slots(SemiMarkov(3, 2), np.array([2, -1]))
     expected = [[2, -1], [2, -1], [8, -1, -1, -1], [2, -1, 5, -1, -1, -1], [], [2, -1]]
     assert [part.tolist() for part in slots] == expected
-    with pytest.raises(DataError, match="cannot start from the weights"):
+    with pytest.raises(MismatchError, match="cannot start from the weights"):
         SemiMarkov(2, 1).match_slots(Chain(2), np.arange(2))
 
 

@@ -43,8 +43,8 @@ class Certificate:
 
     @property
     def gap(self) -> float:
-        """The duality gap, primal - dual."""
-        return self.primal - self.dual
+        """The duality gap, primal - dual; 0 where rounding puts the dual above the primal."""
+        return max(self.primal - self.dual, 0.0)
 
     @property
     def relative_gap(self) -> float:

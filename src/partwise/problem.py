@@ -21,6 +21,7 @@ from .errors import DataError
 from .jit import njit
 from .layout import Layout
 from .losses import Loss
+from .memory import BYTES_A_FEATURE, check_memory
 from .rows import Rows
 from .storage import Storage
 from .structures.base import Floats, Ints, Structure
@@ -113,6 +114,7 @@ def build_problem(
     n = len(shapes)
     if n == 0:
         raise DataError("there is no example to train on; check that the data are not empty")
+    _check_size(structure, features, weights)
     topologies = make_topologies(structure, shapes)
     site_ptr, sites, rows = site_rows(structure, topologies, features)
     gold_ptr, gold_part, gold_count = structure.encode_all(gold, topologies)
@@ -160,6 +162,17 @@ def build_problem(
         max_parts=int(np.diff(part_ptr).max(initial=0)),
         reach=_reach(site_ptr, sites.uses, rows),
     )
+
+
+def _check_size(structure: Structure, features: Sequence[Rows], weights: str) -> None:
+    """Refuse more weights than there is memory for: v, w and a copy, or a mark a weight."""
+    n_features = sum(rows.n_features for rows in features)
+    # The number of kinds is checked where the sites are made.
+    n_weights = sum(
+        rows.n_features * width for rows, width in zip(features, structure.widths, strict=False)
+    )
+    needed = BYTES_A_FEATURE * n_features + (24 if weights == "all" else 1) * n_weights
+    check_memory(needed, f"training with {n_features:,} features and {n_weights:,} weights")
 
 
 def make_topologies(structure: Structure, shapes: Sequence[Any] | Ints) -> list[Ints]:

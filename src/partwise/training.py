@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import math
+import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -244,7 +245,7 @@ def train(
         verdict=verdict,
     )
     if not certificate.converged:
-        warnings.warn(_advice(certificate, max_passes), ConvergenceWarning, stacklevel=3)
+        warnings.warn(_advice(certificate, max_passes), ConvergenceWarning, stacklevel=_outside())
     return Fit(
         problem.storage.gather(best.weights),
         certificate,
@@ -265,6 +266,14 @@ def _check(l2: float, l1: float, tol: float, max_passes: float) -> None:
             raise DataError(f"{name} is {value!r}; it must be a positive number")
     if not 0.0 <= l1 < math.inf:
         raise DataError(f"l1 is {l1!r}; it must be a number from 0")
+
+
+def _outside() -> int:
+    """Give the stack level of the code that called the package, for a warning to point at."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def _advice(certificate: Certificate, max_passes: float) -> str:

@@ -21,6 +21,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 done, 1 bad data or model, 2 usage, 3 stopped before the requested gap, 128 + n ended by
         signal n (130: Ctrl-C, 141: the reader of stdout went away).
     """
-    from .parser import run
+    import os
+    import sys
 
-    return run(argv)
+    # A stream that was closed (2>&-) is None; its number must not become that of a data file.
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+    try:
+        from .parser import run
+
+        return run(argv)
+    except KeyboardInterrupt:
+        sys.stderr.write("partwise: error: interrupted; nothing was written half\n")
+        return 130

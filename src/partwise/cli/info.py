@@ -47,6 +47,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         "n_features": sum(header["n_features"]),
         "n_weights": header["n_weights"],
         "templates": templates,
+        "kernel": (positions.get("support") or {}).get("kernel"),
         "meta": header["meta"],
         **certificate_record(certificate),
     }
@@ -70,6 +71,8 @@ def _text(record: dict[str, Any], certificate: Certificate) -> str:
         plural = "column" if columns == 1 else "columns"
         lines.append(("reads", f"files of {columns} input {plural}, and the label or not"))
         lines.append(("templates", " ".join(record["templates"])))
+    if record["kernel"] is not None:
+        lines.append(("kernel", ", ".join(f"{k} {v}" for k, v in record["kernel"].items())))
     if record["intercept"]:
         lines.append(("bias", f"{record['intercept']:g}"))
     if record["constraints"]:

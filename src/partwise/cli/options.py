@@ -194,6 +194,14 @@ def natural(text: str) -> int:
     return number
 
 
+def power_of_two(text: str) -> int:
+    """Read a power of two that is at least 2."""
+    number = natural(text)
+    if number < 2 or number & (number - 1):
+        raise argparse.ArgumentTypeError(f"{text} is not a power of two, as 1048576 is")
+    return number
+
+
 def threads(text: str) -> int:
     """Read a number of threads; -1 is one a core."""
     if text != "-1":

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import textwrap
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 import partwise
 from partwise.path_table import RULES
@@ -21,7 +22,7 @@ from .options import (
     seed,
     threads,
 )
-from .report import Outcome, deliver
+from .report import USAGE, Outcome, deliver, refuse
 from .tasks.base import Task
 from .tasks.registry import all_tasks
 
@@ -35,7 +36,7 @@ exit codes:
   0  done
   1  bad data or model; one sentence on stderr says where and what to do
   2  usage
-  3  training stopped before the requested gap (--max-passes, or Ctrl-C once): the model is
+  3  training stopped before the requested gap (--max-passes; Ctrl-C or SIGTERM, once): the model is
      written and certified, and --resume goes on from it
   130, 141  Ctrl-C (while training: twice), or the reader of stdout went away; nothing is
      written half
@@ -96,12 +97,25 @@ converged; then the same for a classifier of digits. Prints the commands, to be 
 
 def run(argv: Sequence[str] | None = None) -> int:
     """Parse the arguments, run the verb, and return the exit code."""
+    given = sys.argv[1:] if argv is None else argv
     try:
-        arguments = build_parser().parse_args(argv)
+        arguments = build_parser().parse_args(given)
+    except _Refused as error:
+        return refuse(str(error), "--json" in given)
     except SystemExit as stop:
-        # argparse ends the process itself, after help (0) and after an error (2).
-        return stop.code if isinstance(stop.code, int) else 2
+        # argparse ends the process itself, after help.
+        return stop.code if isinstance(stop.code, int) else USAGE
     return deliver(arguments, _verb(arguments.command))
+
+
+class _Refused(Exception):
+    """Arguments that cannot be understood."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        raise _Refused(f"{message} (see {self.prog} --help)")
 
 
 def _verb(name: str) -> Callable[[argparse.Namespace], Outcome]:
@@ -114,7 +128,7 @@ def _verb(name: str) -> Callable[[argparse.Namespace], Outcome]:
 
 def build_parser() -> argparse.ArgumentParser:
     """Build the parser of all verbs."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="partwise",
         description="Train linear models of structured labels to a certified optimum.",
         epilog="example:\n  partwise train --task tag train.txt --model chunks.model\n"

@@ -33,6 +33,7 @@ __all__ = [
     "check_target",
     "deliver",
     "in_words",
+    "refuse",
 ]
 
 DONE: Final = 0
@@ -176,13 +177,21 @@ def deliver(arguments: argparse.Namespace, work: Callable[[argparse.Namespace], 
         )
 
 
+def refuse(sentence: str, as_json: bool) -> int:
+    """Say why the arguments will not do, and return the exit code."""
+    return _say({"error": sentence}, as_json, USAGE)
+
+
 def _fail(arguments: argparse.Namespace, sentence: str, code: int) -> int:
+    return _say({"command": arguments.command, "error": sentence}, arguments.json, code)
+
+
+def _say(record: dict[str, str], as_json: bool, code: int) -> int:
     # One line, whatever a file name or a field may hold.
-    sentence = " ".join(sentence.splitlines())
-    sys.stderr.write(f"partwise: error: {sentence}\n")
-    record = {"command": arguments.command, "error": sentence}
+    record["error"] = " ".join(record["error"].splitlines())
+    sys.stderr.write(f"partwise: error: {record['error']}\n")
     try:
-        _write(json.dumps(record) + "\n" if arguments.json else "")
+        _write(json.dumps(record) + "\n" if as_json else "")
     except OSError:
         # Stdout is gone or full, and stderr has said what there is to say.
         _discard_stdout()

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from partwise.certificate import Certificate, ConvergenceWarning
-from partwise.errors import DataError
+from partwise.errors import DataError, MismatchError
 
 from .compilation import noted_compilation
 from .options import defaults, settle
@@ -154,10 +154,15 @@ def _fit(
 
 @contextmanager
 def named(path: str) -> Iterator[None]:
-    """Put the file in front of a DataError that does not say which file it is about."""
+    """Put the file in front of a DataError that does not say which file it is about.
+
+    Options that do not go together are no fault of the file.
+    """
     name = "<stdin>" if path == "-" else path
     try:
         yield
+    except MismatchError as error:
+        raise UsageError(str(error)) from error
     except DataError as error:
         if str(error).startswith(f"{name}:"):
             raise

@@ -19,6 +19,8 @@ __all__ = ["read_text", "writing"]
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _UTF8_BOM = b"\xef\xbb\xbf"
+_UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+_HEAD = 8192  # bytes that show whether a file is text
 
 
 def read_text(source: str | os.PathLike[str]) -> tuple[str, str]:
@@ -49,10 +51,17 @@ def read_text(source: str | os.PathLike[str]) -> tuple[str, str]:
     except UnicodeDecodeError as error:
         line = _universal(data[: error.start].decode("latin-1")).count("\n") + 1
         raise DataError(
-            f"{name}:{line}: byte 0x{data[error.start]:02x} is not UTF-8 text; convert the file, "
-            "for example with `iconv -f LATIN1 -t UTF-8`"
+            f"{name}:{line}: byte 0x{data[error.start]:02x} is not UTF-8 text; {_remedy(data)}"
         ) from None
     return name, _universal(text)
+
+
+def _remedy(data: bytes) -> str:
+    if data.startswith(_UTF16_BOMS):
+        return "convert the file with `iconv -f UTF-16 -t UTF-8`"
+    if b"\0" in data[:_HEAD]:
+        return "the file is not text at all; give another"
+    return "convert the file, for example with `iconv -f LATIN1 -t UTF-8`"
 
 
 def _universal(text: str) -> str:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from partwise.errors import DataError
 from partwise.formats.source import read_text
+from partwise.memory import BYTES_A_FEATURE, check_memory
 from partwise.rows import Rows
 
 __all__ = ["SvmlightData", "read_svmlight"]
@@ -48,6 +49,16 @@ class SvmlightData:
     rows: Rows
     labels: list[str] | None
     lines: NDArray[np.int64]
+
+    def check_memory(self) -> None:
+        """Refuse an index so large that no weights can be kept for all up to it."""
+        indices = self.rows.indices
+        if len(indices):
+            entry = int(np.argmax(indices))
+            line = self.lines[np.searchsorted(self.rows.indptr, entry, side="right") - 1]
+            index = int(indices[entry]) + 1
+            where = f"{self.path}:{line}: index {index}: training with as many features"
+            check_memory(BYTES_A_FEATURE * index, where)
 
     def take(self, which: Sequence[int]) -> SvmlightData:
         """Give some of the examples, by their numbers from 0."""

@@ -248,7 +248,7 @@ class Model:
         if not self.probabilistic:
             raise MismatchError(
                 f"the {self.loss} loss gives scores, not probabilities; train with the log or "
-                "softmax-margin loss, or use k_best (of estimators: predict with k) for scores"
+                "softmax-margin loss, or ask for the k best labels, which have scores"
             )
 
     def _batch(

@@ -11,8 +11,8 @@ knows any of them by name, and nothing needs the compiler except the making of t
 from __future__ import annotations
 
 import dataclasses
-import math
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -284,7 +284,7 @@ def _make(
 
 
 def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and abs(value) < 1e300 and math.isfinite(value)
+    return type(value) in (int, float) and abs(value) <= sys.float_info.max
 
 
 def _is_count(value: Any) -> bool:

@@ -46,11 +46,13 @@ class Epoch:
 class Solver(ABC):
     """One algorithm, for one problem and one l2.
 
-    ``needs`` names what the problem must offer; ``registry.offered`` lists the words.
+    ``needs`` names what the problem must offer; ``registry.offered`` lists the words. ``package``
+    is one that partwise does without, but this solver does not.
     """
 
     name: ClassVar[str]
     needs: ClassVar[frozenset[str]]
+    package: ClassVar[str | None] = None
 
     def __init__(self, problem: Problem, l2: float, evaluator: Evaluator) -> None:
         self.problem = problem

@@ -54,6 +54,7 @@ class BMRM(Solver):
 
     name: ClassVar[str] = "bmrm"
     needs = frozenset({"marginals", "maximum"})
+    package = "clarabel"
 
     def __init__(
         self,

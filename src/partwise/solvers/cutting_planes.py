@@ -46,6 +46,7 @@ class CuttingPlanes(Solver):
 
     name: ClassVar[str] = "svm-struct"
     needs = frozenset({"maximum", "tau=0"})
+    package = "clarabel"
 
     def __init__(
         self,

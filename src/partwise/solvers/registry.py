@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Final
 
 import numpy as np
@@ -132,10 +133,12 @@ def make_solver(
         raise MismatchError(f"{name} cannot take l1 > 0; use {' or '.join(able)}")
     missing = solver.needs - offered(problem)
     if missing:
-        fitting = [s.name for s in SOLVERS.values() if s.needs <= offered(problem)]
+        wanted = " and ".join(_WORDS.get(need, need) for need in sorted(missing))
+        fitting = [s.name for s in SOLVERS.values() if s.needs <= offered(problem) and _ready(s)]
+        others = f"one of {', '.join(fitting)}" if fitting else "another solver or loss"
         raise MismatchError(
-            f"{name} needs {', '.join(sorted(missing))}, which {problem.structure.name} with the "
-            f"{problem.loss.name} loss does not offer; use {' or '.join(fitting) or 'another loss'}"
+            f"{name} needs {wanted}; for {problem.structure.name} labels with the "
+            f"{problem.loss.name} loss use {others}"
         )
     check_options(solver, options)
     for argument, value in (("rng", rng), ("l1", l1), ("tol", tol)):
@@ -143,6 +146,23 @@ def make_solver(
             options[argument] = value
     options |= beginning(solver, evaluator, l2, l1, start, initial_weights)
     return solver(problem, l2, evaluator, **options)
+
+
+#: What a solver may need, in the words of a message.
+_WORDS: Final = {
+    "entropy": "labels whose entropy is a sum over parts",
+    "log loss": "the log loss",
+    "marginals": "marginals",
+    "maximum": "best labels",
+    "multiclass": "a classifier",
+    "tau=0": "the hinge loss",
+    "tau>0": "the log or the softmax-margin loss",
+    "unconstrained labels": "labels without constraints",
+}
+
+
+def _ready(solver: type[Solver]) -> bool:
+    return solver.package is None or find_spec(solver.package) is not None
 
 
 def offered(problem: Problem) -> frozenset[str]:

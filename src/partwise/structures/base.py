@@ -29,7 +29,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import DataError
+from ..errors import DataError, MismatchError
 from ..jit import njit
 
 Floats = npt.NDArray[np.float64]
@@ -240,7 +240,7 @@ class Structure(ABC):
         same = type(self) is type(other) and self.kinds == other.kinds
         same = same and self.constants() == other.constants()
         if not same or not np.array_equal(labels, np.arange(len(labels))):
-            raise DataError(
+            raise MismatchError(
                 f"a {self.name} cannot start from the weights of a {other.name} with other "
                 "constants or labels; start from a model of the same kind and labels, or from none"
             )

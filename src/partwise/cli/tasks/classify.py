@@ -68,7 +68,10 @@ class Classify(Task["SvmlightData"]):
         """Read an svmlight file with labels."""
         from partwise.formats.svmlight import read_svmlight
 
-        return read_svmlight(path)
+        data = read_svmlight(path)
+        if like is None:
+            data.check_memory()
+        return data
 
     def read_for(self, model: Model, path: str, labelled: bool) -> SvmlightData:
         """Read an svmlight file."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from partwise.errors import DataError
 
-from ..options import MIN_COUNT, Option, natural
+from ..options import MIN_COUNT, Option, power_of_two
 from .base import Predictions, Task, Trained, settings_of
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Parse(Task[Treebank]):
                 help="more than one word of a sentence may have head 0",
             ),
             Option(
-                "--hashing", type=natural, metavar="N",
+                "--hashing", type=power_of_two, metavar="N",
                 help="hash features to N numbers, a power of two, instead of listing them",
             ),
         ),

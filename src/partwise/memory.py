@@ -1,0 +1,48 @@
+"""How much memory there is, and a sentence in place of a killed process where it cannot do."""
+
+from __future__ import annotations
+
+import math
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from .errors import DataError
+
+__all__ = ["BYTES_A_FEATURE", "check_memory", "memory_limit"]
+
+#: What the layout of the weights takes while it is made, for every feature.
+BYTES_A_FEATURE: Final = 64
+_CGROUPS: Final = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+def memory_limit() -> float:
+    """Give the bytes of memory that this process can have at most; inf if nothing says so."""
+    limits = [math.inf]
+    # Windows has no sysconf; a system may not know; no group, or one whose limit is "max".
+    with suppress(AttributeError, OSError, ValueError):
+        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    for name in _CGROUPS:
+        with suppress(OSError, ValueError):
+            limits.append(int(Path(name).read_text(encoding="ascii")))
+    return min(limit for limit in limits if limit > 0)
+
+
+def check_memory(needed: float, what: str) -> None:
+    """Refuse what needs more memory than there is.
+
+    Parameters
+    ----------
+    needed : float
+        Bytes, rather too few than too many.
+    what : str
+        What needs them, the subject of a sentence.
+    """
+    limit = memory_limit()
+    if needed > limit:
+        raise DataError(
+            f"{what} would need at least {needed / 2**30:,.0f} GiB of memory, and this machine "
+            f"has {limit / 2**30:,.0f}; number the features without gaps, or use fewer features or "
+            "labels"
+        )
