@@ -26,6 +26,7 @@ from .dual_point import DualPoint
 from .errors import DataError
 from .evaluation import Evaluator
 from .interrupt import Interrupt
+from .memory import BYTES_A_FEATURE
 from .problem import Problem
 from .solvers.base import Evaluation
 from .solvers.registry import make_solver
@@ -38,6 +39,8 @@ EVERY: Final = 25.0
 _COST = 0.8
 #: Evaluations that the estimate asks for wait until all together stay below this share.
 _SHARE = 0.2
+#: Vectors as long as the weights that a solver has at most, of those that `auto` chooses.
+_VECTORS: Final = 7
 
 
 @dataclass(frozen=True)
@@ -290,10 +293,13 @@ def describe(problem: Problem) -> str:
     arrays = problem.arrays
     design = sum(a.nbytes for a in arrays.design if isinstance(a, np.ndarray))
     duals = 8 * (2 * problem.n_parts + 2 * problem.n_examples)
-    weights = 8 * 3 * problem.storage.n_places
-    total = design + duals + weights + arrays.cost.nbytes + arrays.gold_part.nbytes * 2
+    n_features = sum(problem.layout.n_features)
+    # Laying out only the weights that were seen sorts and joins a few vectors more.
+    layout = BYTES_A_FEATURE * n_features * (2 if problem.layout.slot.size else 1)
+    weights = 8 * _VECTORS * problem.storage.n_places
+    total = design + duals + arrays.cost.nbytes + 2 * arrays.gold_part.nbytes
+    total += max(layout, weights)
     return (
-        f"{problem.n_examples:,} examples, {sum(problem.layout.n_features):,} features, "
-        f"{problem.layout.n_weights:,} weights, {problem.n_parts:,} parts; about "
-        f"{total / 2**20:,.0f} MiB"
+        f"{problem.n_examples:,} examples, {n_features:,} features, {problem.layout.n_weights:,} "
+        f"weights, {problem.n_parts:,} parts; up to about {total / 2**20:,.0f} MiB"
     )
