@@ -116,6 +116,21 @@ def test_options_that_do_not_go_together(run: Run, files: Path, tmp_path: Path) 
     assert "cannot start from the weights of a chain" in sentence(err)
 
 
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [("I-X", "forbid 'I-X' after 'O'"), ("Z-X", "'Z-X' does not fit the constraints BIO")],
+)
+def test_a_label_that_breaks_the_constraints_has_a_line(
+    run: Run, tmp_path: Path, label: str, message: str
+) -> None:
+    (tmp_path / "tags").write_text(f"a O\nb B-X\n\na O\nc {label}\n", "ascii")
+    train = ["train", "--task", "tag", tmp_path / "tags", "--model", tmp_path / "m"]
+    code, _, err = run(*train, "--constraints", "BIO")
+    assert code == 1
+    assert "tags:5: " in sentence(err)
+    assert message in err
+
+
 @pytest.mark.skipif(os.name == "nt", reason="shells of POSIX")
 def test_streams_that_are_closed(files: Path, tmp_path: Path) -> None:
     train = f"train --task classify {files}/train.svm --model {tmp_path}/model"

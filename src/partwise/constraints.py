@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from .errors import DataError
+from .errors import DataError, LabelError
 from .structures.base import Constraints, Ints
 
 __all__ = ["SCHEME_NAMES", "check_labels", "make_constraints"]
@@ -69,8 +69,20 @@ def make_constraints(given: Any, labels: Sequence[Any]) -> Constraints | None:
     )
 
 
-def check_labels(constraints: Constraints, gold: Sequence[Ints], labels: Sequence[Any]) -> None:
-    """Raise a DataError that names the first place where a gold sequence is forbidden."""
+def _numbered(i: int, t: int) -> str:
+    return f"sequence {i}, position {t} (counted from 0)"
+
+
+def check_labels(
+    constraints: Constraints,
+    gold: Sequence[Ints],
+    labels: Sequence[Any],
+    place: Callable[[int, int], str] = _numbered,
+) -> None:
+    """Raise a DataError that names the first place where a gold sequence is forbidden.
+
+    ``place`` names a position of a sequence; of the last one where the end is what is forbidden.
+    """
     n = len(labels)
     table = np.zeros((n + 1, n + 1), dtype=bool)  # the last row and column: start and end
     for a, b in constraints.transitions:
@@ -88,8 +100,8 @@ def check_labels(constraints: Constraints, gold: Sequence[Ints], labels: Sequenc
             before = "the start" if t == 0 else repr(labels[y[t - 1]])
             after = "the end" if t == len(y) else repr(labels[y[t]])
             raise DataError(
-                f"sequence {i}, position {t} (counted from 0): the constraints forbid {after} "
-                f"after {before}; mend the labels or relax the constraints"
+                f"{place(i, min(t, len(y) - 1))}: the constraints forbid {after} after {before}; "
+                "mend the labels or relax the constraints"
             )
 
 
@@ -152,9 +164,10 @@ def _scheme(name: str, labels: Sequence[Any]) -> Callable[[Any, Any], bool]:
     for label in labels:
         fits = isinstance(label, str) and label[:1] in sides and label[1:2] in ("", "-")
         if not fits or (label[:1] == "O" and label != "O"):
-            raise DataError(
+            raise LabelError(
+                label,
                 f"the label {label!r} does not fit the constraints {name}: a label is O, or one "
-                f"of {', '.join(sorted(set(sides) - {'O'}))} followed by '-' and a type"
+                f"of {', '.join(sorted(set(sides) - {'O'}))} followed by '-' and a type",
             )
 
     def allowed(a: str | None, b: str | None) -> bool:

@@ -11,6 +11,20 @@ class DataError(PartwiseError, ValueError):
     """Bad input: the message names the place, what was expected and what to do."""
 
 
+class LabelError(DataError):
+    """A gold label that is none of those expected.
+
+    Attributes
+    ----------
+    label
+        The label.
+    """
+
+    def __init__(self, label: object, why: str) -> None:
+        super().__init__(why)
+        self.label = label
+
+
 class ModelFileError(PartwiseError, ValueError):
     """A model file that is damaged, hostile or of an unknown version."""
 

@@ -49,6 +49,10 @@ class Columns:
         """Return the number of tokens."""
         return len(self.lines)
 
+    def place(self, sentence: int, token: int) -> str:
+        """Name the line of a token of a sentence, both counted from 0."""
+        return f"{self.path}:{self.lines[int(self.lengths[:sentence].sum()) + token]}"
+
     def take(self, which: Sequence[int]) -> Columns:
         """Give some of the sentences, by their numbers from 0."""
         ends = np.cumsum(self.lengths)

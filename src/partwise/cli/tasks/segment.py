@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from partwise.errors import DataError
@@ -114,7 +115,7 @@ class Segment(Task["Columns"]):
         first = None if initial is None else _labeller(initial).encoder.positions
         templates = choose_templates(arguments, source, first)
         scheme, gold = _segments(source, arguments.tags)
-        longest_segment(gold, arguments.max_length, lambda s, t: _line(source, s, t))
+        longest_segment(gold, arguments.max_length, source.place)
         rows, vocabulary = extract_fit(source, templates)
         model, fit = fit_segmenter(
             rows,
@@ -249,11 +250,5 @@ def _segments(source: Columns, scheme: str | None) -> tuple[str, list[list[Stret
     gold = gold_tags(source)
     used = scheme or guess_scheme({tag for tags in gold for tag in tags})
     return used, [
-        segments_of(tags, used, _OUTSIDE, lambda t, s=s: _line(source, s, t))  # type: ignore[misc]
-        for s, tags in enumerate(gold)
+        segments_of(tags, used, _OUTSIDE, partial(source.place, s)) for s, tags in enumerate(gold)
     ]
-
-
-def _line(source: Columns, s: int, t: int) -> str:
-    """Name the line of a token."""
-    return f"{source.path}:{source.lines[int(source.lengths[:s].sum()) + t]}"

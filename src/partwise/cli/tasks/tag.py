@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from partwise.errors import DataError, LabelError
 from partwise.metrics.labels import SCHEMES
 
 from ..columns import (
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from partwise.formats.columns import Columns
     from partwise.models.model import Model
     from partwise.rows import Rows
+    from partwise.structures.base import Constraints
     from partwise.training import Callback
 
     from ..candidates import Candidate
@@ -127,7 +129,7 @@ class Tag(Task["Columns"]):
                 arguments,
                 min_count=arguments.min_count,
                 class_weight=arguments.class_weight,
-                constraints=arguments.constraints,
+                constraints=_constraints(arguments.constraints, source, labels, gold),
                 order=arguments.order,
                 start=arguments.start_end,
                 end=arguments.start_end,
@@ -212,6 +214,22 @@ class _Tagged(Predictions):
 
 def _named(names: list[str], numbers: NDArray[np.int64]) -> list[str]:
     return [names[number] for number in numbers.tolist()]
+
+
+def _constraints(
+    name: str | None, source: Columns, labels: Sequence[str], gold: Sequence[Any]
+) -> Constraints | None:
+    """Make the constraints, and name the line of a label that breaks them."""
+    from partwise.constraints import check_labels, make_constraints
+
+    try:
+        constraints = make_constraints(name, labels)
+    except LabelError as error:
+        first = (source.labels or []).index(str(error.label))
+        raise DataError(f"{source.path}:{source.lines[first]}: {error}") from error
+    if constraints is not None:
+        check_labels(constraints, gold, labels, source.place)
+    return constraints
 
 
 def _rows(model: Model, source: Columns) -> Rows:
