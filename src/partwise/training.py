@@ -102,7 +102,7 @@ class _Schedule:
 
     def __init__(self, tol: float) -> None:
         self.tol = tol
-        self.ratio = 0.8  # true gap / estimate, at the last evaluation
+        self.ratio = 0.8  # true gap / estimate, a mean over the evaluations
         self.evaluations = 0
         self.last = 0.0
 
@@ -122,7 +122,8 @@ class _Schedule:
         self.evaluations += 1
         self.last = passes
         if 0.0 < estimate < math.inf and gap > 0.0:
-            self.ratio = gap / estimate
+            # A single one is off by chance: outliers come and go within a pass.
+            self.ratio = math.sqrt(self.ratio * gap / estimate)
 
 
 def train(
