@@ -187,10 +187,11 @@ class Automatic(Solver):
 def tiny(problem: Problem, l2: float) -> bool:
     """Whether l2 is so small that the proximal form of EG is faster.
 
-    It needs fewer passes the smaller l2 is, but each takes longer where there are many weights.
+    It needs fewer passes the smaller l2 is. Where positions outnumber the weights every weight ties
+    many examples together, and the plain form is slow much sooner.
     """
-    least = 200.0 if problem.layout.n_weights > _FEW_WEIGHTS else 30.0
-    return easy_l2(problem) > least * l2
+    tied = problem.layout.n_weights <= len(problem.arrays.design.site_part)
+    return easy_l2(problem) > (3.0 if tied else 50.0) * l2
 
 
 def default_annealing(problem: Problem, l2: float) -> Annealing | None:
