@@ -45,6 +45,7 @@ METHODS: tuple[Method, ...] = (
     Method("saga-nus", "SAGA-NUS*", "saga", {"sampling": "nus", "share": 1.0}),
     Method("online-eg", "OEG", "online-eg", tied=False),
     Method("online-eg-10", "OEG-10", "online-eg", {"start": 10.0}, tied=False),
+    Method("online-eg-3", "", "online-eg", {"start": 3.0}, tied=False),
     Method("online-eg-tied", "", "online-eg"),
     Method("auto", "", "auto"),
     Method("batch-eg", "", "batch-eg"),

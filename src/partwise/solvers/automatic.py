@@ -1,7 +1,7 @@
 """The default: which solver begins, and when another takes over.
 
 Smooth losses begin with online EG: it certifies soonest on every task that was measured, since its
-duals are the certificate; with l1 > 0 or a tiny l2, in its proximal form. What it cannot do is a
+duals are the certificate; with l1 > 0 or a small l2, in its proximal form. What it cannot do is a
 badly scaled problem: features of very different sizes make its steps tiny. So the free estimate of
 the gap is watched, and where it hardly falls a method that sees curvature goes on from the weights
 so far, with the dual value that was reached: such a method nears the optimum soon, but proves it
@@ -95,8 +95,8 @@ class Automatic(Solver):
         elif problem.loss.tau == 0.0:
             name, why = "bcfw", "the loss has corners"
             more["nearness"] = options.pop("nearness", None)
-        elif point is None and initial_weights is None and not options and tiny(problem, l2):
-            name, why = "proximal-eg", "a tiny l2; its duals certify"
+        elif point is None and initial_weights is None and not options and small(problem, l2):
+            name, why = "proximal-eg", "a small l2; its duals certify"
         else:
             name, why = "online-eg", "its duals certify"
             options.setdefault("order", "focused")
@@ -184,7 +184,7 @@ class Automatic(Solver):
         self.machine.close()
 
 
-def tiny(problem: Problem, l2: float) -> bool:
+def small(problem: Problem, l2: float) -> bool:
     """Whether l2 is so small that the proximal form of EG is faster.
 
     It needs fewer passes the smaller l2 is. Where positions outnumber the weights every weight ties

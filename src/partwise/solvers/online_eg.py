@@ -78,7 +78,7 @@ def online_eg_epoch(
     KL(u_i, u_i') + KL(u_i', u_i) = (theta' - theta).(mu' - mu). For tau = 0 the share is at least
     (F_i w + cost_i).(mu' - mu).
 
-    Returns (the first example without a finite logZ or -1, how many first trials improved).
+    Returns (the first example without a finite logZ or -1, how many steps improved as they were).
     """
     q, theta, mu, delta, masked, work = buffers
     tau = a.tau
@@ -133,12 +133,14 @@ def online_eg_epoch(
             if enters:
                 spread = max(spread, 0.0)  # old_mu is not that of old
             duals.gap[i] = c * spread / (2.0 * tau * eta * eta if tau > 0.0 else eta)
-            if gain >= -noise and trial == 0:
+            if gain >= -noise and (trial == 0 or enters):
                 improved += 1
             # Where tau = 0 and nothing can be gained theta would run off to infinity: it stays.
             stay = tau == 0.0 and halvings > 0 and abs(gain) <= noise
             if enters and gain < -noise and trial < _DOUBLINGS:
                 trial += 1
+                if tau * eta >= 1.0:  # a whole step forgets where it leaves from
+                    eta *= 0.5
                 for r in range(n):
                     old[r] *= 2.0
                     delta[r] = -c * (mu[r] - old_mu[r])

@@ -1,4 +1,4 @@
-"""Online exponentiated gradient with a proximal term: for l1 > 0, and for an l2 that is tiny.
+"""Online exponentiated gradient with a proximal term: for l1 > 0, and for an l2 that is small.
 
 The dual of an elastic net with a small l2 is hard: w(u) = shrunk(v, l1) / l2 makes much of every
 error in v. So each epoch solves a problem near the last weights z instead, which has an l2 of
