@@ -165,13 +165,13 @@ def build_problem(
 
 
 def _check_size(structure: Structure, features: Sequence[Rows], weights: str) -> None:
-    """Refuse more weights than there is memory for: v, w and a copy, or a mark a weight."""
+    """Refuse what there is no memory for: the layout; then v and w, or a mark a weight."""
     n_features = sum(rows.n_features for rows in features)
     # The number of kinds is checked where the sites are made.
     n_weights = sum(
         rows.n_features * width for rows, width in zip(features, structure.widths, strict=False)
     )
-    needed = BYTES_A_FEATURE * n_features + (24 if weights == "all" else 1) * n_weights
+    needed = max(BYTES_A_FEATURE * n_features, (16 if weights == "all" else 1) * n_weights)
     check_memory(needed, f"training with {n_features:,} features and {n_weights:,} weights")
 
 
