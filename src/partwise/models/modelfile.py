@@ -23,7 +23,7 @@ from .. import __version__
 from ..certificate import Certificate
 from ..encoders.base import Encoder
 from ..encoders.registry import read_encoder
-from ..errors import DataError, ModelFileError
+from ..errors import DataError, MismatchError, ModelFileError
 from .container import read_container, write_container
 
 if TYPE_CHECKING:
@@ -220,6 +220,9 @@ class _Checker:
         """Make something of what the file holds; what is wrong with it is said of the file."""
         try:
             return make()
+        except MismatchError as error:
+            # The file may be sound; what it needs is not here.
+            raise ModelFileError(f"{self.path}: {error}") from error
         except DataError as error:
             raise ModelFileError(f"{self.path} is no sound model: {error}") from error
 

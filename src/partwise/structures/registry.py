@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from ..errors import DataError
+from ..errors import DataError, MismatchError
 
 if TYPE_CHECKING:
     from .base import Structure
@@ -43,7 +43,7 @@ def structure_class(name: Any, own: Sequence[type[Structure]] = ()) -> type[Stru
         if kind.name == name:
             return kind
     if not isinstance(name, str) or name not in STRUCTURES:
-        raise DataError(
+        raise MismatchError(
             f"the structure {name!r} is unknown; use one of {', '.join(STRUCTURES)}, or, if it is "
             "one of your own, give its class: structures=[...]"
         )
