@@ -187,10 +187,10 @@ class Automatic(Solver):
 def small(problem: Problem, l2: float) -> bool:
     """Whether l2 is so small that the proximal form of EG is faster.
 
-    It needs fewer passes the smaller l2 is. Where positions outnumber the weights every weight ties
-    many examples together, and the plain form is slow much sooner.
+    It needs fewer passes the smaller l2 is. Where there are four positions or more for each weight
+    the weights tie the examples together, and the plain form is slow much sooner.
     """
-    tied = problem.layout.n_weights <= len(problem.arrays.design.site_part)
+    tied = 4 * problem.layout.n_weights <= len(problem.arrays.design.site_part)
     return easy_l2(problem) > (3.0 if tied else 50.0) * l2
 
 
