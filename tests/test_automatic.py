@@ -43,6 +43,12 @@ def test_a_tiny_l2_gets_the_proximal_form() -> None:
     assert type(make(problem, l2, point=start).machine) is OnlineEG
 
 
+@pytest.mark.parametrize(("n", "expected"), [(12, OnlineEG), (400, ProximalEG)])
+def test_many_examples_for_each_weight_get_it_sooner(n: int, expected: type) -> None:
+    problem = make_instance("multiclass", n=n).problem
+    assert type(make(problem, 0.1 * easy_l2(problem)).machine) is expected
+
+
 def test_options_are_left_alone() -> None:
     options = {"order": "deterministic", "annealing": None}
     machine = make(l2=1e-3, **options).machine
