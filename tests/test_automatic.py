@@ -40,7 +40,9 @@ def test_a_tiny_l2_gets_the_proximal_form() -> None:
     l2 = 0.01 * easy_l2(problem)
     assert isinstance(make(problem, l2).machine, ProximalEG)
     start = DualPoint(np.zeros(problem.n_parts))
-    assert type(make(problem, l2, point=start).machine) is OnlineEG
+    warm = make(problem, l2, point=start).machine
+    assert isinstance(warm, ProximalEG)
+    assert warm.nearness.k == 10.0 * l2
 
 
 @pytest.mark.parametrize(("n", "expected"), [(12, OnlineEG), (400, ProximalEG)])

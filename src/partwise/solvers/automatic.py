@@ -95,7 +95,7 @@ class Automatic(Solver):
         elif problem.loss.tau == 0.0:
             name, why = "bcfw", "the loss has corners"
             more["nearness"] = options.pop("nearness", None)
-        elif point is None and initial_weights is None and not options and small(problem, l2):
+        elif not options and small(problem, l2):
             name, why = "proximal-eg", "a small l2; its duals certify"
         else:
             name, why = "online-eg", "its duals certify"

@@ -29,6 +29,8 @@ from .scaling import scaled_dual
 
 #: The examples' part of the gap, divided by the weights' part, that k is steered to.
 _PROPORTION: Final = 0.1
+#: From duals or weights that are given, k begins at most at this times l2.
+_WARM: Final = 10.0
 
 
 @final
@@ -44,7 +46,7 @@ class ProximalEG(OnlineEG):
     initial_weights : ndarray or None
         Stored weights z to begin near to; without ``start`` the duals begin at their marginals.
     nearness : float or None
-        The first k; None: one for which the first problem is easy.
+        The first k; None: one for which the first problem is easy, or less near a solution.
     """
 
     name: ClassVar[str] = "proximal-eg"
@@ -75,8 +77,11 @@ class ProximalEG(OnlineEG):
             self.weights[:] = initial_weights
         elif isinstance(start, np.ndarray):
             self.weights[:] = shrunk(self.duals.v, l1) / l2
-        k = max(easy_l2(problem) - l2, 0.0) if nearness is None else nearness
-        self.nearness = Nearness(k, self.weights, l2, _PROPORTION)
+        if nearness is None:
+            nearness = max(easy_l2(problem) - l2, 0.0)
+            if isinstance(start, np.ndarray) and l1 == 0.0:
+                nearness = min(nearness, _WARM * l2)
+        self.nearness = Nearness(nearness, self.weights, l2, _PROPORTION)
         self.near, self.shrunk = problem.storage.zeros(), problem.storage.zeros()
 
     def epoch(self) -> Epoch:
