@@ -276,7 +276,7 @@ def test_warm_start() -> None:
     assert made.fit(TRAIN).certificate_.passes < first
     made.set_params(tol=1e-3).fit(TRAIN[::-1])
     assert made.certificate_.passes < first
-    with pytest.raises(DataError, match="other constants or labels"):
+    with pytest.raises(MismatchError, match="other constants or labels"):
         made.fit(TRAIN[:5])
 
 

@@ -124,5 +124,5 @@ def test_a_matrix_of_costs() -> None:
 
 
 def test_only_for_classifiers() -> None:
-    with pytest.raises(MismatchError, match="crammer-singer needs multiclass"):
+    with pytest.raises(MismatchError, match="crammer-singer needs a classifier"):
         train(make_instance("chain", "hinge").problem, 1.0, solver="crammer-singer")

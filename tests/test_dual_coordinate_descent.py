@@ -316,10 +316,10 @@ def refused(instance: Instance, match: str) -> None:
 
 
 def test_problems_that_it_is_not_for() -> None:
-    refused(make_instance("chain"), "dual-cd needs multiclass, .* use .*online-eg")
-    refused(make_instance("multiclass", "hinge"), "needs log loss")
-    refused(make_instance("multiclass", "softmax-margin"), "needs log loss")
-    refused(make_instance("multiclass", constrained=True), "needs unconstrained labels")
+    refused(make_instance("chain"), "dual-cd needs a classifier; .* use .*online-eg")
+    refused(make_instance("multiclass", "hinge"), "needs the log loss")
+    refused(make_instance("multiclass", "softmax-margin"), "needs the log loss")
+    refused(make_instance("multiclass", constrained=True), "needs labels without constraints")
     problem = make_instance("multiclass").problem
     with pytest.raises(DataError, match="unknown newton 'quasi'; use one of modified"):
         descent(problem, 1.0, newton="quasi")

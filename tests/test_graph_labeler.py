@@ -20,6 +20,7 @@ from partwise import (
     DataError,
     GraphLabeler,
     LinearClassifier,
+    MismatchError,
     ModelFileError,
     SequenceTagger,
     load_model,
@@ -361,7 +362,7 @@ def test_warm_start() -> None:
     cold = GraphLabeler(l2=0.2, tol=1e-5).fit(X[:-1], y[:-1]).certificate_
     assert made.certificate_.primal == pytest.approx(cold.primal, rel=2e-5)
     more = [[*y[0][:-1], "fish"], *y[1:]]
-    with pytest.raises(DataError, match="other constants or labels"):
+    with pytest.raises(MismatchError, match="other constants or labels"):
         made.fit(X, more)
     other = [[*labels[:-1], labels[-1].upper()] for labels in y]
     with pytest.raises(DataError, match="other labels or kinds"):

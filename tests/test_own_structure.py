@@ -118,7 +118,7 @@ def test_warm_starts() -> None:
     _, warm = fit(initial=model)
     _, again = fit(dual_point=done.dual_point)
     assert max(len(warm.trace), len(again.trace)) < len(done.trace)
-    with pytest.raises(DataError, match="a bits cannot start from the weights of a multiclass"):
+    with pytest.raises(MismatchError, match="a bits cannot start from the weights of a multiclass"):
         fit(initial=classifier())
 
 

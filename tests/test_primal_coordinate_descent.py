@@ -165,9 +165,9 @@ def test_columns_hold_the_design() -> None:
 
 def test_problems_that_it_is_not_for() -> None:
     for options, match in (
-        ({"kind": "chain"}, "needs multiclass"),
-        ({"loss": "hinge"}, "needs log loss"),
-        ({"constrained": True}, "needs unconstrained labels"),
+        ({"kind": "chain"}, "needs a classifier"),
+        ({"loss": "hinge"}, "needs the log loss"),
+        ({"constrained": True}, "needs labels without constraints"),
     ):
         with pytest.raises(MismatchError, match=match):
             train(make_instance(**options).problem, 1.0, solver="primal-cd")

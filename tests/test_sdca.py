@@ -75,5 +75,5 @@ def test_l1_makes_zeros_that_the_orthant_wise_method_makes_too() -> None:
 
 
 def test_tied_transitions_hide_the_entropy() -> None:
-    with pytest.raises(MismatchError, match="sdca needs entropy, which chain with the log loss"):
+    with pytest.raises(MismatchError, match="sdca needs labels whose entropy is a sum"):
         train(make_instance("chain").problem, 1.0, solver="sdca")

@@ -85,5 +85,5 @@ def test_a_fit_goes_on_from_either() -> None:
 
 
 def test_tied_transitions_do_not_determine_a_distribution() -> None:
-    with pytest.raises(MismatchError, match="smo needs entropy"):
+    with pytest.raises(MismatchError, match="smo needs labels whose entropy"):
         train(make_instance("chain", "hinge").problem, 1.0, solver="smo")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws import Instance, Label, StructureLaws, close, draw_scores, largest, law, log_sum
 
-from partwise.errors import DataError
+from partwise.errors import DataError, MismatchError
 from partwise.structures import trigram_kernels, trigram_logspace
 from partwise.structures.base import Constraints, Floats, Ints, Structure, call
 from partwise.structures.chain import Chain
@@ -274,7 +274,7 @@ def test_matching_parts_of_other_labels() -> None:
     )
     expected = [[2, -1], [8, -1, -1, -1], [26, *[-1] * 7], [2, -1], []]
     assert [part.tolist() for part in slots] == expected
-    with pytest.raises(DataError, match="cannot start from the weights"):
+    with pytest.raises(MismatchError, match="cannot start from the weights"):
         SecondOrderChain(2).match_slots(Chain(2), np.arange(2))
 
 
