@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 from itertools import pairwise
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 from partwise.constraints import check_labels, make_constraints
-from partwise.errors import DataError
+from partwise.errors import DataError, LabelError
 from partwise.structures.base import Constraints
 
 LABELS = {
@@ -113,8 +114,11 @@ def test_nonsense_is_a_sentence(given: Any, says: str) -> None:
 
 def test_labels_that_do_not_fit_a_scheme_are_named() -> None:
     for label in ("X-A", "BA", "O-A", "", 3):
-        with pytest.raises(DataError, match="does not fit the constraints BIO"):
+        with pytest.raises(LabelError, match="does not fit the constraints BIO") as caught:
             make_constraints("BIO", ["O", label])
+        sent = pickle.loads(pickle.dumps(caught.value))
+        assert sent.label == label
+        assert str(sent) == str(caught.value)
 
 
 def test_gold_labels_are_checked_by_place() -> None:

@@ -21,8 +21,12 @@ class LabelError(DataError):
     """
 
     def __init__(self, label: object, why: str) -> None:
-        super().__init__(why)
-        self.label = label
+        super().__init__(label, why)
+        self.label, self.why = label, why
+
+    def __str__(self) -> str:
+        """Give the reason; both arguments are kept, so that workers can send the error."""
+        return self.why
 
 
 class ModelFileError(PartwiseError, ValueError):
