@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 from instances import Instance, make_instance, variants
 
+from partwise import training
 from partwise.certificate import ConvergenceWarning
 from partwise.errors import DataError
 from partwise.evaluation import Evaluator
 from partwise.solvers.automatic import Automatic
+from partwise.solvers.base import Epoch, Evaluation
 from partwise.solvers.online_eg import OnlineEG
 from partwise.training import Fit, Progress, TraceRow, describe, train
 
@@ -233,3 +235,28 @@ def test_one_example_and_one_label() -> None:
 def test_the_size_is_told() -> None:
     text = describe(make_instance("chain", n=3, lengths=[2, 2, 2]).problem)
     assert "3 examples, 8 features, 27 weights, 54 parts" in text
+
+
+@pytest.mark.parametrize(("primal", "dual"), [(-42.29, 0.0), (1.0, 1.001)])
+def test_rounding_that_shows_ends_training(
+    monkeypatch: pytest.MonkeyPatch, primal: float, dual: float
+) -> None:
+    def false(self: OnlineEG) -> Evaluation:
+        return Evaluation(self.current_weights(), primal, dual)
+
+    monkeypatch.setattr(OnlineEG, "evaluate", false)
+    problem = make_instance("multiclass", "log", 0).problem
+    with pytest.warns(ConvergenceWarning, match=r"rounding exceeds tol.*scale the features"):
+        fit = train(problem, 1.0, solver="online-eg", tol=0.5)
+    assert not fit.certificate.converged
+    assert fit.certificate.verdict == "stopped: rounding exceeds tol"
+    assert sum(row.certified for row in fit.trace) == 1
+
+
+def test_a_solver_that_no_longer_moves_ends_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(OnlineEG, "epoch", lambda self: Epoch(1.0, 0.5, 0.5, self.l2))
+    monkeypatch.setattr(OnlineEG, "settled", True)
+    problem = make_instance("multiclass", "log", 0).problem
+    with pytest.warns(ConvergenceWarning, match="no longer moves"):
+        fit = train(problem, 1.0, solver="online-eg", max_passes=1e6)
+    assert fit.certificate.passes <= 10 * training.EVERY

@@ -21,7 +21,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from .certificate import Certificate, ConvergenceWarning, relative_gap
+from .certificate import (
+    CLOSER_SIZES,
+    Certificate,
+    ConvergenceWarning,
+    consistent,
+    relative_gap,
+)
 from .dual_point import DualPoint
 from .errors import DataError
 from .evaluation import Evaluator
@@ -39,6 +45,8 @@ EVERY: Final = 25.0
 _COST = 0.8
 #: Evaluations that the estimate asks for wait until all together stay below this share.
 _SHARE = 0.2
+#: So many full evaluations in a row with the same values, to the last bit, end a fit.
+_STILL: Final = 8
 #: Vectors as long as the weights that a solver has at most, of those that `auto` chooses.
 _VECTORS: Final = 7
 
@@ -105,6 +113,13 @@ class _Schedule:
         self.ratio = 0.8  # true gap / estimate, a mean over the evaluations
         self.evaluations = 0
         self.last = 0.0
+        self.values: tuple[float, float] | None = None
+        self.repeated = 0
+
+    @property
+    def still(self) -> bool:
+        """Whether the solver no longer moves."""
+        return self.repeated >= _STILL
 
     def due(self, passes: float, estimate: float, dual: float) -> bool:
         if passes - self.last >= EVERY:
@@ -118,9 +133,13 @@ class _Schedule:
         enough = self.tol if affordable else 0.5 * self.tol
         return self.ratio * estimate <= enough * abs(dual)
 
-    def made(self, passes: float, estimate: float, gap: float) -> None:
+    def made(self, passes: float, estimate: float, found: Evaluation) -> None:
         self.evaluations += 1
         self.last = passes
+        values = (found.primal, found.dual)
+        self.repeated = self.repeated + 1 if values == self.values else 1
+        self.values = values
+        gap = found.primal - found.dual
         if 0.0 < estimate < math.inf and gap > 0.0:
             # A single one is off by chance: outliers come and go within a pass.
             self.ratio = math.sqrt(self.ratio * gap / estimate)
@@ -206,7 +225,7 @@ def train(
             best = None
             if done or (machine.settled and schedule.due(passes, epoch.gap_estimate, epoch.dual)):
                 best = _bounded(machine.evaluate())
-                schedule.made(passes, epoch.gap_estimate, best.primal - best.dual)
+                schedule.made(passes, epoch.gap_estimate, best)
             row = TraceRow(
                 epoch=len(trace) + 1,
                 passes=passes,
@@ -224,10 +243,14 @@ def train(
             aside += time.perf_counter() - paused
             if best and row.relative_gap <= tol:
                 verdict = "converged: the relative gap is at most tol"
+            elif best and not consistent(best.primal, best.dual):
+                verdict = "stopped: rounding exceeds tol"
             elif interrupt.requested:
                 verdict = "interrupted; the weights so far are certified"
             elif any(stopped):
                 verdict = "stopped by a callback"
+            elif schedule.still:
+                verdict = "stopped: the solver no longer moves, its steps are lost in rounding"
             elif passes >= max_passes:
                 verdict = f"stopped at max_passes = {max_passes:g}"
         if best is None:
@@ -281,6 +304,8 @@ def _outside() -> int:
 
 
 def _advice(certificate: Certificate, max_passes: float) -> str:
+    if not certificate.consistent:
+        return f"{certificate.verdict}: {certificate.doubt}; {CLOSER_SIZES}"
     return (
         f"relative gap {certificate.relative_gap:.3g} > tol {certificate.tol:.3g} after "
         f"{certificate.passes:.1f} passes ({certificate.verdict}); the objective is at most "

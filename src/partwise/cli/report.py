@@ -85,6 +85,8 @@ def certificate_record(certificate: Certificate) -> dict[str, Any]:
 
 def in_words(certificate: Certificate) -> str:
     """Say what the certificate guarantees."""
+    if not certificate.consistent:
+        return f"nothing; {certificate.doubt}"
     return (
         f"no weights have an objective below {certificate.dual:.6f}; these have "
         f"{certificate.primal:.6f}, at most {certificate.gap:.2e} ({certificate.relative_gap:.1e} "

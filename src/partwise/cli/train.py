@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from partwise.certificate import Certificate, ConvergenceWarning
+from partwise.certificate import CLOSER_SIZES, Certificate, ConvergenceWarning
 from partwise.errors import DataError, MismatchError
 
 from .compilation import noted_compilation
@@ -175,6 +175,8 @@ def evaluation_of(arguments: argparse.Namespace, task: Task[Any]) -> argparse.Na
 
 
 def _advice(certificate: Certificate, path: str) -> str:
+    if not certificate.consistent:
+        return f"{certificate.verdict}: {CLOSER_SIZES}"
     return (
         f"stopped before the requested gap: relative gap {certificate.relative_gap:.3g} > tol "
         f"{certificate.tol:.3g} ({certificate.verdict}); go on with --resume {path}, raise "
