@@ -162,6 +162,14 @@ def test_the_safe_step_leads_there_too() -> None:
     assert fits[0].certificate.passes > fits[1].certificate.passes
 
 
+@pytest.mark.parametrize("solver", ["online-eg", "smo-eg"])
+def test_the_hinge_goes_on_where_gains_are_lost_in_rounding(solver: str) -> None:
+    lengths = (2, 3, 4, 5) * 2 + (3, 3)
+    instance = make_instance("untied", "hinge", 1, n=10, n_features=100, lengths=lengths)
+    fit = train(instance.problem, 0.5, solver=solver, tol=1e-3, max_passes=12000)
+    assert fit.certificate.converged
+
+
 def test_focused_refuses_the_hinge() -> None:
     instance = make_instance("multiclass", "hinge", 0)
     with pytest.raises(MismatchError, match="use order='permutation'"):

@@ -26,7 +26,7 @@ from ..errors import DataError, MismatchError
 from ..evaluation import Evaluator, not_finite
 from ..jit import FAST, njit
 from ..numerics.shrinking import scatter_shrunk
-from ..problem import Problem, example_marginals
+from ..problem import Problem, example_marginals, example_maximum
 from ..structures.base import Floats, Ints
 from .base import Epoch
 from .exponentiated_gradient import (
@@ -49,6 +49,18 @@ _WAIT = 3
 _ENTRY: Final = 3.0
 #: ... and how often it may double.
 _DOUBLINGS: Final = 6
+#: What is smaller, beside the scores, is rounding.
+_ROUNDING: Final = 1e-13
+
+
+@njit(fastmath=FAST)
+def can_gain(a: Any, i: int, q: Any, mu: Any, masked: Any, work: Any) -> Any:
+    """max_y q.y - q.mu, the share of example i in the gap where tau = 0; 0 within rounding."""
+    high = example_maximum(a, i, q, mu[:0], masked, work)
+    mean = 0.0
+    for r in range(q.size):
+        mean += q[r] * mu[r]
+    return high - mean if high - mean > _ROUNDING * (1.0 + abs(high)) else 0.0
 
 
 @njit(fastmath=FAST)
@@ -135,8 +147,18 @@ def online_eg_epoch(
             duals.gap[i] = c * spread / (2.0 * tau * eta * eta if tau > 0.0 else eta)
             if gain >= -noise and (trial == 0 or enters):
                 improved += 1
-            # Where tau = 0 and nothing can be gained theta would run off to infinity: it stays.
-            stay = tau == 0.0 and halvings > 0 and abs(gain) <= noise
+            stay = False
+            if tau == 0.0 and halvings > 0 and abs(gain) <= noise:
+                # The dual cannot tell whether the step was good, so eta does not grow. Where the
+                # example has something to gain the step is taken all the same; if it changed
+                # nothing, theta is far out and has to come back: eta doubles. Where the example
+                # has nothing to gain theta would run off to infinity: it stays.
+                stay = can_gain(a, i, q[:n], old_mu, masked, work) <= 0.0
+                moved = 0.0
+                for r in range(n):
+                    moved = max(moved, abs(mu[r] - old_mu[r]))
+                lost = not stay and moved <= 1e-14 * (1.0 + abs(log_z))
+                eta *= 2.0 if lost else 1.0 / growth
             if enters and gain < -noise and trial < _DOUBLINGS:
                 trial += 1
                 if tau * eta >= 1.0:  # a whole step forgets where it leaves from
