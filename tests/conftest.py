@@ -2,8 +2,14 @@ from __future__ import annotations
 
 import os
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("local", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True)
-settings.load_profile("ci" if os.environ.get("CI") else "local")
+settings.register_profile(
+    "partwise",
+    # The same examples wherever and whenever the tests run, unless others are asked for.
+    derandomize=not os.environ.get("EXPLORE"),
+    # Neither an example nor the drawing of one has to be quick: a machine may be busy.
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("partwise")

@@ -18,7 +18,9 @@ from partwise.errors import ModelFileError
 from partwise.models.container import FORMAT_VERSION, read_container, write_container
 
 DTYPES = ["<f8", "<f4", "<i8", "<i4", "<i2", "|u1", "|b1"]
-SAME_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+SAME_FOLDER = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 
 json_values = st.recursive(
     st.none()

@@ -25,7 +25,8 @@ from partwise.prediction.labeller import PositionLabeller
 from partwise.rows import Rows
 
 SAME_FOLDER = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=200,
 )
 
 
