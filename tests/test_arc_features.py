@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-import time
+import sys
 from collections import Counter
 
 import numpy as np
@@ -397,6 +397,17 @@ def test_parents_are_backoffs():
         assert (parent < 0) == (len(sets[k]) == 1)
 
 
+def cut(sentences, heads, length):
+    """The same words in sentences of at most so many."""
+    pieces, chains = [], []
+    for sentence in sentences:
+        for first in range(0, len(sentence.form), length):
+            part = slice(first, first + length)
+            pieces.append(Words(*(column[part] for column in vars(sentence).values())))
+            chains.append(list(range(len(pieces[-1].form))))
+    return pieces, chains
+
+
 def some_text(rng, n_sentences, length):
     """Sentences of words with a long tail, with tags and morphology, and trees."""
     sentences, heads = [], []
@@ -416,13 +427,29 @@ def some_text(rng, n_sentences, length):
     return sentences, heads
 
 
-def test_speed():
-    sentences, heads = some_text(np.random.default_rng(2), 200, 40)
-    ArcFeatures.fit(sentences[:2], heads[:2]).rows(sentences[:2])
-    begin = time.process_time()
-    features = ArcFeatures.fit(sentences, heads)
-    rows = features.rows(sentences)
-    seconds = time.process_time() - begin
-    # About 0.6 s for 100,000 arcs; strings in Python would take minutes.
-    assert len(rows) > 80_000
-    assert seconds < 10
+def calls_of(sentences, heads):
+    """How many functions Python calls, those in C included, to find and number the features."""
+    ArcFeatures.fit(sentences, heads).rows(sentences)  # compiles
+    calls = 0
+
+    def note(frame, event, argument):
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        features = ArcFeatures.fit(sentences, heads)
+        rows = features.rows(sentences)
+    finally:
+        sys.setprofile(before)
+    return calls, len(rows)
+
+
+def test_python_works_by_the_word_and_not_by_the_arc():
+    # Strings made for each arc in Python would take minutes for a treebank.
+    sentences, heads = some_text(np.random.default_rng(2), 60, 40)
+    few, n_few = calls_of(*cut(sentences, heads, 4))
+    many, n_many = calls_of(sentences, heads)
+    assert n_many > 4 * n_few
+    assert many < 1.1 * few

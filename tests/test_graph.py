@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import time
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from laws import Instance, Label, StructureLaws, close, draw_scores
 
 from partwise.errors import DataError
-from partwise.structures.base import Constraints, Floats, Ints, Structure, call
+from partwise.structures.base import Constraints, Floats, Ints, Structure
 from partwise.structures.chain import Chain
 from partwise.structures.graph import Graph, GraphConstraints, GraphShape
 from partwise.structures.junction import Scope, junction_tree
@@ -398,23 +397,3 @@ def test_equal_shapes_share_a_tree_but_not_an_array() -> None:
     first[0] = -1
     assert second[0] == 27
     assert hash(grid(3, 9)) == hash(grid(3, 9))
-
-
-def test_kernel_is_faster_than_arrays() -> None:
-    graph, shape = lattice(4), grid(3, 30)
-    topo = graph.topology(shape)
-    theta = np.random.default_rng(0).normal(size=graph.n_parts(topo))
-    plain, spec = Plain(graph, shape), graph.spec
-    mu, work = np.zeros(len(theta)), np.empty(graph.work_size(topo))
-
-    def seconds(run: Any, times: int) -> float:
-        begin = time.process_time()
-        for _ in range(times):
-            run()
-        return (time.process_time() - begin) / times
-
-    compiled = min(
-        seconds(lambda: call(graph.marginals, spec, topo, theta, mu, work), 50) for _ in range(5)
-    )
-    arrays = min(seconds(lambda: plain(theta), 2) for _ in range(3))
-    assert arrays > 20 * compiled

@@ -10,27 +10,20 @@ import pytest
 
 import partwise
 
-TIMED = """
-import time
-start = time.perf_counter()
-import partwise
-seconds = time.perf_counter() - start
+LOADED = """
 import sys
-heavy = {"numba", "sklearn", "scipy", "matplotlib"} & set(sys.modules)
-print(seconds, *sorted(heavy))
+before = set(sys.modules)
+import partwise
+new = set(sys.modules) - before
+print(*sorted(name for name in new if name.partition(".")[0] not in sys.stdlib_module_names))
 """
 
 
-def timed_import() -> tuple[float, list[str]]:
-    done = subprocess.run([sys.executable, "-c", TIMED], capture_output=True, text=True, check=True)
-    seconds, *heavy = done.stdout.split()
-    return float(seconds), heavy
-
-
-def test_import_is_quick_and_light() -> None:
-    times, heavy = zip(*(timed_import() for _ in range(3)), strict=True)
-    assert heavy == ([], [], [])
-    assert min(times) < 0.3
+def test_import_loads_next_to_nothing() -> None:
+    # What makes an import slow is what it loads: not even numpy here.
+    command = [sys.executable, "-c", LOADED]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["partwise", "partwise.errors"]
 
 
 @pytest.mark.parametrize("name", partwise.__all__)

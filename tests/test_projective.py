@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -289,32 +287,3 @@ def test_constraints_on_arcs_that_are_not_there(rules: ArcConstraints) -> None:
     tree = ProjectiveTree()
     with pytest.raises(DataError, match="in a sentence of 3 words"):
         tree.mask(tree.topology(3), rules)
-
-
-def fastest(function: Callable[[], object], runs: int) -> float:
-    times = []
-    for _ in range(runs):
-        start = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
-def test_the_kernel_is_fast() -> None:
-    length = 35
-    tree = ProjectiveTree()
-    topo = tree.topology(length)
-    theta = draw_scores("small", length**2, np.random.default_rng(0))
-    compiled = fastest(lambda: tree.expected_parts(theta, topo), 20)
-    assert fastest(lambda: plain(theta, length, 1, True), 3) > 20 * compiled
-
-
-def test_time_is_cubic() -> None:
-    tree = ProjectiveTree()
-    seconds = []
-    for length in (60, 120):
-        theta = draw_scores("small", length**2, np.random.default_rng(0))
-        topo = tree.topology(length)
-        assert is_scaled(tree, topo, theta)
-        seconds.append(fastest(lambda t=theta, s=topo: tree.expected_parts(t, s), 15))  # type: ignore[misc]
-    assert seconds[1] < 14 * seconds[0]

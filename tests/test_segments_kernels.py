@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +9,7 @@ from hypothesis import strategies as st
 from laws import close, draw_scores, largest
 
 from partwise.structures import segments_kernels
-from partwise.structures.base import Floats, Ints, Structure, call
+from partwise.structures.base import Floats, Ints, Structure
 from partwise.structures.segments import SemiMarkov
 
 
@@ -215,31 +213,3 @@ def test_long_sequences_of_far_apart_components(
     lead = np.concatenate([half, np.zeros((length % 2, len(sizes))), back])
     own = rng.uniform(-1, 1, (len(structure.segments(structure.topology(length))), n))
     check(structure, length, scores(structure, lead[:, group], own, pairs))
-
-
-def fastest(run: Callable[[], object], repeats: int) -> float:
-    """The least time of the thread, which others on the machine do not lengthen."""
-    times = []
-    for _ in range(repeats):
-        began = time.thread_time()
-        run()
-        times.append(time.thread_time() - began)
-    return min(times)
-
-
-def test_compiled_is_faster_than_numpy_and_linear_in_the_length() -> None:
-    rng = np.random.default_rng(0)
-    structure = SemiMarkov(9, 6)
-    seconds = {}
-    for length in (25, 400):
-        topo = structure.topology(length)
-        theta = rng.uniform(-1, 1, structure.n_parts(topo))
-        mu, work = np.empty(len(theta)), np.empty(structure.work_size(topo))
-        arguments = structure.marginals, structure.spec, topo, theta, mu, work
-        seconds[length] = fastest(lambda given=arguments: call(*given), 30)
-        if length == 25:
-            assert (
-                fastest(lambda given=(topo, theta): plain(structure, *given), 5) > 20 * seconds[25]
-            )
-    # 16 times the positions; what is done once an example only makes the ratio smaller.
-    assert seconds[400] < 2 * 16 * seconds[25]

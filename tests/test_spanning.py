@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import math
-import timeit
 from collections import Counter
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -284,10 +282,6 @@ def test_scores_too_large_for_exponents() -> None:
     assert tree.best(theta, tree.topology(3))[0] == 0.0
 
 
-def fastest(function: Callable[[], object], runs: int) -> float:
-    return min(timeit.repeat(function, number=1, repeat=runs))
-
-
 @pytest.mark.parametrize("single", [False, True])
 def test_plain_numpy(single: bool) -> None:
     tree = SpanningTree(single_root=single)
@@ -298,22 +292,3 @@ def test_plain_numpy(single: bool) -> None:
         expected, expected_mu = plain(theta, length, single)
         close(log_z, expected)
         close(mu, expected_mu)
-
-
-def test_the_kernel_is_fast() -> None:
-    # LAPACK needs 4/3 as many operations; the rest of the plain formula is in the interpreter.
-    tree = SpanningTree()
-    for length, times in ((10, 2.0), (40, 0.7)):
-        topo = tree.topology(length)
-        theta = draw_scores("small", length**2, np.random.default_rng(0))
-        compiled = fastest(lambda t=theta, s=topo: tree.expected_parts(t, s), 200)  # type: ignore[misc]
-        numpy = fastest(lambda t=theta, n=length: plain(t, n, True), 50)  # type: ignore[misc]
-        assert numpy > times * compiled
-
-
-def test_wide_numbers_are_not_much_slower() -> None:
-    tree = SpanningTree()
-    topo = tree.topology(60)
-    theta = draw_scores("small", 3600, np.random.default_rng(0))
-    compiled = fastest(lambda: tree.expected_parts(theta, topo), 20)
-    assert fastest(lambda: in_wide_numbers(tree, topo, theta), 10) < 30 * compiled

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import itertools
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from laws import Instance, Label, StructureLaws, close, draw_scores, largest, la
 
 from partwise.errors import DataError, MismatchError
 from partwise.structures import trigram_kernels, trigram_logspace
-from partwise.structures.base import Constraints, Floats, Ints, Structure, call
+from partwise.structures.base import Constraints, Floats, Ints, Structure
 from partwise.structures.chain import Chain
 from partwise.structures.trigram import SecondOrderChain
 
@@ -300,32 +299,3 @@ def test_one_bad_score_in_a_long_sequence(bad: float, length: int) -> None:
         theta[part] = bad
         assert np.isnan(chain.log_partition(theta, topo))
         assert np.isnan(chain.best(theta, topo)[0])
-
-
-def fastest(run: Callable[[], object], repeats: int) -> float:
-    """The least time of the thread, which others on the machine do not lengthen."""
-    times = []
-    for _ in range(repeats):
-        began = time.thread_time()
-        run()
-        times.append(time.thread_time() - began)
-    return min(times)
-
-
-def test_compiled_is_faster_than_numpy_and_linear_in_the_length() -> None:
-    rng = np.random.default_rng(0)
-    n = 22
-    chain = SecondOrderChain(n)
-    seconds = {}
-    for length in (25, 200):
-        topo = chain.topology(length)
-        theta = rng.uniform(-1, 1, chain.n_parts(topo))
-        mu, work = np.empty(len(theta)), np.empty(chain.work_size(topo))
-        arguments = chain.marginals, chain.spec, topo, theta, mu, work
-        seconds[length] = fastest(lambda given=arguments: call(*given), 200)
-        if length == 25:
-            unary, pairs, triples = np.split(theta, [25 * n, 25 * n + n * n])
-            scores = unary.reshape(25, n), pairs.reshape(n, n), triples.reshape(n, n, n)
-            assert fastest(lambda given=scores: plain(*given), 3) > 20 * seconds[25]
-    # 8 times the positions; what is done once an example only makes the ratio smaller.
-    assert seconds[200] < 2 * 8 * seconds[25]
