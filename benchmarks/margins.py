@@ -77,12 +77,12 @@ class Race:
         return (self.optimum - self.dual) / self.optimum
 
 
-def race(problem: Problem, task: str, l2: float, methods: list[Method], budget: float) -> Race:
-    """Let every method run for so many seconds, or until it is at the optimum."""
+def race(problem: Problem, task: str, l2: float, methods: list[Method], limits: Limits) -> Race:
+    """Let every method run to its limits."""
     descents: list[Descent] = []
     for method in methods:
         run = follow_dlib if method.solver == "dlib" else follow
-        descents.append(run(problem, l2, method, Limits(math.inf, budget)))
+        descents.append(run(problem, l2, method, limits))
         last = descents[-1].points[-1]
         tell(
             f"{task}, l2 = {l2:g}, {method.name}: {last.objective:.6g} after {last.passes:.0f} "
@@ -176,6 +176,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     names = [method.name for method in METHODS]
     add("--solvers", nargs="+", choices=names, default=names, help="which methods")
     add("--l2", nargs="+", type=float, help="which values of l2 (default: those of the task)")
+    add("--passes", type=float, default=math.inf, help="passes of a method (default: no limit)")
     add("--budget", type=float, default=120.0, help="CPU seconds of a method")
     return parser.parse_args(arguments)
 
@@ -195,7 +196,8 @@ def main(arguments: list[str] | None = None) -> None:
             methods = [method for method in methods if method.solver != "dlib"]
         warm_up(problem, 1.0, [method for method in methods if method.solver != "dlib"])
         for l2 in options.l2 or L2S[task]:
-            races.append(race(problem, task, l2, methods, options.budget))
+            limits = Limits(options.passes, options.budget)
+            races.append(race(problem, task, l2, methods, limits))
             write(options.out, races)
     sys.stdout.write(margins_table(races))
 

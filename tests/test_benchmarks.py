@@ -4,11 +4,13 @@ import gzip
 import io
 import itertools
 import json
+import math
+import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -71,7 +73,7 @@ def toy_linear(loss: problems.LinearLoss, n_classes: int = 3) -> problems.Linear
     return problems.LinearProblem(loss, 0.5, x[:40], y[:40], x[40:], y[40:], n_classes)
 
 
-def events_of(name: str, problem: problems.Problem, budget: float = 30.0) -> runner.Run:
+def events_of(name: str, problem: problems.Problem, budget: float = math.inf) -> runner.Run:
     stream = io.StringIO()
     # Not enforced: the kernel would end the process of the tests.
     run_worker(contestant_named(name), problem, Recorder(stream, budget, enforced=False))
@@ -90,6 +92,19 @@ def made_run(contestant: str, values: list[tuple[float, float]], **fields: Any) 
     for name, value in fields.items():
         setattr(run, name, value)
     return run
+
+
+class Clock:
+    """The time that the recorder reads: it passes when it is told to."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.cpu = self.wall = 16.0
+        clocks = SimpleNamespace(process_time=lambda: self.cpu, perf_counter=lambda: self.wall)
+        monkeypatch.setattr("benchmarks.recorder.time", clocks)
+
+    def run(self, cpu: float, wall: float) -> None:
+        self.cpu += cpu
+        self.wall += wall
 
 
 def test_attributes_stay_inside_the_sentence() -> None:
@@ -230,33 +245,45 @@ def test_weights_must_fit_the_problem() -> None:
 
 
 def test_rungs_and_the_budget_of_a_climb(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The run ends itself; what it compiles in this process must not end the process.
-    monkeypatch.setattr("benchmarks.recorder.GRACE", 600)
     assert list(itertools.islice(iteration_rungs(2), 5)) == [1, 2, 4, 8, 16]
     assert list(itertools.islice(iteration_rungs(1), 8)) == [1, 2, 3, 4, 6, 8, 12, 16]
     assert min(tolerance_rungs()) == pytest.approx(1e-10)
     stream = io.StringIO()
     problem = toy_linear("softmax")
+    clock = Clock(monkeypatch)
 
     def fit(rung: float) -> problems.Floats:
-        sum(range(2_000_000))
+        clock.run(rung, rung)
         return np.full((3, 5), 1.0 / rung)
 
-    climb(problem, Recorder(stream, 0.001, enforced=False), [1.0, 2.0], fit)
+    # The second rung is taken to need twice what the first did.
+    climb(problem, Recorder(stream, 1.5, enforced=False), [1.0, 2.0], fit)
     events = [json.loads(line)["event"] for line in stream.getvalue().splitlines()]
     assert events == ["stop", "point", "over budget"]
 
 
-def test_the_clock_leaves_out_pauses() -> None:
-    recorder = Recorder(io.StringIO(), 1000.0)
+def test_the_clock_leaves_out_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    recorder = Recorder(io.StringIO(), 1000.0, enforced=False)
+    clock.run(1.0, 2.0)
     recorder.start()
-    began = time.perf_counter()
+    clock.run(4.0, 8.0)
     with recorder.paused():
-        sum(range(10_000_000))
-    pause = time.perf_counter() - began
-    cpu, wall = recorder.stop()
-    assert 0.0 <= cpu < 0.02
-    assert 0.0 <= wall < 0.5 * pause
+        clock.run(16.0, 32.0)
+    clock.run(64.0, 128.0)
+    assert recorder.stop() == (68.0, 136.0)
+
+
+def test_a_budget_is_spent_on_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    recorder = Recorder(io.StringIO(), 5.0, enforced=False)
+    recorder.start()
+    with recorder.paused():
+        clock.run(32.0, 32.0)
+    clock.run(4.0, 32.0)
+    assert not recorder.spent()
+    clock.run(1.0, 1.0)
+    assert recorder.spent()
 
 
 def test_the_peak_of_memory_can_be_forgotten() -> None:
@@ -264,7 +291,7 @@ def test_the_peak_of_memory_can_be_forgotten() -> None:
     high = peak_megabytes()
     del block
     forget_peak()
-    if sys.platform == "linux":
+    if os.access("/proc/self/clear_refs", os.W_OK):
         assert peak_megabytes() < high - 100.0
     else:
         assert peak_megabytes() >= high
@@ -277,7 +304,7 @@ def test_the_kernel_ends_a_run_over_its_budget() -> None:
         "Recorder(io.StringIO(), 0.1).start()\n"
         "while True: pass\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False)
     assert done.returncode == -signal.SIGXCPU
 
 
@@ -365,7 +392,7 @@ def test_demo_text_is_a_chain_problem() -> None:
 
 def test_a_whole_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PARTWISE_DATA", raising=False)
-    out = ["--budget", "20", "--out", str(tmp_path)]
+    out = ["--budget", "100000", "--out", str(tmp_path)]
     assert main(["--tasks", "digits", "a9a", "--contestants", "sklearn-lbfgs", *out]) == 0
     stored = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     assert "a9a" in stored["skipped"]

@@ -3,10 +3,10 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -335,15 +335,19 @@ def test_compiling_is_said_once_and_quiet_stays_quiet(
 ) -> None:
     from numba.core import event
 
+    now = 0.0
+
     def slow(self: Letters, path: str, *_: object) -> Lines:
+        nonlocal now
         # As numba does where the cache has nothing: passes, and passes within passes.
         for _ in range(3):
             with event.trigger_event("numba:run_pass"), event.trigger_event("numba:run_pass"):
-                time.sleep(0.01)
+                now += 2.0
         return _lines(path, labelled=True)
 
     monkeypatch.setattr(Letters, "read", slow)
-    monkeypatch.setattr("partwise.cli.compilation._PATIENCE", 0.005)
+    monkeypatch.setattr("partwise.cli.compilation.time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr("partwise.cli.compilation._PATIENCE", 1.0)
     train = ["train", "--task", "letters", str(words), "--model", str(tmp_path / "m")]
     assert main(train) == 0
     assert capfd.readouterr().err.count(NOTE) == 1

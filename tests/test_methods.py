@@ -126,7 +126,7 @@ def test_tables_and_pictures_are_made(
 ) -> None:
     monkeypatch.delenv("PARTWISE_DATA", raising=False)
     names = ["lbfgs", "sgd", "sag-nus", "online-eg", "sdca"]
-    options = ["--passes", "6", "--tol", "1e-5"]
+    options = ["--passes", "6", "--budget", "inf", "--tol", "1e-5"]
     tasks = ["--tasks", "demo-text", "ocr"]
     methods.main(["--out", str(tmp_path), *tasks, *options, "--solvers", *names])
     told = capsys.readouterr()
