@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -210,33 +209,30 @@ def test_no_sklearn_is_needed(files: Path) -> None:
 
 def test_ctrl_c_keeps_what_is_done(files: Path, tmp_path: Path) -> None:
     path = given(files, "tag", "--model", tmp_path / "best", "--json")
-    more = ["--steps", 400, "--factor", 0.98, "--tol", 1e-6, "--max-passes", "inf"]
+    # So many steps that it is not at the end before the signal comes, however late that is.
+    more = ["--steps", 10**6, "--factor", 0.999999, "--tol", 1e-6, "--max-passes", "inf"]
     with process(*path, *more) as running:
         assert running.stderr is not None
-        assert running.stdout is not None
         seen = 0
         while seen < 3:
             seen += bool(rows_of(running.stderr.readline()))
         running.send_signal(signal.SIGINT)
-        out = running.stdout.read()
-        assert running.wait(60) == 3
+        out, _ = running.communicate()  # both streams: a full one would stop it
+    assert running.returncode == 3
     record = one_object(out)
-    assert 3 <= len(record["path"]) < 400
+    assert 3 <= len(record["path"]) < 10**6
     assert record["converged"] is True
     assert load_model(tmp_path / "best").l2 == record["l2"]
 
 
 def test_rows_come_as_they_are_made(files: Path) -> None:
-    path = given(files, "tag", "--steps", 60, "--factor", 0.9, "--tol", 1e-5)
+    path = given(files, "tag", "--steps", 10**6, "--factor", 0.999999, "--tol", 1e-5)
     with process(*path) as running:
         assert running.stdout is not None
         assert running.stdout.readline().split()[0] == "l2"
         assert rows_of(running.stdout.readline())
         assert running.poll() is None
         running.kill()
-        began = time.monotonic()
-        running.communicate()
-        assert time.monotonic() - began < 30
 
 
 def test_help_names_the_verb(run: Run) -> None:

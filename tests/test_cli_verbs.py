@@ -247,13 +247,13 @@ def test_a_full_disk_is_one_sentence(files: Path, options: list[str]) -> None:
 def test_one_interrupt_leaves_a_certified_model(run: Run, tmp_path: Path) -> None:
     write(tagged_text(300, seed=1), tmp_path / "train.txt")
     train = ["train", "--task", "tag", tmp_path / "train.txt", "--model", tmp_path / "m", "--json"]
-    slow = ("--solver", "online-eg", "--l2", "0.001", "--tol", "1e-13", "--max-passes", "inf")
+    slow = ("--solver", "online-eg", "--l2", "0.001", "--tol", "1e-300", "--max-passes", "inf")
     with process(*train, *slow) as child:
         assert child.stderr is not None
         # The first row of progress: the fit is running. A cold cache has a word before it.
         assert any(line.split()[0] == "passes" for line in child.stderr)
         child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=60)
+        out, err = child.communicate()
     assert child.returncode == 3
     record = one_object(out)
     assert record["converged"] is False

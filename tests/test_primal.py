@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -89,13 +88,12 @@ def test_a_small_l2(solver: str) -> None:
 @pytest.mark.parametrize("solver", ["lbfgs", "cg", "newton"])
 def test_no_thread_is_left_behind(solver: str) -> None:
     problem = make_instance().problem
-    before = threading.active_count()
+    before = set(threading.enumerate())
     for _ in range(5):
         train(problem, 1.0, solver=solver, tol=1e-3)
-    deadline = time.monotonic() + 10.0
-    while threading.active_count() > before and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert threading.active_count() == before
+    # They end by themselves, soon; one that waited for ever would be met by the limit of a test.
+    for thread in set(threading.enumerate()) - before:
+        thread.join()
 
 
 def test_errors_within_scipy_reach_the_caller() -> None:
@@ -159,24 +157,21 @@ def test_orthant_wise_steps_never_rise() -> None:
     for _ in range(40):
         machine.epoch()
         primal = machine.evaluate().primal
-        assert primal <= last
+        assert primal <= last * (1.0 + 1e-12)  # the rounding of P itself
         last = primal
 
 
 def test_an_end_is_told_once_and_asked_for_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """The thread may outlive its last answer; nobody must wait for another one."""
     steps = _Iterations(lambda reached: reached(np.zeros(2)))
-    release = steps._answered.release
+    release, done = steps._answered.release, threading.Event()
 
-    def slowly(n: int = 1) -> None:
+    def outlived(n: int = 1) -> None:
         release(n)
-        time.sleep(0.2)
+        if steps._ended:
+            done.wait()
 
-    monkeypatch.setattr(steps._answered, "release", slowly)
-    found: list[object] = []
-    asking = threading.Thread(
-        target=lambda: found.extend(steps.next() for _ in range(4)), daemon=True
-    )
-    asking.start()
-    asking.join(10.0)
+    monkeypatch.setattr(steps._answered, "release", outlived)
+    found = [steps.next() for _ in range(4)]
+    done.set()
     assert [point is None for point in found] == [False, True, True, True]

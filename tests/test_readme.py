@@ -43,9 +43,7 @@ def test_python(page: Path, code: str, tmp_path: Path) -> None:
     # In a process of its own, where a warning is an error, as a reader would run it.
     module = MODULE.match(code)
     command = [sys.executable, "-W", "error", "-c", f"import {module[1]}" if module else code]
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300
-    )
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     printed = done.stdout.splitlines()
