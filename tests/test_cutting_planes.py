@@ -47,7 +47,7 @@ def test_every_structure(structure: str, form: dict[str, Any]) -> None:
     best = train(problem, 1.0, solver="bcfw", tol=1e-6, max_passes=20_000).certificate
     found = train(problem, 1.0, solver="svm-struct", tol=1e-7, options=form).certificate
     assert found.converged
-    assert found.dual <= best.primal
+    assert found.dual <= best.primal * (1.0 + 1e-12)
     assert found.primal <= best.primal * (1.0 + 1e-7)
 
 

@@ -45,7 +45,7 @@ def test_what_lanes_do(at: int) -> None:
     a, b, marked = (z[at : at + LINE] for z in (x, y, marks))
     expected = [a + b, a * b, a + 3.0 * b, np.maximum(a, b), np.full(LINE, a[0]), a * marked]
     np.testing.assert_allclose(out.reshape(6, LINE), expected, rtol=1e-15, atol=1e-15)
-    np.testing.assert_allclose(found, (a.sum(), a.max()), rtol=1e-14)
+    np.testing.assert_allclose(found, (a.sum(), a.max()), rtol=1e-14, atol=1e-14)
 
 
 @njit

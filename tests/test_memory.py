@@ -32,7 +32,10 @@ def test_the_limit_of_a_container(
     assert memory.memory_limit() == expected
 
 
-def test_an_index_that_is_too_large(run: Run, tmp_path: Path) -> None:
+def test_an_index_that_is_too_large(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "memory_limit", lambda: 2.0**34)
     (tmp_path / "big.svm").write_text("1 1:1\n2 2000000000:1\n1 2:1\n", "ascii")
     train = ("train", "--task", "classify", tmp_path / "big.svm", "--model", tmp_path / "m")
     code, _, err = run(*train)

@@ -86,7 +86,7 @@ def test_every_fit_is_the_optimum_of_its_l2(kind: str, loss: str) -> None:
         alone = train(problem, l2, tol=1e-10)
         assert fit.certificate.converged
         assert fit.certificate.primal == pytest.approx(alone.certificate.primal, rel=1e-9)
-        assert fit.certificate.primal >= alone.certificate.dual
+        assert fit.certificate.primal >= alone.certificate.dual * (1.0 - 1e-12)
 
 
 @pytest.mark.parametrize("solver", ["batch-eg", "lbfgs", "newton"])

@@ -106,7 +106,7 @@ def test_theorem_2(seed: int, sizes: list[int]) -> None:
     begun, last = quadratic(a, b, middle), np.inf
     for steps in (1, 2, 5, 20, 100, 500):
         value = minimise_quadratic(a, b, sizes, step="theorem", tol=1e-15, max_iter=steps).value
-        assert value <= last
+        assert value <= last + 1e-13 * np.abs(a).sum()  # no more than the rounding of x.Ax
         assert value - best <= (away / eta + 1.5 * (begun - value)) / steps + 1e-10
         last = value
 
