@@ -117,7 +117,7 @@ def check(unary: Floats, pairs: Floats, scaled: bool | None = None) -> None:
     got, got_mu = chain.expected_parts(theta, topo)
     close(got, log_z, scale)
     close(got_mu, mu, scale)
-    assert chain.log_partition(theta, topo) == got
+    close(chain.log_partition(theta, topo), got)
 
     theta = np.concatenate([unary.ravel(), np.tile(pairs.ravel(), length - 1)])
     chain = Chain(n, tied=False)

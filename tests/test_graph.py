@@ -175,7 +175,7 @@ def check(graph: Graph, shape: GraphShape, theta: Floats) -> None:
     topo = graph.topology(shape)
     log_z, mu = Plain(graph, shape)(theta.astype(np.longdouble))
     got, got_mu = graph.expected_parts(theta, topo)
-    assert graph.log_partition(theta, topo) == got
+    close(graph.log_partition(theta, topo), got)
     scale = 1e-4 * max(1.0, float(np.abs(theta[np.isfinite(theta)]).max(initial=0.0))) * len(theta)
     close(got, float(log_z), scale)
     if log_z > -np.inf:

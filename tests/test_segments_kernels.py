@@ -75,7 +75,7 @@ def check(structure: SemiMarkov, length: int, theta: Floats, scaled: bool | None
     close(got, log_z, scale)
     close(got_mu[length * structure.n_labels :][: len(mu)], mu, scale)
     close(got_mu[: length * structure.n_labels].reshape(length, -1).sum(axis=1), 1.0, scale)
-    assert structure.log_partition(theta, topo) == got
+    close(structure.log_partition(theta, topo), got)
 
 
 def scores(

@@ -138,7 +138,7 @@ def test_float64_agrees_with_wide_numbers(
     small = rng.random(len(theta)) < rare
     theta[small] = rng.uniform(-2.0, 2.0, small.sum())
     log_z, mu = tree.expected_parts(theta, topo)
-    assert tree.log_partition(theta, topo) == log_z
+    close(tree.log_partition(theta, topo), log_z)
     expected, expected_mu = in_wide_numbers(tree, topo, theta)
     close(log_z, expected)
     close(mu, expected_mu)

@@ -118,7 +118,7 @@ def check(unary: Floats, pairs: Floats, triples: Floats, scaled: bool | None = N
     got, got_mu = chain.expected_parts(theta, topo)
     close(got, log_z, scale)
     close(got_mu, mu, scale)
-    assert chain.log_partition(theta, topo) == got
+    close(chain.log_partition(theta, topo), got)
 
 
 def components(*sizes: int) -> Floats:
