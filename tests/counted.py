@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numba.core.dispatcher import Dispatcher
-from numba.extending import _Intrinsic
+from numba.core.extending import _Intrinsic
 
 
 def _plain(kernel: Any) -> Any:
