@@ -15,22 +15,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from partwise import ConvergenceWarning, DataError, LinearClassifier, load_model, save_model
 
-# Weighted and repeated examples must give the same to seven digits. Batch EG treats them alike
-# from its first step; online EG visits them in another order, and agrees to tol.
-# Class weights of 1e-4 and 1e3 leave annealing no l2 to begin with that suits both.
-SPECIAL = {
-    "check_sample_weight_equivalence_on_dense_data": "batch-eg",
-    "check_sample_weight_equivalence_on_sparse_data": "batch-eg",
-    "check_class_weight_classifiers": "online-eg",
-}
-
 
 # Some checks train on features around 100, and do not mind if that ends at max_passes.
 @pytest.mark.filterwarnings("ignore::partwise.certificate.ConvergenceWarning")
 @parametrize_with_checks([LinearClassifier()])
 def test_scikit_learn_conventions(estimator: Any, check: Any) -> None:
-    solver = SPECIAL.get(check.func.__name__, "auto")
-    check(clone(estimator).set_params(solver=solver))
+    check(estimator)
 
 
 @pytest.fixture(scope="module")
@@ -123,6 +113,20 @@ def test_sample_weight_zero_is_absence(iris: tuple[Any, Any]) -> None:
     a = LinearClassifier().fit(X[some], y[some])
     b = LinearClassifier().fit(X, y, sample_weight=some.astype(float))
     np.testing.assert_array_equal(a.coef_, b.coef_)
+
+
+def test_only_the_weighted_set_of_examples_counts(iris: tuple[Any, Any]) -> None:
+    X, y = iris
+    times = np.arange(150) % 4
+    again = np.random.default_rng(0).permutation(np.repeat(np.arange(150), times))
+    for loss in ("log", "hinge"):
+        weighted = LinearClassifier(loss=loss, l2=5.0).fit(X, y, sample_weight=times)
+        repeated = LinearClassifier(loss=loss, l2=5.0).fit(X[again], y[again])
+        np.testing.assert_array_equal(weighted.coef_, repeated.coef_)
+        assert weighted.n_iter_ == repeated.n_iter_
+    some = scipy.sparse.csr_array(X[again] > 0.0)  # all values are 1
+    binary = LinearClassifier().fit(X > 0.0, y, sample_weight=times)
+    np.testing.assert_array_equal(binary.coef_, LinearClassifier().fit(some, y[again]).coef_)
 
 
 def test_class_weight_is_sample_weight(iris: tuple[Any, Any]) -> None:

@@ -37,16 +37,14 @@ EVERY = [
 ]
 
 
-# Weights and repetitions give the same to seven digits only if no order is drawn. Some checks train
-# on features around 100, and do not mind if that ends at max_passes.
+# Some checks train on features around 100, and do not mind if that ends at max_passes.
 @pytest.mark.filterwarnings("ignore::partwise.certificate.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:The least populated class:UserWarning")
 @parametrize_with_checks(
     [LinearClassifierCV(l2_max=10.0, factor=0.1, steps=2, cv=3, max_passes=100)]
 )
 def test_scikit_learn_conventions(estimator: Any, check: Any) -> None:
-    alike = check.func.__name__.startswith("check_sample_weight_equivalence")
-    check(clone(estimator).set_params(solver="batch-eg" if alike else "auto"))
+    check(estimator)
 
 
 @pytest.fixture(scope="module")

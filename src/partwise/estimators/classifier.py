@@ -12,11 +12,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from ..errors import DataError
+from ..fitting.distinct import distinct_examples
+from ..fitting.fit import check_weights
 from ..fitting.settings import is_number
 from ..models.model import Model
 from ..prediction.labeller import PositionLabeller
 from ..rows import Rows
-from ..structures.base import Floats
+from ..structures.base import Floats, Ints
 from .base import TrainedEstimator, has_probabilities
 
 __all__ = ["LinearClassifier"]
@@ -27,7 +29,8 @@ class LinearClassifier(ClassifierMixin, TrainedEstimator):
 
     The objective is ``l2/2 |w|^2 + sum_i c_i loss(w; x_i, y_i)``. Training stops when the relative
     duality gap is at most `tol`, and ``certificate_`` tells how far the weights are at most from
-    the best ones.
+    the best ones. Examples with the same features and label are one with the sum of their weights,
+    and the order of the examples does not matter.
 
     Parameters
     ----------
@@ -62,8 +65,8 @@ class LinearClassifier(ClassifierMixin, TrainedEstimator):
         Draws the order of the examples. The default, 0, makes every fit of the same data the
         same; None makes each one different.
     warm_start : bool
-        Whether `fit` starts where the last one ended: from its dual point if the rows are as many
-        and the labels equal, else from its weights.
+        Whether `fit` starts where the last one ended: from its dual point if the rows and labels
+        are the same, else from its weights.
     verbose : int
         Above 0, progress is shown on stderr.
     callbacks : callable, sequence of callables or None
@@ -181,6 +184,9 @@ class LinearClassifier(ClassifierMixin, TrainedEstimator):
         check_classification_targets(y)
         classes, numbers = np.unique(y, return_inverse=True)
         rows = Rows.from_scipy(X) if hasattr(X, "tocsr") else Rows.from_dense(X)
+        rows, numbers, weight = self._examples(
+            rows, numbers, check_weights(sample_weight, len(rows))
+        )
         self._train_positions(
             "classify",
             rows,
@@ -188,10 +194,15 @@ class LinearClassifier(ClassifierMixin, TrainedEstimator):
             list(numbers.reshape(-1, 1)),
             classes.tolist(),
             settings,
-            sample_weight,
+            weight,
         )
         self.classes_ = classes
         return self
+
+    def _examples(self, rows: Rows, label: Ints, weight: Floats) -> tuple[Rows, Ints, Floats]:
+        """Give the examples in the form that does not depend on their order and repetition."""
+        chosen, weight = distinct_examples(rows, label, weight)
+        return rows.take(chosen), label[chosen], weight
 
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)

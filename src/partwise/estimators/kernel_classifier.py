@@ -11,7 +11,7 @@ from ..errors import DataError
 from ..models.model import Model
 from ..prediction.labeller import PositionLabeller
 from ..rows import Rows
-from ..structures.base import Floats
+from ..structures.base import Floats, Ints
 from .base import TrainedEstimator
 from .classifier import LinearClassifier
 from .kernel_estimator import KernelEstimator, kernel_parameters
@@ -134,6 +134,10 @@ class KernelClassifier(KernelEstimator, LinearClassifier):
         made.n_features_in_ = encoder.n_inputs
         made._adopt(model)
         return made
+
+    def _examples(self, rows: Rows, label: Ints, weight: Floats) -> tuple[Rows, Ints, Floats]:
+        # support_ and gamma="scale" count the rows as they are given.
+        return rows, label, weight
 
     def _adopt(self, model: Model) -> None:
         # Not that of the linear classifier: there is no coef_.
