@@ -73,6 +73,42 @@ def test_every_start_leads_to_the_minimum(
     assert steps < 1200
 
 
+def plain_newton(a: float, b: float, c1: float, c2: float, steps: int) -> tuple[float, float]:
+    """Algorithm 4 as it is printed, with xi = xi_0 = 0.1: Z after so many steps, and g'(Z)."""
+    s, middle = c1 + c2, 0.5 * (c2 - c1)
+    first = a * middle + b >= 0.0
+    c, b = (c1, b) if first else (c2, -b)
+    z = 0.1 * c if c > s / 2 else c  # (35), but from the middle itself no other start is needed
+
+    def slope(z: float) -> float:
+        return math.log(z / (s - z)) + a * (z - c) + b
+
+    for _ in range(steps):
+        d = -slope(z) / (a + s / (z * (s - z)))
+        z = 0.1 * z if z + d <= 0.0 else z + d
+    return (z if first else s - z), slope(z)
+
+
+@given(
+    a=st.floats(0.01, 100.0), b=st.floats(-30.0, 30.0), c1=st.floats(0.01, 5.0),
+    c2=st.floats(0.01, 5.0), steps=st.integers(0, 6),
+)  # fmt: skip
+def test_the_steps_of_algorithm_4(a: float, b: float, c1: float, c2: float, steps: int) -> None:
+    expected, left = plain_newton(a, b, c1, c2, steps)
+    before = [abs(plain_newton(a, b, c1, c2, k)[1]) for k in range(steps)]
+    tol = 1.001 * abs(left)
+    # The tolerance that is met after these steps and not before; a step that is known to be the
+    # last without another logarithm ends earlier.
+    if not 1e-9 < tol < min([*before, 1.0]):
+        return
+    found, _, made = solve(a, b, c1, c2, tol, MODIFIED)
+    assert made <= steps
+    exact = plain_newton(a, b, c1, c2, made)[0]
+    assert found == pytest.approx(exact, rel=1e-9)
+    if made == steps:
+        assert found == pytest.approx(expected, rel=1e-9)
+
+
 @pytest.mark.parametrize("method", range(len(METHODS)))
 @given(a=curvatures, b=st.floats(-30.0, 30.0), c1=positive, c2=positive)
 def test_both_sides_are_one_problem(method: int, a: float, b: float, c1: float, c2: float) -> None:

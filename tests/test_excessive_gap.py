@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from instances import LOSSES, Explicit, Instance, entropy, make_instance
 from laws import log_sum
+from optima import optimal_duals
 
 from partwise.errors import MismatchError
 from partwise.evaluation import Evaluator
@@ -126,17 +127,30 @@ def test_the_gap_is_excessive_at_every_step(kind: str, l2: float, safe: bool, se
         assert after <= epoch.gap_estimate + 1e-12 * scale
 
 
+def test_the_first_mu_and_the_steps_of_the_paper() -> None:
+    """mu_1 = L = max |psi|^2 / lambda, and mu_k+1 = 6 L / ((k + 3) (k + 2))."""
+    instance = make_instance("multiclass", "hinge", 3, weighted=True)
+    explicit = Explicit(instance, 0.7)
+    total = explicit.weight.sum()
+    used = [g for c, g in zip(explicit.weight, explicit.g, strict=True) if c > 0.0]
+    largest = max((g**2).sum(axis=1).max() for g in used) / (0.7 / total)
+    machine = make(instance, 0.7, safe=True)
+    for k in range(1, 20):
+        assert machine.mu == pytest.approx(6.0 * largest / ((k + 1) * (k + 2)), rel=1e-10)
+        machine.epoch()
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_dual_is_nearer_than_the_gap(seed: int) -> None:
     """(16): for any u, its divergence from the centre takes the place of K."""
     instance = make_instance("chain", "hinge", seed)
     explicit = Explicit(instance, 2.0)
-    u = explicit.distributions(train(instance.problem, 2.0, solver="online-eg").dual_point.theta)
+    u, _ = optimal_duals(explicit)
     away = sum(np.log(len(p)) - entropy(p) for p in u)
     machine = make(instance, 2.0, safe=True)
     for k in range(1, 40):
         behind = explicit.dual(u) - machine.alpha.dual()
-        assert behind <= 6.0 * machine.limit * away / ((k + 1) * (k + 2)) + 1e-9
+        assert behind <= 6.0 * machine.limit * away / ((k + 1) * (k + 2))
         machine.epoch()
 
 

@@ -67,11 +67,18 @@ class Plain:
 def test_parts_and_labels_take_the_same_steps(kind: str, step: str) -> None:
     instance = make_instance(kind, "hinge", 1, weighted=True, constrained=True)
     machine = make(instance, 2.0, step=step)
-    plain = Plain(instance, 2.0, machine.first)
+    square = float(instance.problem.arrays.weight @ instance.problem.reach**2)  # M^2
+    plain = Plain(instance, 2.0, machine.first if step == "search" else 2.0 / square)
     before = 0.0
     for _ in range(15):
+        g = plain.a / 2.0  # g_0
+        if step == "growing":
+            g = np.sqrt((plain.a + 2.0 * before) / square)  # sqrt(A) / M
         machine.epoch()
-        plain.step(machine.total - before)
+        if step == "search":
+            g = machine.total - before
+        assert machine.total == pytest.approx(before + g, rel=1e-12)
+        plain.step(g)
         before = machine.total
         w, u = plain.averages()
         np.testing.assert_allclose(machine.mean_w, w, rtol=1e-8, atol=1e-10)

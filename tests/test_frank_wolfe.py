@@ -1,16 +1,18 @@
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
 import numpy as np
 import pytest
-from instances import make_instance
+from instances import Explicit, Instance, make_instance
 
 from partwise.errors import MismatchError
 from partwise.evaluation import Evaluator
 from partwise.solvers.atoms import Atoms, atom_score, gold_atoms, grown, keep_atom
 from partwise.solvers.frank_wolfe import FrankWolfe
+from partwise.structures.base import Floats
 from partwise.training import train
 
 KINDS = ("multiclass", "chain", "untied")
@@ -31,6 +33,77 @@ def mixture(machine: FrankWolfe, i: int) -> tuple[np.ndarray, float]:
         np.add.at(mixed, atoms.part[own], atoms.alpha[slot] * atoms.times[own])
         weight += atoms.alpha[slot]
     return mixed, weight
+
+
+class Plain:
+    """The steps over all labels: one distribution for each example, all of it on gold at first."""
+
+    def __init__(self, instance: Instance, l2: float, pairwise: bool) -> None:
+        self.labels = Explicit(instance, l2)
+        self.pairwise = pairwise
+        self.u = []
+        for counts, gold, (lo, hi) in zip(
+            self.labels.counts,
+            np.split(instance.problem.arrays.gold_part, instance.problem.arrays.gold_ptr[1:-1]),
+            itertools.pairwise(instance.problem.arrays.part_ptr),
+            strict=True,
+        ):
+            mine = np.zeros(hi - lo)
+            mine[gold] = 1.0
+            self.u.append((np.abs(counts.astype(bool) - mine).sum(axis=1) == 0.0).astype(float))
+            assert self.u[-1].sum() == 1.0
+
+    def scores(self, i: int) -> Floats:
+        e = self.labels
+        return e.costs[i] - e.g[i] @ e.dual_sum(self.u) / e.l2
+
+    def clear(self, i: int) -> bool:
+        """Whether the worst label, and the best of those with weight, are one label each."""
+        q = np.sort(self.scores(i))
+        kept = np.sort(self.scores(i)[self.u[i] > 0.0])
+        return bool(q[-1] - q[-2] > 1e-6 and (len(kept) < 2 or kept[1] - kept[0] > 1e-6))
+
+    def visit(self, i: int) -> None:
+        """Go towards the worst label by an exact line search; (y - mu) or (y - the best label)."""
+        e, u = self.labels, self.u[i]
+        c, q = e.weight[i], self.scores(i)
+        way, most = -u, 1.0
+        kept = np.flatnonzero(u > 0.0)
+        best = kept[np.argmin(q[kept])]
+        if self.pairwise and q[best] < q @ u:
+            way, most = np.zeros_like(u), u[best]
+            way[best] = -1.0
+        way[np.argmax(q)] += 1.0
+        d = c * way @ e.g[i]
+        step = e.l2 * c * (q @ way) / (d @ d) if d @ d > 0.0 else most
+        self.u[i] = np.maximum(u + max(min(step, most), 0.0) * way, 0.0)
+        self.u[i][self.u[i] < 1e-13] = 0.0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("pairwise", [True, False])
+def test_parts_and_labels_take_the_same_steps(
+    kind: str, pairwise: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance = make_instance(kind, "hinge", 1, weighted=True, constrained=True)
+    problem = instance.problem
+    machine = FrankWolfe(
+        problem, 0.7, Evaluator(problem), np.random.default_rng(0), pairwise=pairwise
+    )
+    plain = Plain(instance, 0.7, pairwise)
+    live = np.flatnonzero(problem.arrays.weight)
+    visits = 0
+    for i in np.random.default_rng(1).choice(live, size=80):
+        if not plain.clear(int(i)):
+            continue
+        visits += 1
+        monkeypatch.setattr(machine, "_draw", lambda i=i: np.array([i]))
+        epoch = machine.epoch()
+        plain.visit(int(i))
+        marginals = [u @ counts for u, counts in zip(plain.u, plain.labels.counts, strict=True)]
+        np.testing.assert_allclose(machine.mu, np.concatenate(marginals), atol=1e-9)
+        assert epoch.dual == pytest.approx(plain.labels.dual(plain.u), rel=1e-9, abs=1e-10)
+    assert visits > 15
 
 
 @pytest.mark.parametrize("kind", KINDS)

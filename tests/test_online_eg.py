@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 from instances import LOSSES, STRUCTURES, Explicit, divergence, make_instance, online, variants
+from optima import apart, near_balance, opposed, optimal_duals, step_residual
+from scipy.stats import binom
 
 from partwise.errors import MismatchError
 from partwise.evaluation import Evaluator
 from partwise.solvers import online_eg
 from partwise.solvers.exponentiated_gradient import LINEAR, NORM, Annealing
-from partwise.solvers.online_eg import ORDERS, online_eg_epoch, safe_steps
+from partwise.solvers.online_eg import ORDERS, OnlineEG, online_eg_epoch, safe_steps
 from partwise.training import train
 
 VARIANTS = variants()
@@ -100,15 +102,19 @@ def test_examples_enter_at_their_first_visit(
     assert np.isfinite(machine.duals.gap).all()
 
 
-@pytest.mark.parametrize("loss", ["log", "hinge"])
+def visit(machine: OnlineEG, i: int) -> None:
+    """One visit with the step that the example has."""
+    machine._visit(np.array([i]), machine.l2, 0)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
 def test_theorem_2_on_average(loss: str) -> None:
     instance = make_instance("multiclass", loss, 3)
     n = len(instance.lengths)
     explicit = Explicit(instance, 2.0)
     tau = instance.loss.tau
     eta = 1.0 / (tau + explicit.largest())
-    solved = train(instance.problem, 2.0, tol=1e-10 if tau else 1e-4, max_passes=3000)
-    optimum = explicit.distributions(solved.dual_point.theta)
+    optimum, gap = optimal_duals(explicit)
     best = explicit.dual(optimum)
 
     behind = []
@@ -118,8 +124,108 @@ def test_theorem_2_on_average(loss: str) -> None:
         first = explicit.distributions(machine.duals.theta)
         behind.append([best - machine.epoch().dual for _ in range(30)])
     visits = n * np.arange(1, 31)
-    bound = n / visits * (divergence(optimum, first) / eta + best - explicit.dual(first))
-    assert (np.mean(behind, axis=0) <= bound).all()
+    constant = divergence(optimum, first) / eta + best - explicit.dual(first)
+    assert np.min(behind) >= -gap - 1e-12
+    assert (np.mean(behind, axis=0) <= n / visits * constant).all()
+    if tau:
+        allowed = np.exp(-eta * tau * visits / n) * constant
+        assert (np.mean(behind, axis=0) <= allowed + 1e-12).all()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_steps_of_figure_2(loss: str) -> None:
+    """Lemmas 2 and 10 hold for the function of one example that a visit moves."""
+    instance = make_instance("multiclass", loss, 4)
+    n = len(instance.lengths)
+    explicit = Explicit(instance, 2.0)
+    eta = 1.0 / (instance.loss.tau + explicit.largest())
+    machine = online(instance, 2.0, start=0.0, safe=True)
+    machine.duals.eta[:] = eta
+    u = explicit.distributions(machine.duals.theta)
+    for i in np.random.default_rng(0).integers(n, size=60):
+        visit(machine, i)
+        before, u = u, explicit.distributions(machine.duals.theta)
+        plain = explicit.online(before, np.full(n, eta), [i])
+        for got, expected in zip(u, plain, strict=True):
+            np.testing.assert_allclose(got, expected, atol=1e-10)
+        z = list(before)
+        z[i] = before[i][::-1]
+        assert abs(step_residual(explicit, eta, before, u, z)) <= 1e-11
+        assert explicit.dual(u) - explicit.dual(before) >= divergence(before, u) / eta - 1e-12
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_theorem_2_where_it_is_tight(loss: str) -> None:
+    """Examples that share no feature: the mean over all orders is known.
+
+    An example has been visited k of T times with the probability of a binomial distribution. From
+    next to the gold labels, with next to no features, the bounds are nearly reached; steps of
+    0.3 eta, the bounds still those of eta, break them.
+    """
+    n = 3
+    instance = apart(n, 1e-3, loss)
+    explicit = Explicit(instance, 1.0)
+    tau = instance.loss.tau
+    eta = 0.5
+    assert eta <= 1.0 / (tau + explicit.largest())
+    optimum, _ = optimal_duals(explicit)
+    best = explicit.dual(optimum)
+
+    def tightest(share: float) -> float:
+        """The largest part of its bound that is left to be done on average after T visits."""
+        machine = online(instance, 1.0, start=20.0, safe=True, order="deterministic")
+        machine.duals.eta[:] = share * eta
+        first = explicit.distributions(machine.duals.theta)
+        constant = divergence(optimum, first) / eta + best - explicit.dual(first)
+        behind = np.empty((n, 181))  # what each example lacks after k visits
+        for k in range(behind.shape[1]):
+            for i, p in enumerate(explicit.distributions(machine.duals.theta)):
+                behind[i, k] = best - explicit.dual([*optimum[:i], p, *optimum[i + 1 :]])
+            machine.epoch()
+        parts = []
+        for t in range(1, behind.shape[1]):
+            chance = binom.pmf(np.arange(t + 1), t, 1.0 / n)
+            bound = n / t * constant
+            if tau:
+                bound = min(bound, np.exp(-eta * tau * t / n) * constant)
+            parts.append(float((behind[:, : t + 1] @ chance).sum()) / bound)
+        return max(parts)
+
+    assert tightest(1.0) <= 1.0
+    assert tightest(0.3) > 1.1
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_largest_step_of_theorem_2(loss: str) -> None:
+    """Where |A| is attained, Lemma 2 fails for steps that are a third too long."""
+    instance = opposed(3, loss)
+    explicit = Explicit(instance, 0.01)
+    eta = 1.0 / (instance.loss.tau + explicit.largest())
+    theta = near_balance(instance, explicit).reshape(3, -1)
+    theta[1:, theta[0] == 0.2] = 0.0  # the others are in balance
+
+    def holds(share: float) -> bool:
+        machine = online(instance, 0.01, start=theta.ravel(), safe=True)
+        machine.duals.eta[:] = share * eta
+        before = explicit.distributions(theta.ravel())
+        visit(machine, 0)
+        after = explicit.distributions(machine.duals.theta)
+        gain = explicit.dual(after) - explicit.dual(before)
+        return gain >= divergence(before, after) / (share * eta)
+
+    assert [holds(share) for share in (0.3, 1.0, 1.33, 3.0, 10.0)] == [True] * 2 + [False] * 3
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_safe_steps_are_those_of_theorem_2(loss: str) -> None:
+    # A classifier attains the bound on |A_ii|, sqrt(2) |x_i|, for every example.
+    instance = make_instance("multiclass", loss, 3, weighted=True)
+    explicit = Explicit(instance, 0.7)
+    tau = instance.loss.tau
+    machine = online(instance, 0.7, safe=True)
+    largest = [np.abs(g @ g.T).max() / 0.7 for g in explicit.g]
+    expected = 1.0 / np.maximum(tau + explicit.weight * largest, 1e-300)
+    np.testing.assert_allclose(machine.duals.eta, expected, rtol=1e-12)
 
 
 STARTS = (

@@ -8,18 +8,22 @@ from typing import Any
 import numpy as np
 import pytest
 from dense_gradients import CASES, Dense, build
-from instances import Explicit, make_instance
+from instances import LOSSES, Explicit, make_instance
 from scipy.optimize import minimize
 
 from partwise.certificate import relative_gap
 from partwise.errors import DataError, MismatchError
 from partwise.evaluation import Evaluator
-from partwise.solvers.average_gradient import SAMPLINGS, SEEN, sag_epoch
+from partwise.problem import build_problem
+from partwise.rows import Rows
+from partwise.solvers.average_gradient import BETA, SAMPLINGS, SEEN, SLIDE, Memory, sag_epoch
 from partwise.solvers.gradient_memory import gradient_memory
+from partwise.solvers.lazy import settle
 from partwise.solvers.registry import make_solver
 from partwise.solvers.sag import SAG, SAGA, SAGNUS
 from partwise.structures.base import Floats
 from partwise.structures.chain import Chain
+from partwise.structures.multiclass import Multiclass
 from partwise.training import train
 
 
@@ -57,6 +61,105 @@ def test_proposition_1_on_average(sampling: str) -> None:
     visits = n * np.arange(41)
     allowed = (1 - mu * alpha) ** visits * (best @ best + constant)
     assert (np.mean(behind, axis=0) <= allowed).all()
+
+
+class Lyapunov:
+    """T = 1/n sum_i |s_i - f_i'(w*)|^2 / (n p_i) + c |w - w*|^2, which proves Proposition 1 (a).
+
+    E[T after a visit] <= (1 - mu alpha) T for all w and s. The mean over the examples that may be
+    visited is taken exactly: a visit is made to every one of them from the same place.
+    """
+
+    def __init__(self, sampling: str) -> None:
+        # Examples come in pairs with the same features; the second pair has larger ones.
+        x = np.array([[1.0, 0.5], [1.0, 0.5], [1.5, -2.0], [1.5, -2.0], [0.3, 1.0], [-1.0, 0.7]])
+        gold = [np.array([k]) for k in (0, 1, 2, 0, 1, 2)]
+        self.problem = build_problem(
+            Multiclass(3), [1] * 6, [Rows.from_dense(x)], gold, LOSSES["log"]
+        )
+        self.n, self.l2 = 6, 0.05
+        self.evaluator = Evaluator(self.problem)
+        zero = self.problem.storage.zeros()
+        self.machine = SAGA(
+            self.problem, self.l2, self.evaluator, np.random.default_rng(0),
+            initial_weights=zero, sampling=sampling, safe=True,
+        )  # fmt: skip
+        bound = 2.0 * (x**2).sum(axis=1)  # |F_i^T (gold_i - y)|^2
+        p = np.full(self.n, 1.0 / self.n)
+        self.p = p if sampling == "uniform" else 0.5 * p + 0.5 * bound / bound.sum()
+        self.mu = self.l2 / self.n
+        eta = (4.0 * (bound.max() + self.mu) + self.n * self.mu) / (self.n * self.p.min())
+        self.alpha = 1.0 / eta
+        self.c = 0.5 * (eta**2 * self.p.min() - self.mu * eta)
+        self.best = self.problem.storage.scatter(
+            train(self.problem, self.l2, solver="newton", tol=1e-15, max_passes=10_000).weights
+        )
+        self.at_best = self.marginals(self.best)
+
+    def marginals(self, w: Floats) -> Floats:
+        mu, entropy = np.empty(3 * self.n), np.empty(self.n)
+        self.evaluator.marginals(self.evaluator.scores(w), mu, entropy)
+        return mu
+
+    def value(self, w: Floats, mu: Floats) -> float:
+        """T, where mu are the marginals that the kept gradients have."""
+        total = self.c * float(np.sum((w - self.best) ** 2))
+        for i in range(self.n):
+            own = slice(3 * i, 3 * i + 3)
+            part = np.zeros(3 * self.n)
+            part[own] = (mu - self.at_best)[own]
+            gradient = self.evaluator.dual_sum(part) - self.evaluator.dual_sum(np.zeros(3 * self.n))
+            total += float(gradient @ gradient) / (self.n**2 * self.p[i])
+        return total
+
+    def after(self, w: Floats, mu: Floats, share: float) -> float:
+        """E[T] after one visit with a step of so many times alpha."""
+        rule = self.machine.rule._replace(fixed=share * self.machine.rule.fixed)
+        mean = 0.0
+        for i in range(self.n):
+            memory = Memory(*(np.array(part) for part in self.machine.memory))
+            memory.z[:], memory.mu[:] = w, mu
+            memory.d[:] = -self.evaluator.dual_sum(mu)
+            # Not by L_i; the one at this place of those that are all seen.
+            coins = np.array([[0.9, (i + 0.5) / self.n, 0.0]])
+            arrays, buffers = self.problem.arrays, self.machine.buffers
+            assert sag_epoch(arrays, memory, rule, coins, buffers) == -1
+            totals = memory.totals
+            settle(memory.z, memory.d, totals[BETA], totals[SLIDE])
+            mean += self.p[i] * self.value(memory.z, memory.mu)
+        return mean
+
+    def falls(self, w: Floats, mu: Floats, share: float = 1.0) -> bool:
+        before = self.value(w, mu)
+        return self.after(w, mu, share) <= (1.0 - self.mu * self.alpha) * before * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("sampling", ["uniform", "nus"])
+def test_the_proof_of_proposition_1(sampling: str) -> None:
+    t = Lyapunov(sampling)
+    assert t.machine.rule.fixed == pytest.approx(t.alpha, rel=1e-12)
+    rng = np.random.default_rng(0)
+    places = t.problem.storage.places()
+    for size in (0.01, 1.0, 10.0):
+        w = t.problem.storage.zeros()
+        w[places] = rng.normal(size=len(places))
+        w = t.best + size * w
+        assert t.falls(w, t.at_best)
+        assert t.falls(t.best, t.marginals(w))
+        assert t.falls(w, t.marginals(w))
+        assert t.falls(w, t.marginals(2.0 * t.best - w))
+    # Kept gradients of two equal examples, wrong in opposite ways: steps that are too long.
+    wrong = t.at_best.copy()
+    wrong[0:3] += [0.1, -0.1, 0.0]
+    wrong[3:6] -= [0.1, -0.1, 0.0]
+    assert t.falls(t.best, wrong)
+    assert not any(t.falls(t.best, wrong, share) for share in (1.6, 3.0, 10.0, 30.0))
+    # The same vector for every class more: no loss changes, and only the decay leads back.
+    shifted = t.best.copy()
+    shifted[places] += np.repeat([1.0, -2.0], 3)
+    np.testing.assert_allclose(t.marginals(shifted), t.at_best, atol=1e-12)
+    assert t.falls(shifted, t.at_best)
+    assert not any(t.falls(shifted, t.at_best, share) for share in (0.45, 0.3, 0.1))
 
 
 @pytest.mark.parametrize("loss", ["log", "softmax-margin"])

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
-from instances import make_instance
+from instances import Explicit, make_instance
+from optima import conditional
+from scipy.optimize import brentq
 
 from partwise.errors import MismatchError
 from partwise.evaluation import Evaluator
 from partwise.solvers.sdca import SDCA
+from partwise.structures.base import Floats
 from partwise.training import train
 
 KINDS = ("multiclass", "untied")
@@ -24,6 +29,54 @@ def test_the_optimum_is_that_of_eg(kind: str, loss: str) -> None:
     fits = [train(problem, 0.5, solver=name, tol=1e-9) for name in ("online-eg", "sdca")]
     primal = [fit.certificate.primal for fit in fits]
     assert primal[0] == pytest.approx(primal[1], rel=2e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("loss", ["log", "softmax-margin", "between"])
+def test_a_visit_goes_where_the_dual_stops_rising(
+    kind: str, loss: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fraction g of the way to p(.|x; w) with D'(g) = 0, from below and to 0.1%."""
+    instance = make_instance(kind, loss, 4, weighted=True, constrained=True)
+    problem = instance.problem
+    explicit = Explicit(instance, 0.5)
+    machine = SDCA(problem, 0.5, Evaluator(problem), np.random.default_rng(0))
+    arrays, tau = problem.arrays, explicit.tau
+
+    def entropy_slope(i: int, mu: Floats) -> Floats:
+        topo = arrays.topo[arrays.topo_ptr[i] : arrays.topo_ptr[i + 1]]
+        slope, work = np.empty_like(mu), np.empty(problem.work_size)
+        problem.structure.marginal_entropy(arrays.spec, topo, mu.copy(), slope, work)
+        return slope
+
+    matrices = [
+        np.linalg.lstsq(counts, features, rcond=None)[0]
+        for counts, features in zip(explicit.counts, explicit.features, strict=True)
+    ]
+
+    def rise(i: int, before: Floats, way: Floats, w: Floats, g: float) -> float:
+        """D'(g)."""
+        own = slice(*arrays.part_ptr[i : i + 2])
+        q = matrices[i] @ w + (arrays.cost[own] if arrays.cost.size else 0.0)
+        d = explicit.weight[i] * way @ matrices[i]
+        turn = tau * entropy_slope(i, before + g * way) @ way
+        return float(explicit.weight[i] * (turn + q @ way) - g * (d @ d) / 0.5)
+
+    seen = 0
+    for i in np.tile(np.flatnonzero(arrays.weight), 4):
+        own = slice(*arrays.part_ptr[i : i + 2])
+        before, w = machine.mu[own].copy(), machine.w.copy()
+        way = conditional(explicit, w)[i] @ explicit.counts[i] - before
+        monkeypatch.setattr(machine, "_draw", lambda i=i: np.array([i]))
+        machine.epoch()
+        if np.abs(way).max() < 1e-3:  # rounding moves the place where D' is 0
+            continue
+        seen += 1
+        slope = partial(rise, i, before, way, w)
+        exact = brentq(slope, 1e-9, 1.0 - 1e-9, xtol=1e-12) if slope(1.0 - 1e-9) < 0.0 else 1.0
+        g = float((machine.mu[own] - before) @ way / (way @ way))
+        assert exact * (1.0 - 1.1e-3) <= g <= exact * (1.0 + 1e-6)
+    assert seen >= 10
 
 
 @pytest.mark.parametrize("kind", KINDS)

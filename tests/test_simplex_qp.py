@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from instances import Explicit, make_instance
+from optima import quadratic_program, simplex_minimum
 from scipy.linalg import block_diag
 from scipy.optimize import LinearConstraint, minimize
 from scipy.sparse.linalg import aslinearoperator
@@ -89,26 +91,123 @@ def test_the_steps_of_figure_3(seed: int) -> None:
         assert result.iterations == t
 
 
+def begins(sizes: Any) -> Any:
+    return np.concatenate([[0], np.cumsum(sizes)[:-1]])
+
+
+def widest(a: Floats, b: Floats, sizes: Any) -> float:
+    """B: how far two parts of the slope are apart at most; the slope is largest at corners."""
+    most = -np.inf
+    for corner in itertools.product(*[range(k) for k in sizes]):
+        slope = b + a[:, begins(sizes) + np.array(corner)].sum(axis=1)
+        most = max(most, float(slope.max() - slope.min()))
+    return most
+
+
+def kl(p: Floats, q: Floats) -> float:
+    used = p > 0.0
+    return float(p[used] @ np.log(p[used] / q[used]))
+
+
+def iterates(a: Floats, b: Floats, sizes: Any, x: Floats, step: Any, count: int) -> list[Floats]:
+    """x_1 to x_count+1 of minimise_quadratic, which gives the last one only."""
+    return [x] + [
+        minimise_quadratic(a, b, sizes, step=step, start=x, tol=1e-300, max_iter=t).x
+        for t in range(1, count + 1)
+    ]
+
+
+def bound_of_theorem_2(eta: float, b: float, largest: float, away: float, fall: float) -> float:
+    """T times the right side less Q(u), for any step that the theorem is about."""
+    left = 1.0 - eta * (b + largest) * np.exp(eta * b)
+    assert left > 0.0
+    x = eta * b
+    factor = (np.exp(x) - 1.0 - x) / x**2 if x else 0.5
+    return float(away / eta + factor / left * fall)
+
+
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("sizes", [[6], [3, 1, 4], [2] * 10])
-def test_theorem_2(seed: int, sizes: list[int]) -> None:
+@pytest.mark.parametrize("sizes", [[6], [3, 1, 4], [2] * 8])
+@pytest.mark.parametrize("share", [0.1, 0.4, 0.55])
+def test_theorem_2(seed: int, sizes: list[int], share: float) -> None:
+    """The mean of Q(x_1) to Q(x_T) is below its bound, for u the minimum and any other."""
     a, b = drawn(seed, sizes, 4)
-    u = solved(a, b, sizes)
-    best = quadratic(a, b, u)
-    first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    eta = theorem_step(a, b, first)
-    largest = float(np.linalg.eigvalsh(a)[-1])
-    crude = 2.0 * (len(sizes) * np.abs(a).max() + np.abs(b).max())
-    assert eta >= 0.4 / (crude + largest)
+    bend, most = float(np.linalg.eigvalsh(a)[-1]), widest(a, b, sizes)
+    eta = share / (most + bend)
     middle = np.concatenate([np.full(k, 1.0 / k) for k in sizes])
-    used = u > 1e-12
-    away = float(u[used] @ np.log(u[used] / middle[used]))
-    begun, last = quadratic(a, b, middle), np.inf
-    for steps in (1, 2, 5, 20, 100, 500):
-        value = minimise_quadratic(a, b, sizes, step="theorem", tol=1e-15, max_iter=steps).value
-        assert value <= last + 1e-13 * np.abs(a).sum()  # no more than the rounding of x.Ax
-        assert value - best <= (away / eta + 1.5 * (begun - value)) / steps + 1e-10
-        last = value
+    x = iterates(a, b, sizes, middle, eta, 40)
+    q = [quadratic(a, b, p) for p in x]
+    best = simplex_minimum(a, b, sizes)
+    other = np.concatenate([p[::-1] for p in np.split(x[5], np.cumsum(sizes)[:-1])])
+    for u in (best, other):
+        at, away = quadratic(a, b, u), kl(u, middle)
+        for t in range(1, len(x)):
+            mean = float(np.mean(q[:t]))
+            room = bound_of_theorem_2(eta, most, bend, away, q[0] - q[t])
+            assert mean <= at + room / t + 1e-12
+            assert q[t] <= mean + 1e-12
+            if share == 0.4:
+                room = 2.5 * (most + bend) * away + 1.5 * (q[0] - q[t])
+                assert mean <= at + room / t + 1e-12
+        # Lemma 1 with its slack, half of (u - x)'A(u - x): an equality that no other step has.
+        for before, after in itertools.pairwise(x):
+            d = u - before
+            way = kl(u, before) - kl(u, after) + kl(before, after)
+            fall = quadratic(a, b, before) - at
+            assert eta * (fall + 0.5 * d @ a @ d) == pytest.approx(way, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("sizes", [[6], [3, 1, 4], [2] * 8])
+def test_the_step_of_theorem_2(seed: int, sizes: list[int]) -> None:
+    a, b = drawn(seed, sizes, 4)
+    bend = float(np.linalg.eigvalsh(a)[-1])
+    # The bound on B takes the largest part of the slope at one corner, the smallest at another.
+    split = [np.split(row, np.cumsum(sizes)[:-1]) for row in a]
+    high = max(c + sum(p.max() for p in row) for c, row in zip(b, split, strict=True))
+    low = min(c + sum(p.min() for p in row) for c, row in zip(b, split, strict=True))
+    assert widest(a, b, sizes) <= high - low <= 2.0 * (len(sizes) * np.abs(a).max() + max(abs(b)))
+    eta = 0.4 / (high - low + bend)
+    assert theorem_step(a, b, begins(sizes)) == pytest.approx(eta, rel=1e-12)
+    middle = np.concatenate([np.full(k, 1.0 / k) for k in sizes])
+    by_name, by_number = (iterates(a, b, sizes, middle, step, 10) for step in ("theorem", eta))
+    np.testing.assert_allclose(by_name, by_number, atol=1e-12)
+
+
+def test_theorem_2_where_it_is_tight() -> None:
+    """A linear program from far away: the mean stays at its bound until x is there.
+
+    With 0.8 or 0.3 of the step the bound is broken.
+    """
+    a, b, sizes = np.zeros((4, 4)), np.array([0.0, 1.0, 0.0, 1.0]), [2, 2]
+    far = 1e-16
+    start = np.array([far, 1.0 - far] * 2)
+    u = np.array([1.0, 0.0, 1.0, 0.0])
+    assert theorem_step(a, b, begins(sizes)) == pytest.approx(0.4)
+
+    def tightest(step: float | str) -> float:
+        q = [quadratic(a, b, p) for p in iterates(a, b, sizes, start, step, 120)]
+        parts = []
+        for t in range(1, len(q)):
+            room = (2.5 * kl(u, start) + 1.5 * (q[0] - q[t])) / t
+            parts.append(float(np.mean(q[:t])) / room)
+        return max(parts)
+
+    assert 0.9 < tightest("theorem") <= 1.0
+    assert tightest(0.8 * 0.4) > 1.05
+    assert tightest(0.3 * 0.4) > 1.2
+
+
+def test_steps_that_are_too_long_rise() -> None:
+    """Two parts that pull apart: beyond 8 / (B + lambda) the values rise, up to 0.4 they fall."""
+    a, b, sizes = np.array([[1.0, -1.0], [-1.0, 1.0]]), np.zeros(2), [2]
+    step = theorem_step(a, b, begins(sizes))
+    assert step == pytest.approx(0.4 / 4.0)
+    start = np.array([0.6, 0.4])
+    for times, rises in ((1.0, False), (19.0, False), (21.0, True)):
+        q = [quadratic(a, b, p) for p in iterates(a, b, sizes, start, times * step, 3)]
+        assert all(after > before for before, after in itertools.pairwise(q)) == rises
+        assert all(after < before for before, after in itertools.pairwise(q)) != rises
 
 
 @pytest.mark.parametrize("step", ["search", "theorem", 0.05])
@@ -150,11 +249,7 @@ def test_the_dual_of_the_hinge(kind: str) -> None:
     """Theorem 1: the max-margin dual is such a program."""
     instance = make_instance(kind, "hinge", 3, n=4, weighted=True)
     explicit = Explicit(instance, 2.0)
-    rows = [c * g for c, g in zip(explicit.weight, explicit.g, strict=True)]
-    costs = [-c * q for c, q in zip(explicit.weight, explicit.costs, strict=True)]
-    g = np.concatenate(rows)
-    sizes = [len(q) for q in costs]
-    result = minimise_quadratic(g @ g.T / 2.0, np.concatenate(costs), sizes, tol=1e-7)
+    result = minimise_quadratic(*quadratic_program(explicit), tol=1e-7)
     assert result.converged
     best = train(instance.problem, 2.0, solver="bcfw", tol=1e-7, max_passes=5000).certificate
     assert best.dual == pytest.approx(-result.value, rel=1e-6)
