@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
+import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -92,3 +97,62 @@ def test_handlers_nest() -> None:
         assert (inner.requested, outer.requested) == (True, False)
         signal.raise_signal(signal.SIGINT)
         assert outer.requested
+
+
+#: A call that no handler can interrupt, without the interpreter's lock, as compiled code is.
+DEAF = """
+import hashlib, sys
+from partwise.interrupt import Interrupt
+{before}
+with Interrupt():
+    print("in", flush=True)
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)
+"""
+
+
+def deaf_process(before: str = "") -> subprocess.Popen[str]:
+    child = subprocess.Popen(
+        [sys.executable, "-c", DEAF.format(before=before)], stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "in\n"
+    return child
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no signals to a child there")
+@pytest.mark.parametrize("number", SIGNALS)
+def test_the_second_signal_ends_the_process_in_compiled_code_too(number: signal.Signals) -> None:
+    with deaf_process() as child:
+        while child.poll() is None:  # two that come too soon after each other are one
+            child.send_signal(number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(0.2)
+        assert child.returncode == 128 + number
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no signals to a child there")
+def test_an_interactive_session_is_not_ended() -> None:
+    with deaf_process(
+        "from partwise import interrupt; interrupt._GRACE = 0; sys.ps1 = '>'"
+    ) as child:
+        child.send_signal(signal.SIGINT)
+        child.send_signal(signal.SIGINT)
+        with pytest.raises(subprocess.TimeoutExpired):
+            child.wait(0.5)
+        child.kill()
+
+
+def test_the_wakeup_of_others_is_kept() -> None:
+    reader, writer = socket.socketpair()
+    with reader, writer:
+        writer.setblocking(False)
+        before = signal.set_wakeup_fd(writer.fileno())
+        try:
+            with Interrupt(), Interrupt() as interrupt:
+                signal.raise_signal(signal.SIGTERM)
+                assert interrupt.requested
+                reader.settimeout(60)
+                assert reader.recv(8) == bytes([signal.SIGTERM])
+            assert signal.set_wakeup_fd(writer.fileno()) == writer.fileno()
+        finally:
+            signal.set_wakeup_fd(before)

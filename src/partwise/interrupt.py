@@ -1,11 +1,24 @@
-"""Ctrl-C once: stop at the next epoch with a valid model. Twice: quit."""
+"""Ctrl-C once: stop at the next epoch with a valid model. Twice: quit.
+
+Python runs the handler of a signal between two of its own steps, so while compiled code runs no
+handler does. That code cannot be ended, but it runs without the interpreter's lock. So a thread
+counts the signals as they come: where the second one has found no hearing for a while, it ends the
+process. In an interactive session, whose process holds more than the fit, it does not.
+"""
 
 from __future__ import annotations
 
+import os
 import signal
+import socket
+import sys
 import threading
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, ClassVar, Final
+
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+#: Seconds that the code at hand has to end by itself after the second signal.
+_GRACE: Final = 2.0
 
 
 class Interrupt:
@@ -14,9 +27,12 @@ class Interrupt:
     Signals can be caught in the main thread alone; elsewhere nothing is changed.
     """
 
+    _watch: ClassVar[_Watch | None] = None  # that of the outermost
+
     def __init__(self) -> None:
         self.requested = False
         self._before: dict[int, Any] = {}
+        self._own: _Watch | None = None
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.requested:
@@ -26,8 +42,10 @@ class Interrupt:
     def __enter__(self) -> Interrupt:
         """Take over the two signals."""
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in _SIGNALS:
                 self._before[number] = signal.signal(number, self._handle)
+            if Interrupt._watch is None and not hasattr(sys, "ps1"):
+                self._own = Interrupt._watch = _Watch()
         return self
 
     def __exit__(
@@ -37,5 +55,36 @@ class Interrupt:
         traceback: TracebackType | None,
     ) -> None:
         """Give them back."""
+        if self._own is not None:
+            self._own.close()
+            self._own = Interrupt._watch = None
         for number, handler in self._before.items():
             signal.signal(number, handler)
+
+
+class _Watch:
+    """Ends the process some time after the second signal, unless it is closed before."""
+
+    def __init__(self) -> None:
+        self._closed = threading.Event()
+        self._reader, self._writer = socket.socketpair()
+        self._writer.setblocking(False)
+        # The interpreter writes the number of every signal there, whatever the main thread does.
+        self._before = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
+        threading.Thread(target=self._run, name="partwise-signals", daemon=True).start()
+
+    def _run(self) -> None:
+        seen = 0
+        with self._reader:
+            while numbers := self._reader.recv(64):
+                if self._before >= 0:  # somebody else waits for them, too
+                    os.write(self._before, numbers)
+                seen += sum(number in _SIGNALS for number in numbers)
+                if seen > 1 and not self._closed.wait(_GRACE):
+                    os._exit(128 + numbers[-1])
+
+    def close(self) -> None:
+        """Let the thread end."""
+        self._closed.set()
+        signal.set_wakeup_fd(self._before)
+        self._writer.close()
