@@ -23,6 +23,8 @@ _Result = TypeVar("_Result")
 
 #: Parts whose marginals are kept at a time while a slope is computed.
 _STRETCH: Final = 1 << 20
+#: Half the distance from 1 to the next number: what one rounding may add.
+_ROUNDING: Final = 2.0**-53
 
 
 class Dial(NamedTuple):
@@ -49,6 +51,20 @@ class Slope(NamedTuple):
 
 
 @njit(fastmath=FAST)
+def lowest_entropy(log_z: float, theta: Any, mu: Any) -> Any:
+    """H = logZ - theta.mu, less what rounding may have added, and at least 0.
+
+    Where theta is huge both are, and their difference is rounding: a dual value must not gain
+    by it.
+    """
+    mean = size = 0.0
+    for r in range(theta.size):
+        mean += theta[r] * mu[r]
+        size += abs(theta[r]) * mu[r]
+    return max(log_z - mean - _ROUNDING * (abs(log_z) + size), 0.0)
+
+
+@njit(fastmath=FAST)
 def _marginals_of(
     a: Any, theta: Any, mu: Any, entropy: Any, begin: int, end: int, work: Any
 ) -> Any:
@@ -64,10 +80,7 @@ def _marginals_of(
         log_z = example_marginals(a, i, theta[lo:hi], mu[lo:hi], masked, work)
         if not np.isfinite(log_z):
             return i
-        total = 0.0
-        for r in range(lo, hi):
-            total += theta[r] * mu[r]
-        entropy[i] = log_z - total
+        entropy[i] = lowest_entropy(log_z, theta[lo:hi], mu[lo:hi])
     return -1
 
 
@@ -158,14 +171,12 @@ def _slopes(
         log_z = example_marginals(a, i, q[:n], own, masked, work)
         if not np.isfinite(log_z):
             return i
-        mean = cost = 0.0
-        for r in range(n):
-            mean += q[r] * own[r]
+        cost = 0.0
         if a.cost.size > 0:
             for r in range(n):
                 cost += a.cost[lo + r] * own[r]
         losses[i] = log_z / dial.score - gold
-        linear[i] = a.tau * (log_z - mean) + cost
+        linear[i] = a.tau * lowest_entropy(log_z, q[:n], own) + cost
     return -1
 
 

@@ -273,11 +273,16 @@ def _reach(site_ptr: Ints, uses: Ints, rows: Rows) -> Floats:
     if rows.values is None:
         norm = np.sqrt(np.diff(rows.indptr))
     else:
-        ends = np.concatenate([[0.0], np.cumsum(rows.values**2)])
-        norm = np.sqrt(np.maximum(ends[rows.indptr[1:]] - ends[rows.indptr[:-1]], 0.0))
-    reach = np.concatenate([[0.0], np.cumsum(math.sqrt(2.0) * uses * norm)])
-    bound: Floats = reach[site_ptr[1:]] - reach[site_ptr[:-1]]
-    return bound
+        with np.errstate(over="ignore"):  # too large a feature is refused with the l2 known
+            norm = np.sqrt(_sums(rows.indptr, rows.values**2))
+    return _sums(site_ptr, math.sqrt(2.0) * uses * norm)
+
+
+def _sums(pointers: Ints, values: Any) -> Floats:
+    """Add up the values of each run; what other runs hold does not round them."""
+    owner = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))
+    sums: Any = np.bincount(owner, weights=values, minlength=len(pointers) - 1)
+    return np.asarray(sums, dtype=np.float64)
 
 
 @njit

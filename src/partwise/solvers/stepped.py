@@ -116,15 +116,17 @@ class SteppedSolver(PrimalSolver):
     def _minimise(self, reached: Callable[[Floats], None]) -> None:
         # scipy's stubs know only literal names of methods.
         run: Any = minimize
-        run(
-            self._objective,
-            self.weights,
-            method=self.method,
-            jac=True,
-            hessp=self.hessian_product(),
-            callback=reached,
-            options={"maxiter": _ENDLESS, **self.settings()},
-        )
+        # scipy divides by squares of the gradient, which may vanish before the gradient does.
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            run(
+                self._objective,
+                self.weights,
+                method=self.method,
+                jac=True,
+                hessp=self.hessian_product(),
+                callback=reached,
+                options={"maxiter": _ENDLESS, **self.settings()},
+            )
 
     def slope_at(self, weights: Floats) -> Slope:
         """Give the slope at some weights; that of the last point costs nothing."""
@@ -146,7 +148,7 @@ class SteppedSolver(PrimalSolver):
             self.iterations = _Iterations(self._minimise)
             self.seen = None
             point = self.iterations.next()
-        if point is not None:
+        if point is not None and np.isfinite(point).all():
             self.weights = point
         value = self.evaluate()
         passes, self.passes = max(self.passes, 1.0), 0.0
