@@ -102,7 +102,7 @@ def test_examples_without_weight_do_not_count() -> None:
 
 
 def test_what_cannot_be() -> None:
-    with pytest.raises(DataError, match="delta is 0"):
+    with pytest.raises(DataError, match="delta of adagrad is 0"):
         make(AdaGrad, make_instance(), 1.0, delta=0.0)
     with pytest.raises(MismatchError, match="adagrad needs the log"):
         train(make_instance(loss="hinge").problem, 1.0, solver="adagrad")

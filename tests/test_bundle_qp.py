@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from partwise.errors import DataError, PartwiseError
+from partwise.errors import PartwiseError
 from partwise.solvers.bundle_qp import bundle_gap, bundle_optimum, require_clarabel
 from partwise.solvers.working_set import WorkingSet
 
@@ -132,11 +132,6 @@ def test_what_others_hold_is_taken_into_account() -> None:
     alpha = np.concatenate([half.alpha for half, _ in halves])
     best = bundle_value(whole.gram, offset, whole.alpha)
     assert bundle_value(whole.gram, offset, alpha) == pytest.approx(best, rel=1e-7)
-
-
-def test_patience_is_a_number_from_1() -> None:
-    with pytest.raises(DataError, match="patience is 0; give a whole number from 1"):
-        WorkingSet(1.0, 0)
 
 
 def test_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

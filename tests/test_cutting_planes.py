@@ -208,9 +208,9 @@ def test_slack_rescaling_where_it_has_no_meaning() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"slack": "two"}, "slack is 'two'; use 'one' or 'each'"),
-        ({"rescaling": "none"}, "rescaling is 'none'; use 'margin' or 'slack'"),
-        ({"slack": "each", "block": 0}, "block is 0; give a whole number from 1, or None"),
+        ({"slack": "two"}, "is 'two'; give 'one' or 'each'"),
+        ({"rescaling": "none"}, "is 'none'; give 'margin' or 'slack'"),
+        ({"slack": "each", "block": 0}, "is 0; give a whole number from 1 or None"),
     ],
 )
 def test_options_that_do_not_exist(options: dict[str, Any], message: str) -> None:

@@ -321,9 +321,9 @@ def test_problems_that_it_is_not_for() -> None:
     refused(make_instance("multiclass", "softmax-margin"), "needs the log loss")
     refused(make_instance("multiclass", constrained=True), "needs labels without constraints")
     problem = make_instance("multiclass").problem
-    with pytest.raises(DataError, match="unknown newton 'quasi'; use one of modified"):
+    with pytest.raises(DataError, match="newton of dual-cd is 'quasi'; give 'modified'"):
         descent(problem, 1.0, newton="quasi")
-    with pytest.raises(DataError, match="unknown order 'focussed'"):
+    with pytest.raises(DataError, match="order of dual-cd is 'focussed'"):
         descent(problem, 1.0, order="focussed")
 
 

@@ -60,7 +60,7 @@ def test_an_unknown_option() -> None:
 
 
 def test_an_unknown_order() -> None:
-    with pytest.raises(DataError, match="unknown order 'random'; use one of permutation"):
+    with pytest.raises(DataError, match="order of online-eg is 'random'; give 'permutation'"):
         make("online-eg", options={"order": "random"})
 
 

@@ -315,7 +315,7 @@ def test_features_of_any_size() -> None:
 
 def test_refusals() -> None:
     instance = make_instance("multiclass", "log")
-    with pytest.raises(DataError, match="unknown sampling 'all'; use one of uniform, nus"):
+    with pytest.raises(DataError, match="is 'all'; give 'uniform' or 'nus'"):
         build(SAG, instance, 1.0, sampling="all")
     with pytest.raises(DataError, match="no safe step is known for sampling='nus-2013'"):
         build(SAG, instance, 1.0, sampling="nus-2013", safe=True)

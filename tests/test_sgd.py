@@ -263,12 +263,12 @@ def test_steps_that_diverge() -> None:
 
 @pytest.mark.parametrize("eta", [0.0, -1.0, np.inf, np.nan, "best", None])
 def test_an_eta_that_cannot_be(eta: Any) -> None:
-    with pytest.raises(DataError, match="give a positive number, or 'search'"):
+    with pytest.raises(DataError, match="give a positive number or 'search'"):
         make(SGD, make_instance(), 1.0, eta=eta)
 
 
 def test_an_unknown_schedule() -> None:
-    with pytest.raises(DataError, match="unknown schedule 'slow'; use one of decreasing, constant"):
+    with pytest.raises(DataError, match="is 'slow'; give 'decreasing' or 'constant'"):
         make(SGD, make_instance(), 1.0, schedule="slow")
 
 

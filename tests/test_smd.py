@@ -127,7 +127,7 @@ def test_weights_of_features_that_no_example_has() -> None:
 
 
 def test_what_cannot_be() -> None:
-    with pytest.raises(DataError, match=r"decay 2\.0; meta must be"):
+    with pytest.raises(DataError, match=r"decay of smd is 2\.0; give a number from 0 to 1"):
         make(MetaDescent, make_instance(), 1.0, decay=2.0)
     with pytest.raises(MismatchError, match="smd needs the log"):
         train(make_instance(loss="hinge").problem, 1.0, solver="smd")

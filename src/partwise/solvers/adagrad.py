@@ -15,13 +15,13 @@ from typing import Any, ClassVar, NamedTuple, final
 import numpy as np
 
 from ..design import scatter, score
-from ..errors import DataError
 from ..evaluation import Evaluator
 from ..jit import FAST, njit
 from ..problem import Problem, example_marginals
 from ..structures.base import Floats, Ints
 from .blocks import every_block, make_blocks, touch
-from .stochastic import SEARCH, StochasticSolver, scratch
+from .options import Positive
+from .stochastic import SEARCH, Eta, StochasticSolver, scratch
 
 
 class Gains(NamedTuple):
@@ -126,13 +126,11 @@ class AdaGrad(StochasticSolver):
         evaluator: Evaluator,
         rng: np.random.Generator,
         *,
-        eta: float | str = SEARCH,
-        delta: float = 1.0,
+        eta: Eta = SEARCH,
+        delta: Positive = 1.0,
         start: Floats | None = None,
         initial_weights: Floats | None = None,
     ) -> None:
-        if not delta > 0.0:
-            raise DataError(f"delta is {delta!r}; it must be a positive number")
         super().__init__(
             problem,
             l2,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ..dual_point import DualPoint
 from ..evaluation import Evaluator
 from ..problem import Problem
 from ..structures.base import Floats
+from .options import check_values
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,11 @@ class Solver(ABC):
     name: ClassVar[str]
     needs: ClassVar[frozenset[str]]
     package: ClassVar[str | None] = None
+
+    def __new__(cls, *_: Any, **options: Any) -> Solver:
+        """Check the options against the annotations of the constructor."""
+        check_values(cls, options)
+        return super().__new__(cls)
 
     def __init__(self, problem: Problem, l2: float, evaluator: Evaluator) -> None:
         self.problem = problem

@@ -19,6 +19,7 @@ from ..problem import Problem
 from ..structures.base import Floats
 from .base import Epoch
 from .exponentiated_gradient import Annealing, ExponentiatedGradient
+from .options import NotNegative, Positive
 
 
 @njit(fastmath=FAST)
@@ -55,8 +56,8 @@ class BatchEG(ExponentiatedGradient):
         l2: float,
         evaluator: Evaluator,
         *,
-        start: float | Floats | None = None,
-        first_step: float = 0.5,
+        start: NotNegative | Floats | None = None,
+        first_step: Positive = 0.5,
         safe: bool = False,
         annealing: Annealing | None = None,
     ) -> None:

@@ -28,8 +28,9 @@ from ..structures.base import Floats, Ints
 from .base import Epoch, Evaluation, Solver
 from .bundle_qp import require_clarabel
 from .marginal_ascent import gold_marginals
+from .options import Count
 from .working_set import WorkingSet
-from .worst_labels import WorstLabels
+from .worst_labels import Rescaling, WorstLabels
 
 
 @final
@@ -62,8 +63,8 @@ class BMRM(Solver):
         l2: float,
         evaluator: Evaluator,
         *,
-        rescaling: str = "margin",
-        patience: int = 5,
+        rescaling: Rescaling = "margin",
+        patience: Count = 5,
         marginals: Floats | None = None,
         initial_weights: Floats | None = None,
     ) -> None:

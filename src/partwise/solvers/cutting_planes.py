@@ -7,16 +7,17 @@ Tsochantaridis et al. 2005), which takes fewer passes and larger programs.
 
 from __future__ import annotations
 
-from typing import ClassVar, final
+from typing import Annotated, ClassVar, final
 
 from ..dual_point import DualPoint
-from ..errors import DataError
 from ..evaluation import Evaluator
 from ..problem import Problem
 from ..structures.base import Floats
 from .base import Epoch, Evaluation, Solver
 from .bmrm import BMRM
 from .each_slack import EachSlack
+from .options import Count, OneOf
+from .worst_labels import Rescaling
 
 
 @final
@@ -54,10 +55,10 @@ class CuttingPlanes(Solver):
         l2: float,
         evaluator: Evaluator,
         *,
-        slack: str = "one",
-        rescaling: str = "margin",
-        block: int | None = None,
-        patience: int = 5,
+        slack: Annotated[str, OneOf(("one", "each"))] = "one",
+        rescaling: Rescaling = "margin",
+        block: Count | None = None,
+        patience: Count = 5,
         marginals: Floats | None = None,
     ) -> None:
         super().__init__(problem, l2, evaluator)
@@ -66,7 +67,7 @@ class CuttingPlanes(Solver):
             self.machine = BMRM(
                 problem, l2, evaluator, rescaling=rescaling, patience=patience, marginals=marginals
             )
-        elif slack == "each":
+        else:
             self.machine = EachSlack(
                 problem,
                 l2,
@@ -76,8 +77,6 @@ class CuttingPlanes(Solver):
                 patience=patience,
                 marginals=marginals,
             )
-        else:
-            raise DataError(f"slack is {slack!r}; use 'one' or 'each'")
 
     @property
     def settled(self) -> bool:

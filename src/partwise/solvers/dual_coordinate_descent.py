@@ -10,12 +10,11 @@ is solved to begins at 1e-2 and is tightened to 1e-8 as the solver finds less an
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final, final
+from typing import Annotated, Any, ClassVar, Final, final
 
 import numpy as np
 
 from ..dual_point import DualPoint
-from ..errors import DataError
 from ..evaluation import Evaluator, not_finite
 from ..jit import FAST, njit
 from ..numerics.vectors import inner
@@ -26,6 +25,7 @@ from .contexts import find_contexts
 from .coordinate_subproblem import METHODS, SMALLEST
 from .entropy_blocks import EntropyBlocks
 from .logistic_blocks import LogisticBlocks
+from .options import OneOf
 
 ORDERS: Final = ("permutation", "focused")
 
@@ -75,14 +75,11 @@ class DualCoordinateDescent(Solver):
         rng: np.random.Generator,
         *,
         start: Floats | None = None,
-        newton: str = "modified",
-        order: str = "focused",
+        newton: Annotated[str, OneOf(METHODS)] = "modified",
+        order: Annotated[str, OneOf(ORDERS)] = "focused",
         group: bool = True,
     ) -> None:
         super().__init__(problem, l2, evaluator)
-        for what, given, known in (("newton", newton, METHODS), ("order", order, ORDERS)):
-            if given not in known:
-                raise DataError(f"unknown {what} {given!r}; use one of {', '.join(known)}")
         self.rng = rng
         self.method = METHODS.index(newton)
         self.focused = order == "focused"

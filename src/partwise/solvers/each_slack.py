@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dual_point import DualPoint
-from ..errors import DataError
 from ..evaluation import Evaluator, penalty
 from ..numerics.vectors import inner
 from ..problem import Problem
@@ -27,9 +26,10 @@ from .base import Epoch, Evaluation, Solver
 from .bundle_qp import require_clarabel
 from .exponentiated_gradient import Average
 from .marginal_ascent import LINEAR, NORM, gold_marginals
+from .options import Count
 from .sparse_planes import against, last_products, mixed_in, no_planes, planes_of
 from .working_set import WorkingSet
-from .worst_labels import WorstLabels
+from .worst_labels import Rescaling, WorstLabels
 
 #: So many examples share one program, and if there are more, only a few do: a large block that is
 #: not all fits itself to the examples, and the next one undoes it.
@@ -80,9 +80,9 @@ class EachSlack(Solver):
         l2: float,
         evaluator: Evaluator,
         *,
-        rescaling: str = "margin",
-        block: int | None = None,
-        patience: int = 5,
+        rescaling: Rescaling = "margin",
+        block: Count | None = None,
+        patience: Count = 5,
         marginals: Floats | None = None,
     ) -> None:
         super().__init__(problem, l2, evaluator)
@@ -91,8 +91,6 @@ class EachSlack(Solver):
         self.mixes = rescaling == "margin"
         n = problem.n_examples
         size = (n if n <= _JOINT else _FEW) if block is None else block
-        if size < 1:
-            raise DataError(f"block is {block!r}; give a whole number from 1, or None")
         self.blocks = [
             Block(begin, min(begin + size, n), l2, patience) for begin in range(0, n, size)
         ]

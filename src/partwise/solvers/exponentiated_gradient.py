@@ -16,11 +16,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from ..dual_point import DualPoint
+from ..errors import DataError
 from ..evaluation import Evaluator
 from ..numerics.vectors import approach, inner
 from ..problem import Problem
 from ..structures.base import Floats
 from .base import Evaluation, Solver
+from .options import CountFrom0, Factor, NotNegative, Positive
 
 
 class Annealing(NamedTuple):
@@ -30,9 +32,9 @@ class Annealing(NamedTuple):
     section 7.1.1, and the target itself once it is within 10%.
     """
 
-    start: float
-    hold: int = 0
-    factor: float = 0.7
+    start: Positive
+    hold: CountFrom0 = 0
+    factor: Factor = 0.7
 
     def at(self, target: float, t: int) -> float:
         """The l2 of epoch t."""
@@ -98,8 +100,8 @@ class ExponentiatedGradient(Solver):
         distributions that are the gold labels, where w = 0.
     first_step : float
         The first eta of every example.
-    annealing : Annealing or None
-        How l2 approaches its target.
+    annealing : Annealing, tuple or None
+        How l2 approaches its target; a tuple holds the fields of an :class:`Annealing`.
     """
 
     needs = frozenset({"marginals"})
@@ -110,8 +112,8 @@ class ExponentiatedGradient(Solver):
         l2: float,
         evaluator: Evaluator,
         *,
-        start: float | Floats | None = None,
-        first_step: float = 0.5,
+        start: NotNegative | Floats | None = None,
+        first_step: Positive = 0.5,
         annealing: Annealing | None = None,
     ) -> None:
         super().__init__(problem, l2, evaluator)
@@ -119,6 +121,11 @@ class ExponentiatedGradient(Solver):
         n = problem.n_examples
         if isinstance(start, np.ndarray):
             theta = np.array(start, dtype=np.float64)
+            if theta.shape != (problem.n_parts,):
+                raise DataError(
+                    f"start has shape {theta.shape}; give a number, or one number for each of the "
+                    f"{problem.n_parts} parts"
+                )
         else:
             if start is None:
                 start = first_theta(problem)
@@ -132,10 +139,10 @@ class ExponentiatedGradient(Solver):
             v=np.empty(0),
             totals=np.zeros(3),
         )
-        self.annealing = annealing
+        self.annealing = None if annealing is None else Annealing(*annealing)
         self.epochs = 0
         self.average = Average()
-        if isinstance(start, float) and start >= VERTEX:
+        if not isinstance(start, np.ndarray) and start >= VERTEX:
             self.duals.mu[:] = gold_parts(problem, arrays.gold_count)
             self.duals.entropy[:] = 0.0
             self.rebuild()

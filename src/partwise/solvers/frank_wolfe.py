@@ -15,7 +15,7 @@ or because the fit began elsewhere, counts as one label more: it is a point of t
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Final, final
+from typing import Annotated, Any, ClassVar, Final, final
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from ..problem import Problem, example_maximum
 from ..structures.base import Floats, Ints
 from .atoms import add_atom, atom_score, gold_atoms, grown, keep_atom
 from .marginal_ascent import MarginalAscent, score_with_cost, step
+from .options import Count, NotNegative, OneOf
 
 #: In place of a slot: no label; the weight on no kept label.
 NONE, REST = -2, -3
@@ -154,12 +155,12 @@ class FrankWolfe(MarginalAscent):
         evaluator: Evaluator,
         rng: np.random.Generator,
         *,
-        sampling: str = "gap",
+        sampling: Annotated[str, OneOf(("gap", "uniform"))] = "gap",
         pairwise: bool = True,
-        room: int | None = None,
+        room: Count | None = None,
         marginals: Floats | None = None,
         initial_weights: Floats | None = None,
-        nearness: float | None = 0.0,
+        nearness: NotNegative | None = 0.0,
     ) -> None:
         super().__init__(
             problem,

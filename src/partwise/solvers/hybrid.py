@@ -18,7 +18,6 @@ from typing import Any, ClassVar, Final, NamedTuple, final
 
 import numpy as np
 
-from ..errors import DataError
 from ..evaluation import Evaluator, Slope
 from ..jit import FAST, njit
 from ..numerics.vectors import inner
@@ -26,6 +25,7 @@ from ..problem import Problem
 from ..structures.base import Floats, Ints
 from ..subset import subset
 from .base import Epoch, Evaluation
+from .options import Count, Growth
 from .primal import PrimalSolver
 
 #: A step must give this part of the decrease that the slope promises.
@@ -92,15 +92,10 @@ class Hybrid(PrimalSolver):
         *,
         start: Floats | None = None,
         initial_weights: Floats | None = None,
-        first_batch: int | None = None,
-        growth: float = 1.1,
-        memory: int = 10,
+        first_batch: Count | None = None,
+        growth: Growth = 1.1,
+        memory: Count = 10,
     ) -> None:
-        if not (growth >= 1.0 and memory >= 1 and (first_batch is None or first_batch >= 1)):
-            raise DataError(
-                f"growth is {growth!r}, memory {memory!r} and first_batch {first_batch!r}; none "
-                "may be below 1"
-            )
         super().__init__(problem, l2, evaluator, start=start, initial_weights=initial_weights)
         self.order: Ints = rng.permutation(np.flatnonzero(problem.arrays.weight > 0.0))
         n = len(self.order)

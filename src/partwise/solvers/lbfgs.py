@@ -7,6 +7,7 @@ from typing import Any, ClassVar, final
 from ..evaluation import Evaluator
 from ..problem import Problem
 from ..structures.base import Floats
+from .options import Count
 from .stepped import SteppedSolver
 
 
@@ -33,7 +34,7 @@ class LBFGS(SteppedSolver):
         *,
         start: Floats | None = None,
         initial_weights: Floats | None = None,
-        memory: int = 10,
+        memory: Count = 10,
     ) -> None:
         self.memory = memory
         super().__init__(problem, l2, evaluator, start=start, initial_weights=initial_weights)

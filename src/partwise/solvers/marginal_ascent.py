@@ -31,6 +31,7 @@ from ..structures.base import Floats
 from .base import Epoch, Evaluation, Solver
 from .exponentiated_gradient import Average, easy_l2
 from .nearness import Nearness
+from .options import NotNegative
 
 _logger = logging.getLogger(__name__)
 
@@ -125,7 +126,7 @@ class MarginalAscent(Solver):
         *,
         marginals: Floats | None = None,
         initial_weights: Floats | None = None,
-        nearness: float | None = 0.0,
+        nearness: NotNegative | None = 0.0,
     ) -> None:
         super().__init__(problem, l2, evaluator)
         self.gap = np.where(problem.arrays.weight > 0.0, np.inf, 0.0)  # shares, at the last visits

@@ -17,12 +17,12 @@ instead of halving the step: near enough to the gold label the dual always impro
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 
 from ..design import score
-from ..errors import DataError, MismatchError
+from ..errors import MismatchError
 from ..evaluation import Evaluator, not_finite
 from ..jit import FAST, njit
 from ..numerics.shrinking import scatter_shrunk
@@ -38,8 +38,11 @@ from .exponentiated_gradient import (
     ExponentiatedGradient,
     scratch,
 )
+from .options import NotNegative, OneOf, Positive
 
 ORDERS = ("permutation", "focused", "replacement", "deterministic")
+#: The first eta: a number, or found by trial.
+FirstStep: TypeAlias = Positive | Annotated[str, OneOf(("trial",))]
 
 #: "focused" leaves an example out while its share of the gap is below this part of the mean ...
 _FOCUS = 0.3
@@ -224,14 +227,12 @@ class OnlineEG(ExponentiatedGradient):
         evaluator: Evaluator,
         rng: np.random.Generator,
         *,
-        start: float | Floats | None = None,
-        order: str = "permutation",
-        first_step: float | str = 0.5,
+        start: NotNegative | Floats | None = None,
+        order: Annotated[str, OneOf(ORDERS)] = "permutation",
+        first_step: FirstStep = 0.5,
         safe: bool = False,
         annealing: Annealing | None = None,
     ) -> None:
-        if order not in ORDERS:
-            raise DataError(f"unknown order {order!r}; use one of {', '.join(ORDERS)}")
         if order == "focused" and problem.loss.tau == 0.0:
             raise MismatchError(
                 "the focused order needs a smooth loss, whose shares of the gap are known; use "

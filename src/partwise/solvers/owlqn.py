@@ -22,6 +22,7 @@ from ..numerics.vectors import inner
 from ..problem import Problem
 from ..structures.base import Floats
 from .base import Epoch, Evaluation
+from .options import Count
 from .primal import PrimalSolver, primal_value
 
 #: Armijo's constant and the backtracking factor of the paper's line search.
@@ -52,7 +53,7 @@ class OrthantWise(PrimalSolver):
         l1: float = 0.0,
         start: Floats | None = None,
         initial_weights: Floats | None = None,
-        memory: int = 10,
+        memory: Count = 10,
     ) -> None:
         super().__init__(
             problem, l2, evaluator, l1=l1, start=start, initial_weights=initial_weights

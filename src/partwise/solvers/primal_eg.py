@@ -24,6 +24,7 @@ from .base import Epoch, Evaluation, Solver
 from .batch_eg import safe_step
 from .exponentiated_gradient import Average, first_theta
 from .implied import first_implied
+from .options import NotNegative, Positive
 
 
 @final
@@ -54,8 +55,8 @@ class PrimalEG(Solver):
         evaluator: Evaluator,
         *,
         initial_weights: Floats | None = None,
-        gold: float | None = None,
-        first_step: float = 0.5,
+        gold: NotNegative | None = None,
+        first_step: Positive = 0.5,
         safe: bool = False,
     ) -> None:
         super().__init__(problem, l2, evaluator)

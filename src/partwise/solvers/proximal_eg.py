@@ -13,7 +13,7 @@ sum_i c_i tau KL(u_i, p_i).
 
 from __future__ import annotations
 
-from typing import ClassVar, Final, final
+from typing import Annotated, ClassVar, Final, final
 
 import numpy as np
 
@@ -24,7 +24,8 @@ from ..structures.base import Floats
 from .base import Epoch, Evaluation
 from .exponentiated_gradient import LINEAR, VISITS, easy_l2
 from .nearness import Nearness
-from .online_eg import OnlineEG, safe_steps
+from .online_eg import ORDERS, FirstStep, OnlineEG, safe_steps
+from .options import NotNegative, OneOf
 from .scaling import scaled_dual
 
 #: The examples' part of the gap, divided by the weights' part, that k is steered to.
@@ -60,11 +61,11 @@ class ProximalEG(OnlineEG):
         rng: np.random.Generator,
         *,
         l1: float = 0.0,
-        start: float | Floats | None = None,
+        start: NotNegative | Floats | None = None,
         initial_weights: Floats | None = None,
-        order: str = "focused",
-        first_step: float = 0.5,
-        nearness: float | None = None,
+        order: Annotated[str, OneOf(ORDERS)] = "focused",
+        first_step: FirstStep = 0.5,
+        nearness: NotNegative | None = None,
     ) -> None:
         if initial_weights is not None and start is None:
             start = evaluator.scores(initial_weights)

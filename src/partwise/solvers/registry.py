@@ -16,6 +16,7 @@ from ..problem import Problem
 from ..structures.base import Floats
 from .base import Solver
 from .beginning import beginning
+from .magnitude import check_magnitude
 from .options import check_options, takes
 
 
@@ -141,6 +142,7 @@ def make_solver(
             f"{problem.loss.name} loss use {others}"
         )
     check_options(solver, options)
+    check_magnitude(problem, l2)
     for argument, value in (("rng", rng), ("l1", l1), ("tol", tol)):
         if takes(solver, argument):
             options[argument] = value

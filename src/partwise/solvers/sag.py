@@ -5,7 +5,7 @@ The kernels are in ``average_gradient.py``.
 
 from __future__ import annotations
 
-from typing import ClassVar, final
+from typing import Annotated, ClassVar, TypeAlias, final
 
 import numpy as np
 
@@ -37,8 +37,12 @@ from .average_gradient import (
 )
 from .base import Epoch, Evaluation
 from .lazy import settle
+from .options import OneOf, Share
 from .primal import PrimalSolver, certified
 from .sum_tree import make_tree
+
+#: How examples are drawn.
+Sampling: TypeAlias = Annotated[str, OneOf(SAMPLINGS)]
 
 
 class _AverageGradient(PrimalSolver):
@@ -71,12 +75,10 @@ class _AverageGradient(PrimalSolver):
         start: Floats | None,
         initial_weights: Floats | None,
         saga: bool,
-        sampling: str,
+        sampling: Sampling,
         safe: bool,
-        share: float = 1.0,
+        share: Share = 1.0,
     ) -> None:
-        if sampling not in SAMPLINGS:
-            raise DataError(f"unknown sampling {sampling!r}; use one of {', '.join(SAMPLINGS)}")
         if safe and sampling == "nus-2013":
             raise DataError("no safe step is known for sampling='nus-2013'; use 'uniform' or 'nus'")
         # Steps with l1 are lazy only if m stays: they begin with the gradients at w = 0.
@@ -274,7 +276,7 @@ class SAG(_AverageGradient):
         *,
         start: Floats | None = None,
         initial_weights: Floats | None = None,
-        sampling: str = "uniform",
+        sampling: Sampling = "uniform",
         safe: bool = False,
     ) -> None:
         super().__init__(
@@ -306,7 +308,7 @@ class SAGNUS(SAG):
         *,
         start: Floats | None = None,
         initial_weights: Floats | None = None,
-        sampling: str = "nus",
+        sampling: Sampling = "nus",
     ) -> None:
         super().__init__(
             problem,
@@ -347,9 +349,9 @@ class SAGA(_AverageGradient):
         l1: float = 0.0,
         start: Floats | None = None,
         initial_weights: Floats | None = None,
-        sampling: str = "uniform",
+        sampling: Sampling = "uniform",
         safe: bool = False,
-        share: float = 1.0 / 3.0,
+        share: Share = 1.0 / 3.0,
     ) -> None:
         super().__init__(
             problem,

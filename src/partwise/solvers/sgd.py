@@ -21,19 +21,19 @@ the last w give another dual point, as a rule a better one.
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Final, NamedTuple, final
+from typing import Annotated, Any, ClassVar, Final, NamedTuple, final
 
 import numpy as np
 
 from ..design import scatter, score
-from ..errors import DataError
 from ..evaluation import Evaluator
 from ..jit import FAST, njit
 from ..numerics.vectors import inner
 from ..problem import Problem, example_marginals, example_maximum
 from ..structures.base import Floats, Ints
 from .base import Evaluation
-from .stochastic import SEARCH, StochasticSolver, scratch
+from .options import OneOf
+from .stochastic import SEARCH, Eta, StochasticSolver, scratch
 
 SCHEDULES: Final = ("decreasing", "constant")
 
@@ -149,7 +149,7 @@ class _Descent(StochasticSolver):
         evaluator: Evaluator,
         rng: np.random.Generator,
         *,
-        eta: float | str,
+        eta: Eta,
         settings: dict[str, Any],
         start: Floats | None,
         initial_weights: Floats | None,
@@ -239,13 +239,11 @@ class SGD(_Descent):
         evaluator: Evaluator,
         rng: np.random.Generator,
         *,
-        eta: float | str = SEARCH,
-        schedule: str = "decreasing",
+        eta: Eta = SEARCH,
+        schedule: Annotated[str, OneOf(SCHEDULES)] = "decreasing",
         start: Floats | None = None,
         initial_weights: Floats | None = None,
     ) -> None:
-        if schedule not in SCHEDULES:
-            raise DataError(f"unknown schedule {schedule!r}; use one of {', '.join(SCHEDULES)}")
         super().__init__(
             problem,
             l2,
@@ -285,7 +283,7 @@ class AveragedSGD(_Descent):
         evaluator: Evaluator,
         rng: np.random.Generator,
         *,
-        eta: float | str = SEARCH,
+        eta: Eta = SEARCH,
         start: Floats | None = None,
         initial_weights: Floats | None = None,
     ) -> None:
@@ -327,7 +325,7 @@ class Pegasos(_Descent):
         evaluator: Evaluator,
         rng: np.random.Generator,
         *,
-        eta: float | str = 1.0,
+        eta: Eta = 1.0,
         start: Floats | None = None,
         initial_weights: Floats | None = None,
     ) -> None:

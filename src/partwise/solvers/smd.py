@@ -20,13 +20,13 @@ from typing import Any, ClassVar, Final, NamedTuple, final
 import numpy as np
 
 from ..design import scatter, score
-from ..errors import DataError
 from ..evaluation import Evaluator
 from ..jit import FAST, njit
 from ..problem import Problem, example_marginals
 from ..structures.base import Floats, Ints
 from .blocks import every_block, make_blocks, touch
-from .stochastic import SEARCH, StochasticSolver, scratch
+from .options import Decay, NotNegative
+from .stochastic import SEARCH, Eta, StochasticSolver, scratch
 
 #: The square root of the rounding error balances rounding against curvature.
 _STEP: Final = math.sqrt(np.finfo(np.float64).eps)
@@ -155,17 +155,12 @@ class MetaDescent(StochasticSolver):
         evaluator: Evaluator,
         rng: np.random.Generator,
         *,
-        eta: float | str = SEARCH,
-        meta: float = 0.02,
-        decay: float = 0.99,
+        eta: Eta = SEARCH,
+        meta: NotNegative = 0.02,
+        decay: Decay = 0.99,
         start: Floats | None = None,
         initial_weights: Floats | None = None,
     ) -> None:
-        if not (meta >= 0.0 and 0.0 <= decay <= 1.0):
-            raise DataError(
-                f"meta is {meta!r} and decay {decay!r}; meta must be a number from 0, decay a "
-                "number from 0 to 1"
-            )
         super().__init__(
             problem,
             l2,

@@ -17,6 +17,7 @@ from ..problem import Problem
 from ..structures.base import Floats
 from .base import Epoch, Evaluation, Solver
 from .online_eg import OnlineEG
+from .options import CountFrom0
 from .smo import SMO
 
 #: The share of the uniform distribution.
@@ -47,7 +48,7 @@ class SMOThenEG(Solver):
         evaluator: Evaluator,
         rng: np.random.Generator,
         *,
-        smo_epochs: int = 5,
+        smo_epochs: CountFrom0 = 5,
         marginals: Floats | None = None,
     ) -> None:
         super().__init__(problem, l2, evaluator)

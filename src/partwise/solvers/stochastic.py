@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import math
 from abc import abstractmethod
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -22,12 +22,15 @@ from ..problem import Problem
 from ..structures.base import Floats, Ints
 from ..subset import subset
 from .base import Epoch
+from .options import OneOf, Positive
 from .primal import PrimalSolver
 from .step_search import best_power, trial_sample
 
 _logger = logging.getLogger(__name__)
 
 SEARCH: Final = "search"
+#: The step of a stochastic method: a number, or found by trial.
+Eta: TypeAlias = Positive | Annotated[str, OneOf((SEARCH,))]
 
 
 class StochasticSolver(PrimalSolver):
@@ -52,13 +55,11 @@ class StochasticSolver(PrimalSolver):
         evaluator: Evaluator,
         rng: np.random.Generator,
         *,
-        eta: float | str,
+        eta: Eta,
         settings: dict[str, Any],
         start: Floats | None,
         initial_weights: Floats | None,
     ) -> None:
-        if not (eta == SEARCH or (isinstance(eta, (int, float)) and 0.0 < eta < math.inf)):
-            raise DataError(f"eta is {eta!r}; give a positive number, or 'search'")
         super().__init__(problem, l2, evaluator, start=start, initial_weights=initial_weights)
         self.rng = rng
         self.settings = settings

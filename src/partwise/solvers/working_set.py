@@ -14,7 +14,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError
 from ..structures.base import Floats, Ints
 from .bundle_qp import bundle_optimum
 
@@ -31,8 +30,6 @@ class WorkingSet:
     """
 
     def __init__(self, l2: float, patience: int) -> None:
-        if patience < 1:
-            raise DataError(f"patience is {patience!r}; give a whole number from 1")
         self.l2, self.patience = l2, patience
         self.offset: Floats = np.zeros(0)
         self.group: Ints = np.zeros(0, dtype=np.int64)

@@ -15,12 +15,12 @@ of such m and b.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ..design import score
-from ..errors import DataError, MismatchError
+from ..errors import MismatchError
 from ..evaluation import Evaluator, not_finite
 from ..jit import FAST, njit
 from ..problem import Problem, example_maximum
@@ -28,6 +28,10 @@ from ..structures.base import Floats, Ints
 from ..structures.chain import Chain
 from ..structures.multiclass import Multiclass
 from .error_count import count_room, worst_by_count
+from .options import OneOf
+
+#: Which hinge loss.
+Rescaling: TypeAlias = Annotated[str, OneOf(("margin", "slack"))]
 
 
 class Worst(NamedTuple):
@@ -123,8 +127,6 @@ class WorstLabels:
 
     def __init__(self, problem: Problem, evaluator: Evaluator, rescaling: str = "margin") -> None:
         self.problem, self.evaluator = problem, evaluator
-        if rescaling not in ("margin", "slack"):
-            raise DataError(f"rescaling is {rescaling!r}; use 'margin' or 'slack'")
         self.spec: Ints | None = None
         self.work_size = problem.work_size
         if rescaling == "slack":
