@@ -54,6 +54,7 @@ def make_instance(
     constrained: bool = False,
     weights: str = "all",
     lengths: Sequence[int] | None = None,
+    scale: float = 1.0,
 ) -> Instance:
     """Draw a problem; its gold labels follow the features, with noise.
 
@@ -67,7 +68,8 @@ def make_instance(
     rules = _rules(kind, n_labels) if constrained else None
     positions = int(np.sum(lengths))
     dense = rng.random((positions, n_features)) < 0.6
-    unary = Rows.from_dense(dense * rng.normal(size=dense.shape) if real else dense.astype(float))
+    values = dense * rng.normal(size=dense.shape) if real else dense.astype(float)
+    unary = Rows.from_dense(scale * values)
     truth = dense @ rng.normal(size=(n_features, n_labels))
     truth += rng.normal(size=truth.shape)
     gold = [_gold(structure, part, rules) for part in np.split(truth, np.cumsum(lengths)[:-1])]

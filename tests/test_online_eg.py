@@ -334,6 +334,31 @@ def test_trial_steps_put_the_duals_back() -> None:
     assert tried.epoch().passes > 1.0  # the trial's visits are counted
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("scale", [0.1, 30.0])
+def test_a_trial_finds_the_step_that_the_features_bear(loss: str, scale: float) -> None:
+    """|A| grows with the square of the features: 1 is far too long where they are large."""
+    instance = make_instance("multiclass", loss, n=300, scale=scale, weighted=True)
+    machine = online(instance, 1.0, first_step="trial")
+    eta = float(machine.duals.eta[0])
+    safe = safe_steps(instance.problem, 1.0)
+    if scale < 1.0:
+        assert eta == 1.0
+        return
+    assert safe.min() / 2 < eta < 0.1
+    # Twice the step is too long for more than one example in twenty.
+    rng = np.random.default_rng(0)
+    sample = rng.permutation(np.flatnonzero(instance.problem.arrays.weight))[:29]
+    improved = []
+    for step in (eta, 2.0 * eta):
+        again = online(instance, 1.0, first_step=0.5)
+        if again.entry < 1.0:
+            again._visit(sample, 1.0, 0)
+        again.duals.eta[:] = step
+        improved.append(again._visit(sample, 1.0, 0) / len(sample))
+    assert improved[0] >= 0.95 > improved[1]
+
+
 def test_steps_stay_in_their_bounds() -> None:
     for loss in LOSSES:
         instance = make_instance("chain", loss)

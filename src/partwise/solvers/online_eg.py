@@ -52,6 +52,8 @@ _WAIT = 3
 _ENTRY: Final = 3.0
 #: ... and how often it may double.
 _DOUBLINGS: Final = 6
+#: The step with which examples enter before a trial.
+_ENTRY_STEP: Final = 0.5
 #: What is smaller, beside the scores, is rounding.
 _ROUNDING: Final = 1e-13
 
@@ -211,8 +213,8 @@ class OnlineEG(ExponentiatedGradient):
         small at their last visit are left out for up to two epochs (for tau > 0); sampling with
         replacement, which the convergence proofs are about; or the order of the data.
     first_step : float or "trial"
-        The first eta; "trial" halves it from 1 until, on a tenth of the data, at least 95% of the
-        steps improve the dual.
+        The first eta; "trial" halves it from 1 until at least 95% of the steps improve the dual,
+        on a tenth of the examples, all of which count in w by then.
     safe : bool
         Use the fixed step of Theorem 2, 1 / (tau + |A|), with a bound on |A| for each example,
         instead of the search.
@@ -294,19 +296,28 @@ class OnlineEG(ExponentiatedGradient):
         return int(improved)
 
     def _trial(self) -> None:
-        """Find the first step on a tenth of the data, then put the duals back."""
-        n = self.problem.n_examples
-        sample = self.rng.permutation(n)[: max(1, n // 10)]
-        before = self.duals
+        """Find the first step on a tenth of the examples, then put the duals back.
+
+        A first visit nearly always improves the dual, however long its step: so examples that
+        have not entered do so before the trials. A safe step improves it for all.
+        """
+        examples = np.flatnonzero(self.problem.arrays.weight)
+        sample = self.rng.permutation(examples)[: max(1, len(examples) // 10)]
+        before, self.duals = self.duals, self.duals.copy()
+        if self.entry < 1.0:
+            self.duals.eta[:] = _ENTRY_STEP
+            self._visit(sample, self.current_l2, 0)
+        entered, least = self.duals, self.least[sample].min()
         eta = 1.0
         while True:
-            self.duals = before.copy()
+            self.duals = entered.copy()
             self.duals.eta[:] = eta
             improved = self._visit(sample, self.current_l2, 0)
-            before.totals[VISITS] = self.duals.totals[VISITS]
-            if improved >= 0.95 * len(sample) or eta < 1e-3:
+            entered.totals[VISITS] = self.duals.totals[VISITS]
+            if improved >= 0.95 * len(sample) or eta <= least:
                 break
             eta *= 0.5
+        before.totals[VISITS] = entered.totals[VISITS]
         self.duals = before
         self.duals.eta[:] = eta
 
