@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from instances import make_instance
 
+from partwise import LinearClassifier
+from partwise.certificate import ConvergenceWarning
 from partwise.errors import MismatchError
 from partwise.evaluation import Evaluator
 from partwise.losses import Loss
@@ -36,6 +39,62 @@ def test_the_projection_is_the_nearest_point(z: np.ndarray) -> None:
     assert mu.sum() == pytest.approx(1.0, abs=1e-12)
     # (z - mu).(p - mu) <= 0 for every corner p
     assert (z - mu).max() - (z - mu) @ mu <= 1e-12
+
+
+def nearest(z: list[float]) -> list[Fraction]:
+    """The projection onto the simplex by sorting, in exact numbers."""
+    exact = [Fraction(number) for number in z]
+    total, level = Fraction(0), Fraction(0)
+    for k, number in enumerate(sorted(exact, reverse=True), 1):
+        total += number
+        if number > (total - 1) / k:
+            level = (total - 1) / k
+    return [max(number - level, Fraction(0)) for number in exact]
+
+
+#: Ties, duplicates, whole numbers, what is hardly a number, what is hardly finite.
+AWKWARD = st.one_of(
+    st.integers(-3, 3).map(float),
+    st.sampled_from([0.0, -0.0, 1.0, 0.5, 1.0 - 2.0**-53, 1.0 / 3.0, 5e-324, -2.2e-308, 1e-17]),
+    st.sampled_from([1e15, 1e16 + 2.0, -1e16, 1e300, -1e300, 8e307, -8e307]),
+    st.floats(-8e307, 8e307),
+    st.floats(-2.0, 2.0),
+)
+
+
+@settings(max_examples=400)
+@given(st.lists(AWKWARD, min_size=1, max_size=9))
+@example([0.0, 0.9999999999999999, 0.0, -3.7e-17, -1.1e-16])
+@example([1e300, 1e300, -1e300])
+@example([1.0 / 3.0] * 3)
+def test_the_projection_ends_and_is_exact_but_for_rounding(z: list[float]) -> None:
+    mu = np.empty(len(z))
+    project(np.array(z), mu)
+    assert (mu >= 0.0).all()
+    assert mu.sum() == pytest.approx(1.0, abs=1e-15 * len(z))
+    np.testing.assert_allclose(mu, [float(x) for x in nearest(z)], rtol=0.0, atol=2e-15)
+
+
+def test_fits_that_did_not_end() -> None:
+    tied = LinearClassifier(loss="hinge").fit([[2], [2], [-2], [-1], [0]], [1, 0, 2, 0, 2])
+    assert tied.certificate_.converged
+    rng = np.random.default_rng(0)
+    x, y = 1e12 * rng.normal(size=(20, 5)), rng.integers(0, 3, 20)
+    with pytest.warns(ConvergenceWarning):
+        far = LinearClassifier(loss="hinge", max_passes=50).fit(x, y)
+    assert far.certificate_.passes < 53
+    assert far.certificate_.dual <= far.certificate_.primal < np.inf
+
+
+def test_rounds_end_where_few_examples_count() -> None:
+    """Examples of weight 0 are never due, and the others wait for long."""
+    problem = make_instance("multiclass", "hinge", n=12, weighted=True).problem
+    problem.arrays.weight[1:] = 0.0
+    machine = CrammerSinger(problem, 1.0, Evaluator(problem), np.random.default_rng(0))
+    for _ in range(300):
+        machine.epoch()
+    assert (machine.due[1:] == np.iinfo(np.int64).max).all()
+    assert 0 < machine.clock[0] < 300 * 12 * (LONGEST + 1)
 
 
 def test_the_projection_leaves_out_what_is_forbidden() -> None:

@@ -126,7 +126,7 @@ def test_only_for_the_hinge() -> None:
 
 
 def test_an_unknown_step() -> None:
-    with pytest.raises(DataError, match="unknown step 'huge'; use one of search, growing"):
+    with pytest.raises(DataError, match="is 'huge'; give 'search' or 'growing'"):
         make(make_instance("chain", "hinge"), 1.0, step="huge")
 
 

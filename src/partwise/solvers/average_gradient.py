@@ -138,7 +138,9 @@ def line_search(
 
     gradient: c_i (mu_i - gold_i), so that g is its image under F_i^T. Rounding may raise the value
     by noise. The first search of all begins at a number that has nothing to do with the features:
-    it goes down first. Returns (L, trials); no trial where g is next to 0.
+    it goes down first. From any number there are at most some 2,100 doublings or halvings to where
+    float64 ends; an L of inf, which makes no step, is what is left where no value is finite.
+    Returns (L, trials); no trial where g is next to 0.
     """
     change = buffers[1]
     trials = 0
@@ -146,7 +148,7 @@ def line_search(
     if square > memory.least[i]:
         score(a.design, i, memory.room, change)
         down = memory.totals[SEARCHES] == 0.0
-        while True:
+        while 0.0 < L < math.inf:
             trials += 1
             # A value that is not finite is larger, too.
             if not value_after(a, i, L, buffers) <= f - square / (2.0 * L) + noise:

@@ -25,6 +25,7 @@ from ..numerics.prefetch import prefetch
 from ..problem import Problem
 from ..structures.base import Floats
 from .marginal_ascent import LINEAR, NORM, MarginalAscent
+from .options import NotNegative
 
 #: No example waits for more rounds.
 LONGEST: Final = 255
@@ -32,32 +33,31 @@ LONGEST: Final = 255
 ROUNDING: Final = 1e-13
 
 
-@njit(fastmath=FAST)
+# z - top must not be put together with the level. Without the word fastmath numba would take the
+# flags of whichever caller is compiled first.
+@njit(fastmath=False)
 def project(z: Any, mu: Any) -> None:
-    """mu = the point of the simplex that is nearest to z (Michelot 1986); -inf gets 0."""
-    total, count, top = 0.0, 0, 0
+    """mu = the point of the simplex that is nearest to z (Michelot 1986); -inf gets 0.
+
+    What is 1 below the largest gets nothing. So z counts from there: the sums have terms from -1
+    to 0, and mu adds up to 1 however large z is. The set of those above the level loses a place
+    in every round but the last, and never the largest; where it gains one, that is rounding.
+    """
+    top = z[0]
     for k in range(z.size):
-        if z[k] > -math.inf:
-            total += z[k]
-            count += 1
-        if z[k] > z[top]:
-            top = k
-    level = (total - 1.0) / count
+        top = max(top, z[k])
+    level, count = -1.0, z.size + 1
     while True:
         total, left = 0.0, 0
         for k in range(z.size):
-            if z[k] > level:
-                total += z[k]
+            if z[k] - top > level:
+                total += z[k] - top
                 left += 1
-        if left <= 1 or left == count:
+        if left >= count:
             break
         count, level = left, (total - 1.0) / left
     for k in range(z.size):
-        mu[k] = max(z[k] - level, 0.0)
-    if left <= 1:
-        for k in range(z.size):
-            mu[k] = 0.0
-        mu[top] = 1.0
+        mu[k] = max(z[k] - top - level, 0.0)
 
 
 @njit
@@ -181,7 +181,7 @@ class CrammerSinger(MarginalAscent):
         *,
         marginals: Floats | None = None,
         initial_weights: Floats | None = None,
-        nearness: float | None = 0.0,
+        nearness: NotNegative | None = 0.0,
     ) -> None:
         super().__init__(
             problem,

@@ -24,7 +24,8 @@ R_i a bound on |F_i^T (gold_i - y)|. Its mu_1 = L and t_k = 2 / (k + 3) give (12
 L supposes that all examples push the weights the same way; most problems are milder by orders of
 magnitude. What the proof needs of t is only t^2 L <= (1 - t) mu, and what it proves can be seen:
 J_mu'(w') is known from the next beta. So by default L is a guess. It is doubled while
-J_mu'(w') > D(alpha'), and falls by a tenth after each step. With any guesses L_k
+J_mu'(w') > D(alpha'), but not beyond L itself, and falls by a tenth after each step. With any
+guesses L_k
 
     1 / sqrt(mu_{k+1}) >= 1 / sqrt(mu_k) + 1 / (2 sqrt(L_k)),   so   mu_k <= 4 / (sum_j L_j^-1/2)^2
 
@@ -50,6 +51,7 @@ from ..structures.base import Floats
 from .base import Epoch, Evaluation, Solver
 from .implied import first_implied
 from .mixture import Mixture
+from .options import NotNegative
 
 #: The first guess at L is this part of what it were if no two examples shared a feature.
 _GUESS: Final = 1.0 / 256.0
@@ -85,7 +87,7 @@ class ExcessiveGap(Solver):
         evaluator: Evaluator,
         *,
         initial_weights: Floats | None = None,
-        gold: float = 0.0,
+        gold: NotNegative = 0.0,
         safe: bool = False,
     ) -> None:
         super().__init__(problem, l2, evaluator)
@@ -94,8 +96,10 @@ class ExcessiveGap(Solver):
         first = self.centre.slope(evaluator)
         self.log_z = self._sum(first.losses)
         self.w = first.v / l2
-        self.limit = _largest(problem, l2)
-        self.mu = self.limit if safe else _GUESS * _least(problem, l2)
+        # With a mu that is less J_mu is P, but for rounding.
+        self.least = _NOISE * largest_cost(problem)
+        self.limit = max(_largest(problem, l2), self.least)
+        self.mu = self.limit if safe else max(_GUESS * _least(problem, l2), self.least)
         self.passes = 1.0
         self.tilde = np.empty(problem.n_parts)
         # alpha_1 = V(alpha_0, ...) has the theta of beta at w_1 = w(alpha_0), mu_1.
@@ -153,7 +157,7 @@ class ExcessiveGap(Solver):
             self.lipschitz *= _RISE
         alpha.add(t, tilde, self.tilde)
         self.w, self.mu, self.point, self.beta, self.smoothed = w, mu, point, beta, smoothed
-        self.lipschitz *= _FALL
+        self.lipschitz = max(_FALL * self.lipschitz, self.least)
         self.k += 1
         passes, self.passes = self.passes, 0.0
         # mu log Z instead of the maximum: above the gap if the centre is uniform, and near it.
@@ -177,11 +181,14 @@ class ExcessiveGap(Solver):
 def _largest(problem: Problem, l2: float) -> float:
     """L = C max_i R_i^2 / l2 over the examples that count."""
     c = problem.arrays.weight
-    size = float(c.sum() * (problem.reach[c > 0.0] ** 2).max(initial=0.0)) / l2
-    return size or 1.0
+    return float(c.sum() * (problem.reach[c > 0.0] ** 2).max(initial=0.0)) / l2
 
 
 def _least(problem: Problem, l2: float) -> float:
     """max_i c_i R_i^2 / l2: what L would be if no two examples shared a feature."""
-    size = float((problem.arrays.weight * problem.reach**2).max(initial=0.0)) / l2
-    return size or 1.0
+    return float((problem.arrays.weight * problem.reach**2).max(initial=0.0)) / l2
+
+
+def largest_cost(problem: Problem) -> float:
+    """Give the largest cost of a part, 1 where there are none."""
+    return float(problem.arrays.cost.max(initial=0.0)) or 1.0

@@ -38,25 +38,27 @@ sum_i c_i |u_i|_1^2 <= 2 KL, so (*) holds for g <= sqrt(A) / M.
 With a = l2 g_0 and g_0 = l2 / M^2 the step g = g_0 is safe at all times and gives O(1/k), the rate
 of the paper. But A grows with G: g = sqrt(A) / M is safe as well, grows like k, and gives O(1/k^2).
 M supposes that all examples push the weights the same way. By default it is a guess, raised while
-(*) does not hold and lowered after each step; all terms of (*) are known.
+(*) does not hold and lowered after each step; all terms of (*) are known. It is not raised beyond
+M itself, where only rounding can hide that (*) holds.
 """
 
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Final, NamedTuple, final
+from typing import Annotated, ClassVar, Final, NamedTuple, final
 
 import numpy as np
 
 from ..dual_point import DualPoint
-from ..errors import DataError
 from ..evaluation import Evaluator, Slope
 from ..numerics.vectors import inner
 from ..problem import Problem
 from ..structures.base import Floats
 from .base import Epoch, Evaluation, Solver
+from .excessive_gap import largest_cost
 from .implied import Implied, first_implied
 from .mixture import Mixture
+from .options import NotNegative, OneOf
 
 STEPS: Final = ("search", "growing", "constant")
 #: The first guess at M^2 is this part of what it were if no two examples shared a feature.
@@ -102,11 +104,9 @@ class Extragradient(Solver):
         evaluator: Evaluator,
         *,
         initial_weights: Floats | None = None,
-        gold: float = 0.0,
-        step: str = "search",
+        gold: NotNegative = 0.0,
+        step: Annotated[str, OneOf(STEPS)] = "search",
     ) -> None:
-        if step not in STEPS:
-            raise DataError(f"unknown step {step!r}; use one of {', '.join(STEPS)}")
         super().__init__(problem, l2, evaluator)
         self.step = step
         point = first_implied(problem, initial_weights, gold)
@@ -118,10 +118,13 @@ class Extragradient(Solver):
         self.mean_w = w
         self.mean_u = Mixture(evaluator, l2, self.ahead.copy(), slope)
         c, reach = problem.arrays.weight, problem.reach
-        square = float(inner(c, reach**2))
+        # A step of l2 / M^2 need not be longer: it leads to the labels of the highest cost.
+        self.least = math.sqrt(l2 * _NOISE * largest_cost(problem))
+        self.limit = max(math.sqrt(inner(c, reach**2)), self.least)
+        self.m = self.limit
         if step == "search":
-            square = _GUESS * float((c * reach**2).max(initial=0.0))
-        self.m = math.sqrt(square) or 1.0
+            guess = math.sqrt(_GUESS * float((c * reach**2).max(initial=0.0)))
+            self.m = max(guess, self.least)
         self.first = l2 / self.m**2
         self.total = 0.0
         self.passes = 1.0
@@ -167,7 +170,9 @@ class Extragradient(Solver):
             ahead = self._look(a, g, z, z.w, z.slope.v, self.ahead)
             after = self._look(a, g, z, ahead.w, ahead.slope.v, None)
             self.passes += 2.0
-            if self.step != "search" or self._holds(a, g, z, ahead, after):
+            if self.step != "search" or self.m >= self.limit:
+                break
+            if self._holds(a, g, z, ahead, after):
                 break
             self.m *= _RISE
         self.total += g
@@ -176,7 +181,7 @@ class Extragradient(Solver):
         self.mean_u.add(share, ahead.slope, self.ahead)
         self.place = after
         if self.step == "search":
-            self.m *= _FALL
+            self.m = max(_FALL * self.m, self.least)
         passes, self.passes = self.passes, 0.0
         return Epoch(passes, self.mean_u.dual(), self._bound(), self.l2)
 

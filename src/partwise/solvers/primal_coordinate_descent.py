@@ -156,7 +156,8 @@ def primal_epoch(
                 curve += weight[i] * x[k] * x[k] * p * (1.0 - p)
             gap += slope * slope / (2.0 * l2)
             step = -slope / curve
-            while columns.reach[f] * abs(step) > _SURE:
+            # About 2,100 halvings lead from any finite step to 0.
+            while _SURE < columns.reach[f] * abs(step) < math.inf:
                 searched += examples.size
                 change = _change(examples, x, weight, scores, y, step)
                 change += step * (l2 * (w[at] + 0.5 * step) - gold[at])
