@@ -181,6 +181,16 @@ def test_the_time_of_callbacks_is_not_counted(monkeypatch: pytest.MonkeyPatch) -
     assert fit.certificate.seconds == len(fit.trace)
 
 
+def goes_on(again: Fit, cold: Fit) -> None:
+    """Whether a fit began near where the other ended, and not where that began.
+
+    By how many passes it is shorter is up to rounding: a certificate is made now and then only.
+    """
+    assert again.trace[0].dual > (1.0 - 1e-3) * cold.certificate.dual
+    assert cold.trace[0].dual < 0.5 * cold.certificate.dual
+    assert again.certificate.passes < cold.certificate.passes
+
+
 @pytest.mark.parametrize("loss", ["log", "hinge", "softmax-margin"])
 def test_a_dual_point_is_a_warm_start(loss: str) -> None:
     instance = make_instance("chain", loss, n=30)
@@ -188,7 +198,7 @@ def test_a_dual_point_is_a_warm_start(loss: str) -> None:
     cold = train(instance.problem, 0.3, tol=tol, max_passes=3000)
     kept = copy.deepcopy(cold.dual_point)
     again = train(instance.problem, 0.3, tol=tol, start=cold.dual_point)
-    assert again.certificate.passes <= 0.3 * cold.certificate.passes
+    goes_on(again, cold)
     assert again.certificate.primal == pytest.approx(cold.certificate.primal, rel=2 * tol)
     np.testing.assert_array_equal(cold.dual_point.theta, kept.theta)
     if kept.mu is not None:
@@ -209,7 +219,7 @@ def test_weights_are_a_warm_start(loss: str) -> None:
     problem = make_instance("chain", loss, n=30).problem
     cold = train(problem, 0.3, tol=1e-6)
     again = train(problem, 0.3, tol=1e-6, initial_weights=cold.weights)
-    assert again.certificate.passes <= 0.3 * cold.certificate.passes
+    goes_on(again, cold)
     assert again.certificate.primal == pytest.approx(cold.certificate.primal, rel=2e-6)
 
 
