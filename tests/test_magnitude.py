@@ -10,7 +10,7 @@ import pytest
 from class_data import classes
 from instances import make_instance
 
-from partwise import LinearClassifier, SequenceTagger
+from partwise import KernelClassifier, LinearClassifier, SequenceTagger
 from partwise.certificate import Certificate, ConvergenceWarning
 from partwise.errors import DataError
 from partwise.evaluation import Evaluator
@@ -99,6 +99,14 @@ def test_what_would_overflow_is_refused(loss: str, scale: float) -> None:
                 train(problem, 2.0, solver=name)
 
 
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+@pytest.mark.parametrize("gamma", ["scale", 1.0])
+def test_similarities_that_overflow_are_refused(kernel: str, gamma: Any) -> None:
+    x = 1e200 * np.arange(8.0).reshape(4, 2)
+    with pytest.raises(DataError, match="scale the features"):
+        KernelClassifier(kernel=kernel, gamma=gamma).fit(x, [0, 1, 0, 1])
+
+
 def test_the_example_with_the_largest_features_is_named() -> None:
     x = np.ones((4, 2))
     x[2] = 1e80
@@ -119,7 +127,7 @@ def test_large_features_beside_small_ones_do_not_hide_them() -> None:
     np.testing.assert_allclose(problem.reach, norms, rtol=1e-14)
 
 
-@pytest.mark.parametrize("name", ["online-eg", "batch-eg", "lbfgs"])
+@pytest.mark.parametrize("name", ["online-eg", "batch-eg", "lbfgs", "pegasos", "sag"])
 def test_rounding_does_not_raise_the_dual(name: str) -> None:
     """log Z - theta.mu of a theta of 1e40 is no entropy."""
     x = np.array([[1e20], [-3.0], [2e20], [1.0]])

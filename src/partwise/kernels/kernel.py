@@ -61,9 +61,10 @@ class Kernel:
         if not out.size:
             return out
         dense = self.function is not None or min(map(_density, (left, right))) >= _DENSE
-        for a, x in _blocks(left, dense, len(right)):
-            for b, z in _blocks(right, dense, 1):
-                out[a, b] = self._block(x, z)
+        with np.errstate(over="ignore", invalid="ignore"):  # looked at below
+            for a, x in _blocks(left, dense, len(right)):
+                for b, z in _blocks(right, dense, 1):
+                    out[a, b] = self._block(x, z)
         if not np.isfinite(out).all():
             raise DataError(
                 f"the {self.name} kernel gives similarities that are not finite; scale the "
@@ -137,7 +138,13 @@ def make_kernel(kernel: Any, gamma: Any, degree: Any, coef0: Any, rows: Rows) ->
     """
     if gamma in ("scale", "auto") and isinstance(gamma, str):
         # Constant rows have no scale: as scikit-learn, gamma = 1.
-        spread = _variance(rows) if gamma == "scale" else 1.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            spread = _variance(rows) if gamma == "scale" else 1.0
+        if not math.isfinite(spread):
+            raise DataError(
+                "the features are too large for gamma='scale', their variance overflows; scale the "
+                "features"
+            )
         gamma = 1.0 / (max(1, rows.n_features) * spread) if spread > 0.0 else 1.0
     if callable(kernel):
         return Kernel(_FUNCTION, function=kernel)
@@ -169,7 +176,7 @@ def _variance(rows: Rows) -> float:
         return 0.0
     values = np.ones(len(rows.indices)) if rows.values is None else rows.values
     mean = float(values.sum()) / size
-    return float(np.square(values - mean).sum() + (size - len(values)) * mean**2) / size
+    return float(np.square(values - mean).sum() + (size - len(values)) * (mean * mean)) / size
 
 
 def _density(rows: Rows) -> float:

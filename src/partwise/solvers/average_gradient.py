@@ -18,6 +18,7 @@ import math
 from typing import Any, Final, NamedTuple
 
 from ..design import scatter, score
+from ..evaluation import lowest_entropy
 from ..jit import FAST, njit
 from ..problem import example_marginals
 from ..structures.base import Floats, Ints
@@ -312,6 +313,7 @@ def sag_epoch(a: Any, memory: Any, rule: Any, coins: Any, buffers: Any) -> Any:
         log_z = example_marginals(a, i, theta[:size], mu[:size], masked, work)
         if not math.isfinite(log_z):
             return i
+        linear = tau * lowest_entropy(log_z, theta[:size], mu[:size])
         past = present = gold = dx = 0.0
         for r in range(size):
             past += q[r] * old[r]
@@ -324,7 +326,9 @@ def sag_epoch(a: Any, memory: Any, rule: Any, coins: Any, buffers: Any) -> Any:
         # tau KL(u_i, p_i) = tau logZ - linear_i - F_i w.mu(u_i), and 0 for the new u_i. Dividing
         # by p makes the mean unbiased.
         totals[STALE] += c * (tau * log_z - memory.linear[i] - past) / p
-        linear = tau * log_z - present
+        if a.cost.size > 0:
+            for r in range(size):
+                linear += a.cost[lo + r] * mu[r]
         totals[LINEAR] += c * (linear - memory.linear[i])
         memory.linear[i], memory.loss[i] = linear, tau * log_z - gold
         first = at >= totals[SEEN]

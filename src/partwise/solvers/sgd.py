@@ -26,7 +26,7 @@ from typing import Annotated, Any, ClassVar, Final, NamedTuple, final
 import numpy as np
 
 from ..design import scatter, score
-from ..evaluation import Evaluator
+from ..evaluation import Evaluator, lowest_entropy
 from ..jit import FAST, njit
 from ..numerics.vectors import inner
 from ..problem import Problem, example_marginals, example_maximum
@@ -101,9 +101,9 @@ def sgd_epoch(
         if not math.isfinite(top):
             bad = i
             break
-        mean = cost = 0.0
+        entropy = tau * lowest_entropy(top / tau, q[:n], mu[:n]) if tau > 0.0 else 0.0
+        cost = 0.0
         for r in range(n):
-            mean += q[r] * mu[r]
             delta[r] = -mu[r]
         if a.cost.size > 0:
             for r in range(n):
@@ -123,7 +123,6 @@ def sgd_epoch(
             delta[r] *= c * alpha / beta
         scatter(a.design, i, delta, s.w)
         s.coef[i] += l2 * alpha / beta
-        entropy = top - tau * mean if tau > 0.0 else 0.0  # tau H
         s.totals[LINEAR] = shrink * s.totals[LINEAR] + l2 * alpha * c * (entropy + cost)
         s.totals[KEPT] *= shrink
         if s.u.size > 0:
