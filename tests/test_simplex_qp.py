@@ -273,3 +273,23 @@ def test_what_is_refused() -> None:
     for arguments, options, message in wrong:
         with pytest.raises(DataError, match=message):
             minimise_quadratic(*arguments, **options)
+
+
+@pytest.mark.parametrize(("scale", "step"), [(1e200, 1e300), (1e307, "theorem"), (1e307, 1e-3)])
+def test_numbers_that_are_too_large(scale: float, step: Any) -> None:
+    g = scale * np.array([[3.0, -1.0, 2.0], [-1.0, 5.0, 1.0], [2.0, 1.0, 9.0]])
+    with pytest.raises(DataError, match="scale A and b, or use a smaller step"):
+        minimise_quadratic(g, scale * np.array([9.0, -9.0, 3.0]), step=step, max_iter=50)
+
+
+@pytest.mark.parametrize("scale", [0.0, 5e-324, 1e-300, 1e-150, 1e100, 1e150, 1e300])
+def test_tied_numbers_of_any_size_end(scale: float) -> None:
+    """Steps are halved until float64 or the iterations end."""
+    result = minimise_quadratic(
+        scale * np.ones((6, 6)),
+        scale * np.array([0.0, 1.0, 0.0, 0.0, 1.0, 1.0]),
+        [3, 3],
+        max_iter=200,
+    )
+    assert result.converged or scale > 1.0
+    np.testing.assert_allclose([result.x[:3].sum(), result.x[3:].sum()], 1.0, rtol=1e-12)

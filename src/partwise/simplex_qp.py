@@ -55,6 +55,7 @@ class QuadraticResult:
     converged: bool
 
 
+@np.errstate(over="ignore", invalid="ignore")  # Q is looked at in every iteration
 def minimise_quadratic(
     A: Any,
     b: npt.ArrayLike,
@@ -98,8 +99,8 @@ def minimise_quadratic(
     Raises
     ------
     DataError
-        If the shapes do not fit, a number is not finite, A is not symmetric, or a step finds a
-        direction of negative curvature.
+        If the shapes do not fit, a number is not finite or becomes so, A is not symmetric, or a
+        step finds a direction of negative curvature.
 
     Examples
     --------
@@ -125,6 +126,11 @@ def minimise_quadratic(
         value = 0.5 * float((linear + slope) @ x)
         # Rounding may leave a sum of terms from 0 a little below it.
         gap = max(float(slope @ x - np.minimum.reduceat(slope, first).sum()), 0.0)
+        if not np.isfinite([value, gap]).all():
+            raise DataError(
+                "Q or its slope is not finite: numbers of A or b, or their products with the step, "
+                "are too large; scale A and b, or use a smaller step"
+            )
         reached = gap <= tol * max(1.0, abs(value))
         if reached or iterations == max_iter:
             break
