@@ -9,7 +9,16 @@ import pytest
 from dense_gradients import CASES, Dense, build
 from instances import Explicit, make_instance
 
-from partwise.solvers.average_gradient import BETA, CROSS, LINEAR, NORM, SAMPLINGS, SQUARE
+from partwise.solvers.average_gradient import (
+    BETA,
+    CROSS,
+    LINEAR,
+    NORM,
+    SAMPLINGS,
+    SEARCHES,
+    SQUARE,
+    line_search,
+)
 from partwise.solvers.sag import SAG, SAGA
 
 
@@ -85,3 +94,19 @@ def test_running_values_do_not_drift(kind: type[Any], sampling: str) -> None:
     np.testing.assert_allclose(machine.memory.d, d, atol=1e-11)
     for total in (NORM, CROSS, SQUARE, LINEAR):
         assert running[total] == pytest.approx(machine.memory.totals[total], rel=1e-9)
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("value", [np.nan, -np.inf, np.inf, 1e300, 0.0])
+@pytest.mark.parametrize("start", [5e-324, 1.0, 1.7e308])
+def test_the_search_for_a_curvature_ends(value: float, first: bool, start: float) -> None:
+    """Whatever the value is said to be: there are some 2,100 powers of two."""
+    machine = build(SAG, make_instance(n=3), 0.7)
+    machine.epoch()
+    memory, arrays = machine.memory, machine.problem.arrays
+    memory.totals[SEARCHES] = 0.0 if first else 1.0
+    gradient = np.array([1.0, -0.5, -0.5])
+    found, trials = line_search(arrays, 0, value, 0.0, gradient, start, memory, machine.buffers)
+    assert 1 <= trials <= 4200
+    assert found >= 0.0
+    assert not np.any(memory.room)

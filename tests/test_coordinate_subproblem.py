@@ -184,3 +184,26 @@ def test_a_minimum_below_every_number_is_the_smallest_one() -> None:
         assert (z1, z2) == (SMALLEST, 1.0)
         assert solve(0.0, 2000.0, SMALLEST, 1.0, 1e-8, method) == (SMALLEST, 1.0, 0)
     assert np.finfo(np.float64).tiny == SMALLEST
+
+
+#: Ties, whole numbers, what is hardly a number, what is huge.
+distances = st.sampled_from([SMALLEST, 1e-300, 1e-17, 0.5, 1.0, 3.0])
+awkward = st.sampled_from([5e-324, 1e-300, 1e-17, 0.5, 1.0, 3.0, 1e17, 1e150])
+
+
+@pytest.mark.parametrize("method", [MODIFIED, LINE_SEARCH, BISECTION])
+@given(
+    a=st.one_of(st.just(0.0), awkward),
+    b=st.one_of(st.just(0.0), awkward, awkward.map(lambda x: -x)),
+    c1=distances,
+    c2=distances,
+    tol=st.sampled_from([0.0, 1e-12, 1e-3]),
+)
+def test_every_sub_problem_ends(
+    method: int, a: float, b: float, c1: float, c2: float, tol: float
+) -> None:
+    z1, z2, steps = solve(a, b, c1, c2, tol, method)
+    assert steps <= 1200
+    assert z1 >= 0.0
+    assert z2 >= 0.0
+    assert z1 + z2 == pytest.approx(c1 + c2, rel=1e-12)

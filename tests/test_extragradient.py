@@ -148,3 +148,12 @@ def test_another_fit_goes_on(kind: str) -> None:
     assert again.certificate.dual >= fit.certificate.dual * (1.0 - 1e-9)
     for more in ({"start": fit.dual_point}, {"initial_weights": fit.weights}):
         assert train(problem, 1.0, **settings, **more).certificate.converged
+
+
+def test_the_guess_stays_below_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where rounding hides that the condition holds, the step is that of the theory."""
+    machine = make(make_instance("multiclass", "hinge"), 1.0)
+    monkeypatch.setattr(machine, "_holds", lambda *_: False)
+    for _ in range(3):
+        machine.epoch()
+        assert machine.m < 1.4 * machine.limit

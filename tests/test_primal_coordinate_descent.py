@@ -174,3 +174,22 @@ def test_problems_that_it_is_not_for() -> None:
     problem = make_instance("multiclass").problem
     with pytest.raises(DataError, match="has no finite score"):
         descent(problem, 1.0, initial_weights=np.full(problem.storage.n_places, np.nan))
+
+
+@pytest.mark.parametrize("gold", [1e308, -1e308, 1e200, 5e-324, np.nan])
+def test_the_search_for_a_step_ends(gold: float) -> None:
+    """Steps of any size, even one that is not finite."""
+    problem = make_instance("multiclass", "log", real=True).problem
+    machine = descent(problem, 1e-5)
+    machine.gold[:] = gold
+    _, searched = primal_epoch(
+        machine.columns,
+        problem.arrays.weight,
+        machine.gold,
+        machine.scores,
+        machine.weights,
+        1e-5,
+        np.arange(len(machine.columns.first)),
+    )
+    entries = len(machine.columns.example) * problem.max_parts
+    assert searched <= 2200 * entries
