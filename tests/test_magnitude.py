@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from class_data import classes
 from instances import make_instance
+from structure_cases import problem_of
 
 from partwise import KernelClassifier, LinearClassifier, SequenceTagger
 from partwise.certificate import Certificate, ConvergenceWarning
 from partwise.errors import DataError
 from partwise.evaluation import Evaluator
 from partwise.losses import Loss
-from partwise.problem import build_problem
+from partwise.problem import build_problem, example_marginals, example_maximum
 from partwise.rows import Rows
 from partwise.solvers.registry import SOLVERS, make_solver
 from partwise.structures.multiclass import Multiclass
@@ -157,3 +158,40 @@ def test_smoothing_does_not_run_out_of_numbers(name: str) -> None:
         value = machine.evaluate()
         assert value.dual == pytest.approx(4.0)
         assert value.primal == pytest.approx(4.0)
+
+
+STRUCTURES = (
+    *("multiclass", "chain", "second-order-chain", "semi-markov"),
+    *("projective", "spanning-tree", "grammar", "graph"),
+)
+#: Ties, what is hardly a number, what is hardly finite, and what is neither.
+SCORES = (
+    0.0,
+    -0.0,
+    1.0,
+    5e-324,
+    -2e-308,
+    8e307,
+    -8e307,
+    1.7e308,
+    -1.7e308,
+    np.inf,
+    -np.inf,
+    np.nan,
+)
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_oracles_end_whatever_the_scores_are(name: str) -> None:
+    problem = problem_of(name, "hinge")
+    a, work, rng = problem.arrays, np.empty(problem.work_size), np.random.default_rng(0)
+    for draw in range(80):
+        i = draw % problem.n_examples
+        n = int(a.part_ptr[i + 1] - a.part_ptr[i])
+        some = rng.choice(SCORES[: len(SCORES) if draw % 4 == 0 else -3], size=4)
+        theta, mu, masked = rng.choice(some, size=n), np.empty(n), np.empty(n)
+        example_marginals(a, i, theta, mu, masked, work)
+        top = example_maximum(a, i, theta, mu, masked, work)
+        if np.isfinite(top):
+            assert (mu >= 0.0).all()
+            assert np.isfinite(theta[mu > 0.0]).all()
