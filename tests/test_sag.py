@@ -63,6 +63,16 @@ def test_proposition_1_on_average(sampling: str) -> None:
     assert (np.mean(behind, axis=0) <= allowed).all()
 
 
+def test_the_safe_step_of_sag() -> None:
+    # 1 / (16 L) of Schmidt, Le Roux and Bach (2013), whose 1/n is over the examples that count.
+    instance = make_instance("multiclass", "between", 3, weighted=True)
+    machine = build(SAG, instance, 0.7, safe=True)
+    explicit = Explicit(instance, 0.7)
+    squares = [(g**2).sum(axis=1).max() for g in explicit.g]
+    largest = (explicit.weight * squares).max() / explicit.tau + 0.7 / 5
+    assert machine.rule.fixed == pytest.approx(1.0 / (16.0 * largest), rel=1e-12)
+
+
 class Lyapunov:
     """T = 1/n sum_i |s_i - f_i'(w*)|^2 / (n p_i) + c |w - w*|^2, which proves Proposition 1 (a).
 
