@@ -62,7 +62,9 @@ class Rows:
             if self.values.shape != self.indices.shape:
                 raise DataError(f"{len(self.values)} values for {len(self.indices)} indices")
         ptr = self.indptr
-        if not (len(ptr) and ptr[0] == 0 and ptr[-1] == len(indices) and (np.diff(ptr) >= 0).all()):
+        # Compared, not subtracted: the difference of two numbers of a hostile file may wrap.
+        rises = len(ptr) and ptr[0] == 0 and ptr[-1] == len(indices) and (ptr[1:] >= ptr[:-1]).all()
+        if not rises:
             raise DataError(f"indptr must rise from 0 to the number of entries, {len(indices)}")
 
     def __len__(self) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError
-from ..features.templates import TemplateSet
+from ..features.templates import MAX_COLUMNS, TemplateSet
 from ..features.vocabulary import Vocabulary
 from ..kernels.support import Support
 from ..rows import Rows
@@ -167,6 +167,7 @@ class PositionEncoder(Encoder):
             templates = TemplateSet.from_json(data["templates"])
             sound(held["vocabulary"] is not None, "there are templates and no vocabulary")
             sound(templates.n_columns <= n_inputs, "the templates look at missing columns")
+            sound(n_inputs <= MAX_COLUMNS, f"{n_inputs} columns; there can be {MAX_COLUMNS}")
         names = held["transition_vocabulary"]
         sound(names is None or len(names) == steps, "another number of transition features")
         support = None

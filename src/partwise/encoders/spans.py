@@ -149,7 +149,8 @@ class SpanEncoder(Encoder):
             Vocabulary.unpack(arrays[f"{c}_bytes"], arrays[f"{c}_offsets"]) for c in COLUMNS
         )
         made = {}
-        for kind in SITE_PLACES.keys() & templates.keys():
+        # In one order, so that the same model gives the same file.
+        for kind in (kind for kind in SITE_PLACES if kind in templates):
             try:
                 held = SpanFeatures(kind, tuple(templates[kind]), names, arrays[f"{kind}_keys"])
             except DataError as error:

@@ -368,7 +368,9 @@ class DependencyParser(TrainedEstimator):
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)
         self.classes_ = np.array(model.labels, dtype=np.str_)
-        counts = model.meta.get("nonprojective", {})
+        # A model file may hold anything there.
+        noted = model.meta.get("nonprojective")
+        counts = noted if isinstance(noted, dict) else {}
         self.n_lifted_ = counts.get("lifted", 0)
         self.n_skipped_ = counts.get("skipped", 0)
 

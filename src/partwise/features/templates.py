@@ -16,6 +16,7 @@ from partwise.formats.columns import Columns
 from partwise.rows import Rows
 
 __all__ = [
+    "MAX_COLUMNS",
     "WORD_AND_TAG",
     "Conjunction",
     "TemplateSet",
@@ -30,6 +31,8 @@ _BEGIN = "__BOS__"
 _END = "__EOS__"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _MAX_OFFSET = 100
+#: Input columns that templates can look at.
+MAX_COLUMNS = 2**15 + 1
 _MAX_KEY = 2**62
 
 
@@ -163,7 +166,7 @@ def _view(item: Any) -> View:
     _check(isinstance(item, list) and len(item) == 3, "a view is not [name, column, kind]")
     name, column, kind = item
     _check(isinstance(name, str) and bool(_NAME.fullmatch(name)), f"bad view name {name!r}")
-    _check(_is_int(column, 0, 2**15), f"bad column {column!r}")
+    _check(_is_int(column, 0, MAX_COLUMNS - 1), f"bad column {column!r}")
     _check(isinstance(kind, str) and kind in _KINDS, f"unknown kind {kind!r}")
     return View(name, column, kind)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from numbers import Real
@@ -26,6 +26,8 @@ _FUNCTION: Final = "function"
 _DENSE: Final = 0.1
 #: Numbers in a block of rows, and in a block of similarities: 16 MB.
 _BLOCK: Final = 1 << 21
+#: The largest float: whole numbers of a file can be larger.
+_MOST: Final = sys.float_info.max
 #: Rows whose similarities to themselves are computed at once.
 _DIAGONAL: Final = 64
 
@@ -61,6 +63,8 @@ class Kernel:
         if not out.size:
             return out
         dense = self.function is not None or min(map(_density, (left, right))) >= _DENSE
+        if not dense:
+            left, right = _compact(left, right)
         with np.errstate(over="ignore", invalid="ignore"):  # looked at below
             for a, x in _blocks(left, dense, len(right)):
                 for b, z in _blocks(right, dense, 1):
@@ -155,11 +159,11 @@ def make_kernel(kernel: Any, gamma: Any, degree: Any, coef0: Any, rows: Rows) ->
 def _check(name: Any, gamma: Any, degree: Any, coef0: Any) -> None:
     if not isinstance(name, str) or name not in KERNELS:
         raise DataError(f"kernel is {name!r}; use one of {', '.join(KERNELS)}, or a function")
-    if not _is_number(gamma) or not 0.0 < gamma < math.inf:
+    if not _is_number(gamma) or not 0.0 < gamma <= _MOST:
         raise DataError(f"gamma is {gamma!r}; give a positive number, 'scale' or 'auto'")
     if not is_integer(degree) or not 1 <= degree <= 100:
         raise DataError(f"degree is {degree!r}; give a whole number from 1 to 100")
-    if not _is_number(coef0) or not 0.0 <= coef0 < math.inf:
+    if not _is_number(coef0) or not 0.0 <= coef0 <= _MOST:
         raise DataError(
             f"coef0 is {coef0!r}; give a number from 0: below it the poly kernel is not positive "
             "semidefinite"
@@ -181,6 +185,18 @@ def _variance(rows: Rows) -> float:
 
 def _density(rows: Rows) -> float:
     return len(rows.indices) / max(1, len(rows) * rows.n_features)
+
+
+def _compact(left: Rows, right: Rows) -> tuple[Rows, Rows]:
+    """Renumber the features if there are more of them than values: a product has a number each."""
+    if left.n_features <= len(left.indices) + len(right.indices):
+        return left, right
+    both = np.concatenate([left.indices, right.indices])
+    used, number = np.unique(both, return_inverse=True)
+    numbers = np.split(number.astype(np.int32), [len(left.indices)])
+    pairs = zip((left, right), numbers, strict=True)
+    first, second = (Rows(of.indptr, new, of.values, len(used)) for of, new in pairs)
+    return first, second
 
 
 def _blocks(rows: Rows, dense: bool, width: int) -> Iterator[tuple[slice, Any]]:

@@ -24,6 +24,7 @@ from ..certificate import Certificate
 from ..encoders.base import Encoder
 from ..encoders.registry import read_encoder
 from ..errors import DataError, MismatchError, ModelFileError
+from ..memory import memory_limit
 from .container import read_container, write_container
 
 if TYPE_CHECKING:
@@ -45,6 +46,10 @@ _STRUCTURE: Final = {"name", "constants", "kinds", "widths"}
 _ARRAYS: Final = {"weights": np.float64, "first": np.int64, "slot": np.int32}
 #: In front of the names of the encoder's arrays.
 _PREFIX: Final = "encoder_"
+#: Bytes that the parts of any small example may take, and how many may come to each byte of the
+#: arrays: only some of the weights need be there, but all of the parts.
+_ROOM: Final = 1 << 25
+_PER_BYTE: Final = 1024
 
 _Made = TypeVar("_Made")
 
@@ -57,7 +62,8 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     model : Model or fitted estimator
         The model, or an estimator that holds one as ``model_``.
     path : str or path-like
-        The file; one that exists is replaced only when the new one is complete on disk.
+        The file; one that exists is replaced only when the new one is complete on disk. A
+        symbolic link stays, and the file behind it is replaced.
 
     Raises
     ------
@@ -276,6 +282,7 @@ def _make(
     structure = check.believe(lambda: make_structure(name, constants, tuple(structures)))
     check(list(structure.kinds) == shape["kinds"], "its structure has other kinds of sites")
     check(list(structure.widths) == shape["widths"], "its structure has sites of other widths")
+    _check_room(check, structure, arrays)
     check(name == "multiclass" or header["task"] != "classify", "its structure does not classify")
     check.believe(lambda: check_label_names(structure, header["labels"]))
     counts = check.believe(lambda: list(encoder.feature_counts(structure)))
@@ -284,6 +291,19 @@ def _make(
     if held is None:
         return structure, encoder, None
     return structure, encoder, check.believe(lambda: structure.constraints_from_json(held))
+
+
+def _check_room(
+    check: _Checker, structure: Structure, arrays: Mapping[str, npt.NDArray[Any]]
+) -> None:
+    """Refuse a file whose structure wants memory out of all proportion to what the file holds."""
+    needed = 8 * sum(structure.widths)
+    held = sum(array.nbytes for array in arrays.values())
+    check(
+        needed <= min(max(_ROOM, _PER_BYTE * held), memory_limit()),
+        f"its structure would need {needed / 2**30:,.1f} GiB of memory for an example, where its "
+        f"arrays have {held:,} bytes",
+    )
 
 
 def _is_number(value: Any) -> bool:

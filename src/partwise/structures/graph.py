@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Final, NamedTuple, final
 import numpy as np
 
 from ..errors import DataError
+from ..memory import memory_limit
 from .base import Constraints, Floats, Ints, Sites, Structure
 from .graph_kernels import graph_marginals, graph_maximum, upwards
 from .graph_search import draw_labels, graph_k_best, graph_labels, graph_parts
@@ -155,6 +156,12 @@ class Graph(Structure):
             isinstance(kind, str) and kind in factors for kind in tied
         ):
             raise DataError("what is tied in a graph is no list of kinds of its factors")
+        megabytes = constants["max_megabytes"]
+        if megabytes * 2**20 > memory_limit():
+            raise DataError(
+                f"max_megabytes of a graph is {megabytes}, and this machine has "
+                f"{memory_limit() / 2**20:.0f}; use it on a larger one"
+            )
 
     def constraints_to_json(self, constraints: Any) -> Any:
         """Forbidden labels and joint labels; what is allowed belongs to single examples."""
