@@ -267,6 +267,19 @@ def test_hostile_json_is_refused(tmp_path: Path, text: bytes) -> None:
     refuses(tmp_path / "hostile", padded(text))
 
 
+def test_lists_in_lists_are_refused(tmp_path: Path) -> None:
+    for levels in (63, 500):
+        text = b'{"header": {"a": ' + b"[" * levels + b"]" * levels + b'}, "arrays": []}'
+        assert "levels" in refuses(tmp_path / "hostile", padded(text))
+    made: Any = []
+    for _ in range(61):
+        made = [made]
+    write_container(tmp_path / "deep", {"a": made}, {})
+    assert read_container(tmp_path / "deep")[0] == {"a": made}
+    with pytest.raises(ModelFileError, match="levels"):
+        write_container(tmp_path / "deeper", {"a": [made]}, {})
+
+
 def test_header_longer_than_the_file_is_refused(tmp_path: Path) -> None:
     refuses(tmp_path / "hostile", with_checksum(FORMAT_VERSION, b"{}", b"", 2**63))
 

@@ -6,12 +6,11 @@ import io
 import itertools
 import math
 import os
-import secrets
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import DataError, PartwiseError
+from .whole_files import remedy, replacing
 
 if TYPE_CHECKING:
     from .path_table import PathRow
@@ -233,18 +232,11 @@ def _drawable(row: TraceRow) -> bool:
 
 
 def _replace(path: str, data: bytes) -> None:
-    # Follow links, so that the file behind a link is replaced and not the link itself.
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
+    if os.path.exists(path) and not os.path.isfile(path):
         # A device or a pipe must not be replaced by a file.
         raise DataError(f"{path}: is not a plain file; give the name of a file")
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
     try:
-        temporary.write_bytes(data)
-        os.replace(temporary, target)
+        with replacing(path) as file:
+            file.write(data)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise DataError(
-            f"{path}: cannot be written ({error.strerror}); give a path in a folder that exists "
-            "and is writable"
-        ) from error
+        raise DataError(f"{path}: cannot be written ({error.strerror}); {remedy(error)}") from error

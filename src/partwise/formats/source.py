@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import os
-import secrets
 import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import IO, BinaryIO, Final, TextIO
 
 from partwise.errors import DataError
+from partwise.memory import memory_limit
+from partwise.whole_files import remedy, replacing
 
 __all__ = ["read_text", "writing"]
 
@@ -21,6 +22,9 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _UTF8_BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _HEAD = 8192  # bytes that show whether a file is text
+_CHUNK: Final = 1 << 20
+#: Text may take this share of the memory: the strings that it is cut into take several times more.
+_SHARE: Final = 8
 
 
 def read_text(source: str | os.PathLike[str]) -> tuple[str, str]:
@@ -73,20 +77,66 @@ def _universal(text: str) -> str:
 
 def _read_bytes(source: str) -> tuple[str, bytes]:
     if source == "-":
-        return "<stdin>", sys.stdin.buffer.read()
+        if sys.stdin is None:
+            raise DataError("<stdin>: is closed; give a file, or something to read on stdin")
+        try:
+            return "<stdin>", _read_stream("<stdin>", sys.stdin.buffer)
+        except OSError as error:
+            raise _unreadable("<stdin>", error) from error
     try:
-        return source, Path(source).read_bytes()
+        file = open(source, "rb")  # noqa: SIM115
     except FileNotFoundError:
         raise DataError(f"{source}: no such file; check the path, or use - for stdin") from None
+    except (OSError, ValueError) as error:
+        # A name with a zero byte is a ValueError.
+        raise _unreadable(source, error) from error
+    try:
+        with file:
+            return source, _read_stream(source, file)
     except OSError as error:
-        raise DataError(
-            f"{source}: cannot be read ({error.strerror}); give a readable file, or - for stdin"
-        ) from error
+        raise _unreadable(source, error) from error
+
+
+def _unreadable(source: str, error: Exception) -> DataError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return DataError(f"{source}: cannot be read ({reason}); give a readable file, or - for stdin")
+
+
+def _read_stream(name: str, stream: IO[bytes] | gzip.GzipFile) -> bytes:
+    """Read to the end, unless there is none: a device or a pipe may go on for ever."""
+    most = memory_limit() / _SHARE
+    chunks: list[bytes] = []
+    size = 0
+    while chunk := stream.read(_CHUNK):
+        size += len(chunk)
+        if size > most:
+            raise DataError(
+                f"{name}: more than {most / 2**30:,.1f} GiB of text, which this machine cannot "
+                "hold in memory in the form of examples; give a part of it, or use a larger machine"
+            )
+        chunks.append(chunk)
+        if size == len(chunk) and not _may_be_text(name, chunk):
+            break
+    return b"".join(chunks)
+
+
+def _may_be_text(name: str, begin: bytes) -> bool:
+    """Whether it is worth while to read on after a first chunk."""
+    if begin.startswith(_GZIP_MAGIC):
+        return True
+    if len(begin) == _CHUNK and b"\0" in begin and b"\n" not in begin:
+        raise DataError(f"{name}:1: zero bytes and no line end; the file is not text; give another")
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(begin)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _gunzip(name: str, data: bytes) -> bytes:
     try:
-        return gzip.decompress(data)
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            return _read_stream(name, file)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataError(
             f"{name}: damaged or truncated gzip file ({error}); fetch or compress it again"
@@ -95,7 +145,10 @@ def _gunzip(name: str, data: bytes) -> bytes:
 
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[TextIO]:
-    """Open a text target so that it appears whole or not at all.
+    r"""Open a text target so that it appears whole or not at all.
+
+    Half of a surrogate pair, which a label from Python can hold and UTF-8 cannot, is written as
+    ``\ud800``.
 
     Parameters
     ----------
@@ -112,22 +165,17 @@ def writing(path: str | os.PathLike[str]) -> Iterator[TextIO]:
     if target == "-":
         yield from _stdout()
         return
-    # Follow links, so that the file behind a link is replaced and not the link itself.
-    real = Path(os.path.realpath(target))
     if os.path.exists(target) and not os.path.isfile(target):
         # A device or a pipe (/dev/stdout) must not be replaced by a file. A pipe behind a link has
         # no name of its own.
-        with _open(target, Path(target), "wb") as raw, _text(raw, target) as stream:
+        with _open(target) as raw, _text(raw, target) as stream:
             yield stream
         return
-    temporary = real.with_name(f".{real.name}.{secrets.token_hex(6)}.tmp")
     try:
-        with _open(target, temporary, "xb") as raw, _text(raw, target) as stream:
+        with replacing(target) as raw, _text(raw, target) as stream:
             yield stream
-        os.replace(temporary, real)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    except OSError as error:
+        raise _unwritable(target, error) from error
 
 
 def _stdout() -> Iterator[TextIO]:
@@ -137,33 +185,36 @@ def _stdout() -> Iterator[TextIO]:
         return
     # The terminal's locale may not be UTF-8; predictions always are.
     sys.stdout.flush()
-    stream = io.TextIOWrapper(binary, encoding="utf-8", newline="\n")
+    yield from _wrapped(binary)
+
+
+def _open(target: str) -> BinaryIO:
+    try:
+        return open(target, "wb")
+    except OSError as error:
+        raise _unwritable(target, error) from error
+
+
+def _unwritable(target: str, error: OSError) -> DataError:
+    reason = error.strerror or str(error)
+    return DataError(f"{target}: cannot be written ({reason}); {remedy(error)}")
+
+
+@contextmanager
+def _text(raw: BinaryIO, target: str) -> Iterator[TextIO]:
+    """Write text to a binary stream, which stays open."""
+    if not target.endswith(".gz"):
+        yield from _wrapped(raw)
+        return
+    # No name and no time in the header: the same text gives the same bytes.
+    with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
+        yield from _wrapped(packed)
+
+
+def _wrapped(binary: IO[bytes] | gzip.GzipFile) -> Iterator[TextIO]:
+    stream = io.TextIOWrapper(binary, encoding="utf-8", errors="backslashreplace", newline="\n")
     try:
         yield stream
         stream.flush()
     finally:
         stream.detach()
-
-
-def _open(target: str, path: Path, mode: str) -> BinaryIO:
-    try:
-        return open(path, mode)  # type: ignore[return-value]
-    except OSError as error:
-        raise DataError(
-            f"{target}: cannot be written ({error.strerror}); give a path in a folder that exists "
-            "and is writable"
-        ) from error
-
-
-@contextmanager
-def _text(raw: BinaryIO, target: str) -> Iterator[TextIO]:
-    if not target.endswith(".gz"):
-        with io.TextIOWrapper(raw, encoding="utf-8", newline="\n") as stream:
-            yield stream
-        return
-    # No name and no time in the header: the same text gives the same bytes.
-    with (
-        gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed,
-        io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as stream,
-    ):
-        yield stream

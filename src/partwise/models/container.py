@@ -23,14 +23,12 @@ compiled code wants them, and what is written stays in the process.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import math
 import os
-import secrets
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NoReturn
 
@@ -38,6 +36,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import ModelFileError
+from ..whole_files import remedy, replacing
 
 __all__ = ["FORMAT_VERSION", "read_container", "write_container"]
 
@@ -52,6 +51,8 @@ _DTYPES: Final = ("<f8", "<f4", "<i8", "<i4", "<i2", "|u1", "|b1")
 _MAX_NDIM: Final = 8
 _MAX_BYTES: Final = 2**63 - 1
 _CHUNK: Final = 1 << 20
+#: Lists in lists: whoever reads the header may walk it by recursion.
+_MAX_DEPTH: Final = 64
 _ENTRY_KEYS: Final = {"name", "dtype", "shape", "offset", "nbytes"}
 
 
@@ -65,9 +66,10 @@ def write_container(
     Parameters
     ----------
     path : str or path-like
-        The file; one that exists is replaced only when the new one is complete on disk.
+        The file; one that exists is replaced only when the new one is complete on disk. A
+        symbolic link stays, and the file behind it is replaced.
     header : mapping
-        Anything that JSON can hold, with string keys and finite numbers.
+        Anything that JSON can hold, with string keys and finite numbers, in at most 62 levels.
     arrays : mapping of str to ndarray
         Of float64, float32, int64, int32, int16, uint8 or bool, in any memory order.
 
@@ -84,13 +86,11 @@ def write_container(
     packed = {name: _packed(target, name, array) for name, array in arrays.items()}
     text = _header_text(target, header, packed)
     try:
-        _replace(target, text, packed)
+        with replacing(target) as file:
+            _write_body(file, text, packed)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise ModelFileError(
-            f"{target} cannot be written: {reason}; choose a file in a folder that exists and "
-            "that you may write to"
-        ) from error
+        raise ModelFileError(f"{target} cannot be written: {reason}; {remedy(error)}") from error
 
 
 def read_container(
@@ -116,6 +116,9 @@ def read_container(
         If the file is missing, damaged, hostile, or of another format version.
     """
     source = _file_path(path)
+    if os.path.exists(source) and not os.path.isfile(source) and not os.path.isdir(source):
+        # A pipe could keep the reader waiting for ever.
+        _fail(source, "cannot be read: it is not a plain file", "give a file that partwise saved")
     try:
         with open(source, "rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -173,7 +176,7 @@ def _header_text(
     """Lay the arrays out and write the JSON; the offsets depend on its length, so iterate."""
     try:
         # Read back as well: keys such as 1 and "1" are two in Python and one in JSON.
-        _strict_json(json.dumps(dict(header), allow_nan=False))
+        _strict_json(json.dumps({"header": dict(header)}, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise ModelFileError(
             f"{target} cannot hold this header: {error}; use strings, finite numbers, lists and "
@@ -206,22 +209,6 @@ def _encoded(header: Mapping[str, Any], packed: Mapping[str, npt.NDArray[Any]], 
 
 def _aligned(offset: int) -> int:
     return -(-offset // _ALIGNMENT) * _ALIGNMENT
-
-
-def _replace(target: Path, text: bytes, packed: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Write beside the target, flush to the disk, then rename over the target."""
-    # Not tempfile: that makes files that only their owner may read, and others may use a model.
-    temporary = target.parent / f".partwise-{secrets.token_hex(8)}.tmp"
-    try:
-        with open(temporary, "xb") as file:
-            _write_body(file, text, packed)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
 
 
 def _write_body(file: BinaryIO, text: bytes, packed: Mapping[str, npt.NDArray[Any]]) -> None:
@@ -300,12 +287,22 @@ def _parsed(source: Path, text: bytes) -> tuple[dict[str, Any], list[Any]]:
 
 def _strict_json(text: str) -> Any:
     """Parse JSON that has no duplicate keys, no NaN and no infinities."""
-    return json.loads(
+    found = json.loads(
         text,
         object_pairs_hook=_unique_pairs,
         parse_constant=_no_constant,
         parse_float=_finite,
     )
+    level = [found]
+    for _ in range(_MAX_DEPTH):
+        level = [item for held in level for item in _items(held)]
+    if level:
+        raise ValueError(f"it has more than {_MAX_DEPTH} levels")
+    return found
+
+
+def _items(held: Any) -> Iterable[Any]:
+    return held.values() if isinstance(held, dict) else held if isinstance(held, list) else ()
 
 
 def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
