@@ -57,6 +57,22 @@ def test_the_second_signal_quits() -> None:
         long_fit(callback)
 
 
+def test_the_second_sigterm_is_left_to_whoever_handled_it_before() -> None:
+    seen: list[int] = []
+
+    def callback(progress: Progress) -> None:
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
+
+    before = signal.signal(signal.SIGTERM, lambda number, frame: seen.append(number))
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            long_fit(callback)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert seen == [signal.SIGTERM]
+
+
 def test_an_error_in_a_callback_passes_through() -> None:
     def callback(progress: Progress) -> None:
         raise RuntimeError("mine")

@@ -1,4 +1,4 @@
-"""Ctrl-C once: stop at the next epoch with a valid model. Twice: quit.
+"""Ctrl-C or SIGTERM while training: once ends the epoch with a valid model, twice quits.
 
 Python runs the handler of a signal between two of its own steps, so while compiled code runs no
 handler does. That code cannot be ended, but it runs without the interpreter's lock. So a thread
@@ -13,12 +13,42 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any, ClassVar, Final
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 #: Seconds that the code at hand has to end by itself after the second signal.
 _GRACE: Final = 2.0
+
+__all__ = ["Interrupt", "ended_in_order"]
+
+
+@contextmanager
+def ended_in_order(last: Callable[[], None]) -> Iterator[None]:
+    """While entered, SIGTERM ends the process with exit code 143 after a last call.
+
+    Not by an exception, which the process would not survive where compiled code is handing its
+    results over to Python. Whoever ignores or handles the signal already is left alone, and so
+    are threads other than the main one.
+    """
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        try:
+            last()
+        finally:
+            os._exit(128 + number)
+
+    alone = threading.current_thread() is threading.main_thread()
+    if not alone or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 class Interrupt:
@@ -36,6 +66,9 @@ class Interrupt:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.requested:
+            before = self._before[number]
+            if number == signal.SIGTERM and callable(before):
+                before(number, frame)
             raise KeyboardInterrupt
         self.requested = True
 

@@ -19,7 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     -------
     int
         0 done, 1 bad data or model, 2 usage, 3 stopped before the requested gap, 128 + n ended by
-        signal n (130: Ctrl-C, 141: the reader of stdout went away).
+        signal n (130: Ctrl-C, 141: the reader of stdout went away, 143: SIGTERM).
     """
     import os
     import sys
@@ -28,10 +28,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-    try:
-        from .parser import run
+    from ..interrupt import ended_in_order
+    from .last_words import last_words
 
-        return run(argv)
+    try:
+        with ended_in_order(lambda: last_words(sys.argv[1:] if argv is None else argv)):
+            from .parser import run
+
+            return run(argv)
     except KeyboardInterrupt:
         sys.stderr.write("partwise: error: interrupted; nothing was written half\n")
         return 130

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ __all__ = [
     "by_type",
     "label_scores",
     "label_table",
+    "note_absent",
     "note_unknown",
     "number_labels",
     "numbers",
@@ -79,6 +80,17 @@ def note_unknown(path: str, gold: Sequence[Sequence[str]], names: Sequence[str])
         _log.warning(
             "%s: %d positions have labels that the model does not know (%s); they count as errors",
             path, unknown.total(), some,
+        )  # fmt: skip
+
+
+def note_absent(option: str, wanted: Collection[str], found: Collection[str]) -> None:
+    """Warn of parts of speech that no word of a file has: they may be spelled otherwise there."""
+    absent = sorted(set(wanted) - set(found))
+    if absent and found:
+        some = ", ".join(sorted(found)[:10]) + (", ..." if len(found) > 10 else "")
+        _log.warning(
+            "%s: no word has the part of speech %s, so nothing is left out for it; the file has %s",
+            option, " or ".join(map(repr, absent)), some,
         )  # fmt: skip
 
 

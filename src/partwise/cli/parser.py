@@ -38,8 +38,8 @@ exit codes:
   2  usage
   3  training stopped before the requested gap (--max-passes; Ctrl-C or SIGTERM, once): the model is
      written and certified, and --resume goes on from it
-  130, 141  Ctrl-C (while training: twice), or the reader of stdout went away; nothing is
-     written half
+  130, 141, 143  Ctrl-C (while training: twice), the reader of stdout went away, or SIGTERM (while
+     training: twice); nothing is written half
 
 Files may be gzipped; - is stdin or stdout. With --json, stdout holds one JSON object and
 nothing else; messages and progress go to stderr."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from partwise.errors import DataError, PartwiseError
+from partwise.whole_files import remedy
 
 if TYPE_CHECKING:
     from partwise.certificate import Certificate
@@ -43,6 +44,8 @@ STOPPED_EARLY: Final = 3
 # 128 + the number of the signal, as shells have it.
 INTERRUPTED: Final = 130
 BROKEN_PIPE: Final = 141
+
+_MOST_SAID: Final = 2000
 
 
 class UsageError(PartwiseError):
@@ -116,7 +119,8 @@ def check_target(
         raise DataError(f"{path}: is a folder; give {option} the name of a file")
     if target.exists() and not target.is_file() and not devices:
         raise DataError(f"{path}: is not a plain file; give {option} the name of a file")
-    folder = target.parent
+    # A file behind a symbolic link is replaced where it is.
+    folder = Path(os.path.realpath(path)).parent if target.is_symlink() else target.parent
     if not folder.is_dir():
         raise DataError(f"{path}: the folder {folder} does not exist; create it first")
     if not os.access(folder, os.W_OK):
@@ -170,7 +174,7 @@ def deliver(arguments: argparse.Namespace, work: Callable[[argparse.Namespace], 
     except OSError as error:
         where = "the output" if error.filename is None else error.filename
         why = error.strerror or str(error)
-        return _fail(arguments, f"{where}: {why}; check space and permissions", BAD_DATA)
+        return _fail(arguments, f"{where}: {why}; {remedy(error)}", BAD_DATA)
     except MemoryError:
         return _fail(
             arguments,
@@ -190,7 +194,7 @@ def _fail(arguments: argparse.Namespace, sentence: str, code: int) -> int:
 
 def _say(record: dict[str, str], as_json: bool, code: int) -> int:
     # One line, whatever a file name or a field may hold.
-    record["error"] = " ".join(record["error"].splitlines())
+    record["error"] = _short(" ".join(record["error"].splitlines()))
     sys.stderr.write(f"partwise: error: {record['error']}\n")
     try:
         _write(json.dumps(record) + "\n" if as_json else "")
@@ -200,8 +204,17 @@ def _say(record: dict[str, str], as_json: bool, code: int) -> int:
     return code
 
 
+def _short(sentence: str) -> str:
+    """Leave out the middle of a sentence that quotes a line of many thousand characters."""
+    if len(sentence) <= _MOST_SAID:
+        return sentence
+    return f"{sentence[: _MOST_SAID // 2]} ... {sentence[-_MOST_SAID // 2 :]}"
+
+
 def _write(text: str) -> None:
-    sys.stdout.write(text)
+    # Labels and file names can hold what the terminal, or even UTF-8, has no bytes for.
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
     # Flushed here, so that a reader who went away is noticed while it can still be handled.
     sys.stdout.flush()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -45,6 +46,9 @@ def _lookalikes(path: str, task: Task[Any]) -> list[str]:
 
     from .tasks.registry import all_tasks
 
+    if not os.path.isfile(path):
+        # What comes through a pipe comes only once, and whoever waits for more waits for ever.
+        return []
     try:
         _, text = read_text(path)
     except DataError:

@@ -146,7 +146,9 @@ def _canonical(name: str, labels: list[str], lines: list[int]) -> list[str]:
 
 def _spell(label: str) -> str:
     if _INTEGER.fullmatch(label):
-        return str(int(label))
+        # Not by way of int, which takes no more than some thousand digits.
+        digits = label.lstrip("+-").lstrip("0")
+        return ("-" if label[0] == "-" else "") + digits if digits else "0"
     if not _FLOAT.fullmatch(label):
         return label
     number = float(label)

@@ -352,7 +352,11 @@ def _attachment(
 ) -> AttachmentScores:
     from partwise.metrics.attachment import POLICIES, attachment_scores
 
+    from ..labels import note_absent
+
     left_out = punctuation if punctuation in POLICIES else frozenset(punctuation.split(","))
+    if not isinstance(left_out, str):
+        note_absent("--punctuation", left_out, {t for s in sentences for t in (*s.cpos, *s.pos)})
     # A part of speech may be a fine or a coarse one.
     tags = [
         [coarse if coarse in left_out else fine for coarse, fine in zip(s.cpos, s.pos, strict=True)]
