@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -247,3 +247,44 @@ def test_callbacks_take_one_flavour_of_array() -> None:
     for other in (frozen, x[::2], x.astype(np.float32)):
         with pytest.raises((ValueError, numba.core.errors.TypingError)):
             through(total, other)
+
+
+def test_types_are_remembered_as_numba_makes_them() -> None:
+    @jit.typed_by_looks
+    class Quick(NamedTuple):
+        function: Any
+        inner: Any
+        number: Any
+
+    class Plain(NamedTuple):
+        function: Any
+        inner: Any
+        number: Any
+
+    @cfunc("float64(float64)")
+    def one(x: Any) -> Any:
+        return x
+
+    @cfunc("int64(int64)")
+    def two(x: Any) -> Any:
+        return x
+
+    wide = np.zeros((4, 6))
+    locked = np.zeros(3)
+    locked.flags.writeable = False
+    arrays = [
+        np.zeros(3), np.zeros(3, np.float32), np.zeros(3, np.int64), wide, wide.T, wide[:, ::2],
+        np.zeros(6)[::2], locked,
+    ]  # fmt: skip
+    values = [
+        (function, (array, held), number)
+        for function in (one, two)
+        for array in arrays
+        for held in (1, 1.0, True)
+        for number in (2, 2.5, False, np.float32(1.0), np.int32(1))
+    ]
+    for _ in range(2):
+        for value in values:
+            quick, plain = numba.typeof(Quick(*value)), numba.typeof(Plain(*value))
+            assert quick.instance_class is Quick
+            assert quick.types == plain.types

@@ -13,6 +13,7 @@ import pytest
 from partwise.errors import DataError, MismatchError
 from partwise.fitting.fit import Settings
 from partwise.fitting.positions import fit_labeller
+from partwise.layout import Layout
 from partwise.prediction.labeller import PositionLabeller
 from partwise.rows import Rows
 from partwise.structures.base import Constraints
@@ -274,3 +275,21 @@ def test_scores_that_are_not_finite_are_refused() -> None:
         PositionLabeller(dataclasses.replace(labeller.model, constraints=nothing)).predict(
             rows, LENGTHS
         )
+
+
+def test_the_layout_is_looked_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    labeller, rows, _ = make("observed")
+    calls = []
+    sizes = Layout.sizes
+    monkeypatch.setattr(Layout, "sizes", lambda self: calls.append(1) or sizes(self))
+    first = labeller.predict(rows, LENGTHS)
+    before = labeller.marginals(rows, LENGTHS)
+    assert len(calls) == 1
+    again = pickle.loads(pickle.dumps(labeller.model))
+    # What can be computed again is not sent along.
+    assert set(vars(again)) == {field.name for field in dataclasses.fields(again)}
+    for a, b in zip(first, PositionLabeller(again).predict(rows, LENGTHS), strict=True):
+        np.testing.assert_array_equal(a, b)
+    for a, b in zip(before, PositionLabeller(again).marginals(rows, LENGTHS), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert len(calls) == 2

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import ast
 import importlib.metadata
 import re
 import subprocess
 import sys
 from importlib import resources
+from pathlib import Path
 
 import pytest
 
 import partwise
+from partwise import estimators
 
 LOADED = """
 import sys
@@ -44,3 +47,62 @@ def test_version_is_the_installed_one() -> None:
 
 def test_types_are_shipped() -> None:
     assert resources.files(partwise).joinpath("py.typed").is_file()
+
+
+#: What is imported of the structures; all but these are those of a chain, or hold no kernels.
+STRUCTURES = """
+import sys
+known = {"arcs", "base", "entropy", "ranking", "registry"}
+names = (name.split(".") for name in sys.modules if name.startswith("partwise.structures."))
+print(sorted({path[2] for path in names} - known))
+"""
+FITTED = """
+from partwise import SequenceTagger
+
+X, y = [[{"w": "a"}, {"w": "b"}], [{"w": "b"}]], [["A", "B"], ["B"]]
+tagger = SequenceTagger().fit(X, y)
+assert tagger.predict(X) == y
+tagger.predict_marginals(X)
+"""
+COMMANDS = """
+from pathlib import Path
+
+from partwise.cli import main
+
+Path("train.txt").write_text("a A\\nb B\\n\\nb B\\n")
+assert main(["train", "train.txt", "--task", "tag", "--model", "m", "--quiet"]) == 0
+assert main(["predict", "m", "train.txt", "--output", "out"]) == 0
+assert main(["evaluate", "m", "train.txt", "--quiet"]) == 0
+"""
+NAMES = """
+from partwise.estimators import (
+    DependencyParser, DependencyParserCV, KernelClassifier, KernelTagger, LinearClassifier,
+    LinearClassifierCV, SequenceTagger, SequenceTaggerCV,
+)
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "chain"),
+    [(FITTED, True), (COMMANDS, True), (NAMES, False)],
+    ids=["fit", "cli", "import"],
+)
+def test_kernels_of_other_structures_stay_out(program: str, chain: bool, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", program + STRUCTURES],
+        capture_output=True, text=True, check=True, cwd=tmp_path,
+    )  # fmt: skip
+    found = ast.literal_eval(done.stdout.splitlines()[-1])
+    assert all(name.startswith("chain") for name in found)
+    assert ("chain" in found) == chain
+
+
+@pytest.mark.parametrize("name", estimators.__all__)
+def test_estimators_have_a_home(name: str) -> None:
+    assert getattr(estimators, name) is getattr(partwise, name)
+    assert name in dir(estimators)
+
+
+def test_unknown_estimator_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no_such_name"):
+        estimators.no_such_name  # noqa: B018

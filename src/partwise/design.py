@@ -120,10 +120,8 @@ def make_design(storage: Storage, site_ptr: Ints, sites: Sites, rows: Rows) -> D
     """Point every entry at its block."""
     entry_ptr = rows.indptr
     value = np.zeros(0) if rows.values is None else rows.values
-    # Narrow, as they are looked up at random.
-    first = storage.first.astype(np.uint32)
+    first, block_size = storage.blocks
     if storage.slot.size:
-        block_size = storage.size.astype(np.uint32)
         start, size, value, sparse_ptr = _dense_first(
             entry_ptr, rows.indices, value, first, block_size
         )

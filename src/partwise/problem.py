@@ -18,7 +18,7 @@ import numpy as np
 
 from .design import Design, make_design, site_rows
 from .errors import DataError
-from .jit import njit
+from .jit import njit, typed_by_looks
 from .layout import Layout
 from .losses import Loss
 from .memory import BYTES_A_FEATURE, check_memory
@@ -27,6 +27,7 @@ from .storage import Storage
 from .structures.base import Floats, Ints, Structure
 
 
+@typed_by_looks
 class Arrays(NamedTuple):
     """What the kernels see. The parts of example i are part_ptr[i] : part_ptr[i+1]."""
 

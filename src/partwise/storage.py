@@ -13,6 +13,7 @@ What is added holds 0 and stays 0, so norms and scores are those of the layout's
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -67,6 +68,11 @@ class Storage:
     live: npt.NDArray[np.uint8]
     filled: bool
     n_places: int
+
+    @cached_property
+    def blocks(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+        """`first` and `size` in narrow numbers, as they are looked up at random."""
+        return self.first.astype(np.uint32), self.size.astype(np.uint32)
 
     @staticmethod
     def plain(layout: Layout) -> Storage:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError
 from ..fitting.settings import Settings
@@ -30,6 +31,35 @@ _SHARED = (
     "loss", "l2", "l1", "solver", "tol", "max_passes", "n_jobs", "cost_matrix", "class_weight",
     "solver_options",
 )  # fmt: skip
+
+
+#: How many labels before it a label depends on, for the structures of taggers. By name: a structure
+#: that is not used need not be compiled.
+_ORDERS = {"chain": 1, "second-order-chain": 2}
+
+
+def chain_parameters(model: Model, classifier: str) -> dict[str, Any]:
+    """Give the parameters of a tagger that the structure of its model holds.
+
+    Parameters
+    ----------
+    model : Model
+        A model that tags; another one is refused.
+    classifier : str
+        The estimator to name to those who have a model that classifies.
+    """
+    structure: Any = model.structure
+    if model.task != "tag" or structure.name not in _ORDERS:
+        raise DataError(
+            f"a model of the task {model.task!r} and a {structure.name} does not tag; use "
+            f"{classifier}.from_model if it classifies, or the model as it is"
+        )
+    return {
+        "order": _ORDERS[structure.name],
+        "start": structure.start,
+        "end": structure.end,
+        "constraints": model.constraints,
+    }
 
 
 def has_probabilities(estimator: Any) -> bool:
@@ -125,6 +155,12 @@ class TrainedEstimator(BaseEstimator):
             display = ProgressLine(l2=None if self._descent else self.l2)
             callbacks.append(display)
         return callbacks, display
+
+    def _need_fit(self) -> None:
+        """Raise scikit-learn's error unless there is a model."""
+        # Asking scikit-learn takes as long as labelling a short sentence.
+        if "model_" not in vars(self):
+            check_is_fitted(self, "model_")
 
     def _adopt(self, model: Model) -> None:
         """Take the results of a fit over from its model."""

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError
 from ..features.span_tokens import SpanSentence
@@ -296,7 +295,7 @@ class ConstituencyParser(TrainedEstimator):
             -inf for trees that the parser never gives, as they have rules that were not seen in
             training.
         """
-        check_is_fitted(self, "model_")
+        self._need_fit()
         return SpanParser(self.model_).log_proba(_read_trees(trees), n_jobs=self.n_jobs)
 
     def score(self, trees: Any, y: Any = None) -> float:
@@ -334,7 +333,7 @@ class ConstituencyParser(TrainedEstimator):
         return fingerprint((what, tags), lengths, [of.ravel() for of in gold.derivations], weight)
 
     def _read(self, sentences: Any) -> tuple[SpanParser, list[SpanSentence]]:
-        check_is_fitted(self, "model_")
+        self._need_fit()
         parser = SpanParser(self.model_)
         return parser, _read_sentences(sentences)
 

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from ..encoders.graphs import GraphEncoder, fit_encoder
 from ..errors import DataError
@@ -381,7 +380,7 @@ class GraphLabeler(TrainedEstimator):
         return float(np.average(right, weights=np.repeat(weight, sizes)))
 
     def _labeller(self) -> VertexLabeller:
-        check_is_fitted(self, "model_")
+        self._need_fit()
         return VertexLabeller(self.model_)
 
     def _encoder(self) -> GraphEncoder:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from ..errors import DataError
 from ..models.model import Model
@@ -148,7 +148,7 @@ class KernelClassifier(KernelEstimator, LinearClassifier):
             self.intercept_ = model.layout.dense(model.weights, 0)[-1] * encoder.intercept
 
     def _scores(self, X: Any) -> Floats:
-        check_is_fitted(self, "model_")
+        self._need_fit()
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         rows = Rows.from_scipy(X) if hasattr(X, "tocsr") else Rows.from_dense(X)
         return self._support.scores(rows) + self.intercept_

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import DataError
 from ..models.model import Model
 from ..structures.base import Floats
-from ..structures.chain import Chain
-from ..structures.trigram import SecondOrderChain
+from .base import chain_parameters
 from .kernel_estimator import KernelEstimator, kernel_parameters
 from .tagger import SequenceTagger
 
@@ -109,20 +107,11 @@ class KernelTagger(KernelEstimator, SequenceTagger):
     @classmethod
     def from_model(cls, model: Model) -> KernelTagger:
         """Make a fitted tagger from a model, such as :func:`partwise.load_model` gives."""
-        structure = model.structure
-        if model.task != "tag" or not isinstance(structure, (Chain, SecondOrderChain)):
-            raise DataError(
-                f"a model of the task {model.task!r} and a {structure.name} does not tag; "
-                "use KernelClassifier.from_model if it classifies, or the model as it is"
-            )
         made = cls(
             loss=model.loss,
             l2=model.l2,
             tol=model.certificate.tol,
-            order=1 if isinstance(structure, Chain) else 2,
-            start=structure.start,
-            end=structure.end,
-            constraints=model.constraints,
+            **chain_parameters(model, "KernelClassifier"),
             **kernel_parameters(model),
         )
         made._adopt(model)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError
 from ..fitting.arcs import TASK, fit_parser
@@ -380,7 +379,7 @@ class DependencyParser(TrainedEstimator):
         return fingerprint(what, lengths, [tree.ravel() for tree in gold.trees], weight)
 
     def _read(self, sentences: Any) -> tuple[ArcParser, list[Sentence]]:
-        check_is_fitted(self, "model_")
+        self._need_fit()
         return ArcParser(self.model_), read_sentences(sentences)
 
     @staticmethod

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError
 from ..features.segments import name_of, words_of
@@ -362,7 +361,7 @@ class SegmentTagger(SequenceEstimator):
 
     def _read(self, X: Any, lengths: Any) -> tuple[SegmentLabeller, list[Rows], Ints]:
         """Read what is to be predicted."""
-        check_is_fitted(self, "model_")
+        self._need_fit()
         labeller = SegmentLabeller(self.model_, self.segment_features)
         positions = labeller.encoder.positions
         stacked = read_lengths(lengths)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError
 from ..features.vocabulary import Vocabulary
@@ -15,9 +14,7 @@ from ..models.model import Model
 from ..prediction.labeller import PositionLabeller
 from ..rows import Rows
 from ..structures.base import Floats, Ints
-from ..structures.chain import Chain
-from ..structures.trigram import SecondOrderChain
-from .base import SequenceEstimator, has_probabilities
+from .base import SequenceEstimator, chain_parameters, has_probabilities
 from .sequences import read_features, read_fixed, read_labels, read_lengths, read_transitions
 
 __all__ = ["SequenceTagger"]
@@ -151,21 +148,12 @@ class SequenceTagger(SequenceEstimator):
     @classmethod
     def from_model(cls, model: Model) -> SequenceTagger:
         """Make a fitted tagger from a model, such as :func:`partwise.load_model` gives."""
-        structure = model.structure
-        if model.task != "tag" or not isinstance(structure, (Chain, SecondOrderChain)):
-            raise DataError(
-                f"a model of the task {model.task!r} and a {structure.name} does not tag; "
-                "use LinearClassifier.from_model if it classifies, or the model as it is"
-            )
         made = cls(
             loss=model.loss,
             l2=model.l2,
             l1=model.l1,
             tol=model.certificate.tol,
-            order=1 if isinstance(structure, Chain) else 2,
-            start=structure.start,
-            end=structure.end,
-            constraints=model.constraints,
+            **chain_parameters(model, "LinearClassifier"),
         )
         made._adopt(model)
         return made
@@ -386,7 +374,7 @@ class SequenceTagger(SequenceEstimator):
         self, X: Any, lengths: Any, X_transitions: Any
     ) -> tuple[PositionLabeller, Rows, Ints, Rows | None]:
         """Read what is to be predicted."""
-        check_is_fitted(self, "model_")
+        self._need_fit()
         labeller = PositionLabeller(self._fitted())
         encoder = labeller.encoder
         stacked = read_lengths(lengths)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from ..rows import Rows
 
 if TYPE_CHECKING:
     from ..layout import Layout
-    from ..prediction.inference import Batch
+    from ..prediction.inference import Batch, Stored
     from ..structures.base import Structure
 
 __all__ = ["Label", "Model", "check_label_names"]
@@ -25,6 +25,8 @@ __all__ = ["Label", "Model", "check_label_names"]
 Label = str | int | float | bool
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+
+_COMPUTED: Final = ("label_index", "stored")
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +83,17 @@ class Model:
     def label_index(self) -> dict[Label, int]:
         """The number of every label."""
         return {label: number for number, label in enumerate(self.labels)}
+
+    @cached_property
+    def stored(self) -> Stored:
+        """The weights as prediction takes them."""
+        from ..prediction.inference import Stored
+
+        return Stored.of(self.layout, self.weights)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be computed again from the rest."""
+        return {name: held for name, held in vars(self).items() if name not in _COMPUTED}
 
     def numbers_of(self, labels: Sequence[Any]) -> Ints:
         """Give the number of each label, -1 for one that the model does not know."""
@@ -268,8 +281,7 @@ class Model:
             )
         return make_batch(
             self.structure,
-            self.layout,
-            self.weights,
+            self.stored,
             [rows.resize(n) for rows, n in zip(features, counts, strict=True)],
             shapes,
             constraints=self.constraints,

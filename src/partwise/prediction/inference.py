@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -66,10 +66,21 @@ class Batch:
         return None if np.isnan(theta).any() or np.isposinf(theta).any() else theta
 
 
+class Stored(NamedTuple):
+    """The weights of a model as the kernels take them; what all its predictions share."""
+
+    storage: Storage
+    weights: Floats
+
+    @classmethod
+    def of(cls, layout: Layout, weights: Floats) -> Stored:
+        """Look through all of the layout: once for a model, not once for a prediction."""
+        return cls(Storage.plain(layout), np.require(weights, requirements=["C", "W"]))
+
+
 def make_batch(
     structure: Structure,
-    layout: Layout,
-    weights: Floats,
+    stored: Stored,
     features: Sequence[Rows],
     shapes: Sequence[Any] | Ints,
     *,
@@ -81,8 +92,10 @@ def make_batch(
 
     Parameters
     ----------
-    structure, layout, weights
+    structure
         The model's.
+    stored
+        Its weights.
     features : sequence of Rows
         For each kind of site, its features (see :func:`partwise.design.site_rows`).
     shapes : sequence
@@ -109,7 +122,7 @@ def make_batch(
         topo=np.concatenate([*topologies, empty]),
         topo_ptr=_pointers(np.array([len(topo) for topo in topologies], dtype=np.int64)),
         part_ptr=_pointers(parts),
-        design=make_design(Storage.plain(layout), site_ptr, sites, rows),
+        design=make_design(stored.storage, site_ptr, sites, rows),
         tau=1.0,
         cost=np.zeros(0),
         mask=mask,
@@ -121,7 +134,7 @@ def make_batch(
     )
     return Batch(
         structure=structure,
-        weights=_writeable(weights),
+        weights=stored.weights,
         arrays=arrays,
         work_size=max((structure.work_size(topo) for topo in distinct.values()), default=0),
         max_parts=int(parts.max(initial=0)),
@@ -249,10 +262,6 @@ def _complain(bad: list[int]) -> None:
     for i in bad:
         if i >= 0:
             raise not_finite(i)
-
-
-def _writeable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    return np.require(array, requirements=["C", "W"])
 
 
 def _pointers(sizes: Ints) -> Ints:

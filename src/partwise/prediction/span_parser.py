@@ -305,8 +305,7 @@ class SpanParser:
         for which, features, shapes, own in self._stretches(sentences):
             batch = make_batch(
                 model.structure,
-                model.layout,
-                model.weights,
+                model.stored,
                 features,
                 shapes,
                 constraints=model.constraints,
