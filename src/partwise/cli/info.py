@@ -49,6 +49,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         "templates": templates,
         "kernel": (positions.get("support") or {}).get("kernel"),
         "meta": header["meta"],
+        "settings": header["settings"],
         **certificate_record(certificate),
     }
     return Outcome(record, _text(record, certificate))

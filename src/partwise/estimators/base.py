@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError
-from ..fitting.settings import Settings
+from ..fitting.settings import Settings, read_noted
 from ..threads import is_integer
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from ..l2_path import Descent
     from ..models.model import Model
     from ..rows import Rows
@@ -62,6 +64,11 @@ def chain_parameters(model: Model, classifier: str) -> dict[str, Any]:
     }
 
 
+#: Parameters that a model does not keep by name: what it holds anyway, and what belongs to the
+#: process that fits and not to the model.
+_NOT_KEPT = ("loss", "l2", "l1", "tol", "n_jobs", "warm_start", "verbose", "callbacks")
+
+
 def has_probabilities(estimator: Any) -> bool:
     """Raise an AttributeError if the estimator's loss gives scores that are no probabilities."""
     if estimator.loss == "hinge":
@@ -81,7 +88,32 @@ class TrainedEstimator(BaseEstimator):
     def _settings(self, **more: Any) -> Settings:
         shared = {name: getattr(self, name) for name in _SHARED}
         seed = _seed(self.random_state)
-        return Settings(**shared, seed=seed, descent=self._descent, **more)
+        given = {name: getattr(self, name) for name in self._get_param_names()}
+        kept = {name: value for name, value in given.items() if name not in _NOT_KEPT}
+        if not (kept["random_state"] is None or is_integer(kept["random_state"])):
+            del kept["random_state"]
+        return Settings(**shared, seed=seed, descent=self._descent, given=kept, **more)
+
+    @classmethod
+    def _fitted_by(cls, model: Model, **held: Any) -> Self:
+        """Make an estimator of a model, with the parameters that it was fitted with.
+
+        Parameters
+        ----------
+        model : Model
+            The model.
+        **held
+            Parameters as the structure and the features of the model tell them, for models that
+            do not name them.
+        """
+        names = cls._get_param_names()
+        held.update(read_noted(model.settings, names))
+        held.update(loss=model.loss, l2=model.l2, tol=model.certificate.tol)
+        if "l1" in names:
+            held["l1"] = model.l1
+        made = cls(**held)
+        made._adopt(model)
+        return made
 
     def _train(self, fit: Callable[..., tuple[Model, Fit]], same: Callable[[], str]) -> None:
         """Fit the model; with warm_start, from where the last fit ended.
@@ -145,9 +177,14 @@ class TrainedEstimator(BaseEstimator):
 
     def _callbacks(self) -> tuple[list[Callback], Any]:
         given = self.callbacks
-        callbacks = [] if given is None else [given] if callable(given) else list(given)
-        if not all(map(callable, callbacks)):
-            raise DataError("callbacks must be functions that take the progress of a fit")
+        several = [] if given is None else [given] if callable(given) else given
+        callbacks = list(several) if isinstance(several, Iterable) else [several]
+        for one in callbacks:
+            if not callable(one):
+                raise DataError(
+                    f"callbacks is {given!r}; callbacks must be functions that take the progress "
+                    "of a fit: give one, a list of them, or None"
+                )
         display = None
         if self.verbose:
             from ..progress import ProgressLine

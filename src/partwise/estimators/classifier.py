@@ -21,7 +21,24 @@ from ..rows import Rows
 from ..structures.base import Floats, Ints
 from .base import TrainedEstimator, has_probabilities
 
-__all__ = ["LinearClassifier"]
+__all__ = ["LinearClassifier", "check_one_kind"]
+
+
+def check_one_kind(y: Any) -> None:
+    """Raise a DataError if strings are mixed with other labels.
+
+    An array of both would hold strings only, and the labels that come back would be others.
+    """
+    if not isinstance(y, (list, tuple)) and getattr(y, "dtype", None) != np.dtype(object):
+        return
+    labels = np.asarray(y, dtype=object).ravel().tolist()
+    text = [isinstance(label, str) for label in labels]
+    if any(text) and not all(text):
+        first, other = text.index(True), text.index(False)
+        raise DataError(
+            f"y mixes strings with other labels: label {first} (counted from 0) is "
+            f"{labels[first]!r} and label {other} is {labels[other]!r}; use one type for all labels"
+        )
 
 
 class LinearClassifier(ClassifierMixin, TrainedEstimator):
@@ -140,22 +157,22 @@ class LinearClassifier(ClassifierMixin, TrainedEstimator):
 
     @classmethod
     def from_model(cls, model: Model) -> LinearClassifier:
-        """Make a fitted classifier from a model, such as :func:`partwise.load_model` gives."""
+        """Make a fitted classifier from a model, such as :func:`partwise.load_model` gives.
+
+        Its parameters are those of the fit. Functions, and `n_jobs`, `warm_start`, `verbose` and
+        `callbacks`, are not kept in a model and have their defaults.
+        """
         encoder = PositionLabeller(model).encoder
         if model.task != "classify" or encoder.vocabulary is not None:
             raise DataError("the model does not classify rows of numbers; use it as it is")
         if encoder.support is not None:
             raise DataError("the model has a kernel; use KernelClassifier.from_model")
-        made = cls(
-            loss=model.loss,
-            l2=model.l2,
-            l1=model.l1,
-            tol=model.certificate.tol,
+        made = cls._fitted_by(
+            model,
             fit_intercept=encoder.intercept != 0.0,
             intercept_scaling=encoder.intercept or 1.0,
         )
         made.n_features_in_ = encoder.n_features
-        made._adopt(model)
         return made
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearClassifier:
@@ -179,6 +196,7 @@ class LinearClassifier(ClassifierMixin, TrainedEstimator):
         if self.fit_intercept and not (is_number(scaling) and scaling > 0):
             raise DataError(f"intercept_scaling is {scaling!r}; give a positive number")
         settings = self._settings(intercept=float(scaling) if self.fit_intercept else 0.0)
+        check_one_kind(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)

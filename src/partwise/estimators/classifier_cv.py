@@ -9,7 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from ..fitting.fit import check_weights
-from .classifier import LinearClassifier
+from .classifier import LinearClassifier, check_one_kind
 from .cross_validation import PathEstimator
 
 __all__ = ["LinearClassifierCV"]
@@ -124,6 +124,7 @@ class LinearClassifierCV(PathEstimator, LinearClassifier):
         LinearClassifierCV
             The estimator itself.
         """
+        check_one_kind(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)

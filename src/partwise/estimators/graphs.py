@@ -182,23 +182,22 @@ class GraphLabeler(TrainedEstimator):
 
     @classmethod
     def from_model(cls, model: Model) -> GraphLabeler:
-        """Make a fitted labeller from a model, such as :func:`partwise.load_model` gives."""
+        """Make a fitted labeller from a model, such as :func:`partwise.load_model` gives.
+
+        Its parameters are those of the fit. Functions, and `n_jobs`, `warm_start`, `verbose` and
+        `callbacks`, are not kept in a model and have their defaults.
+        """
         labeller = VertexLabeller(model)
         encoder = labeller.encoder
         several = [held for held in encoder.kinds.values() if len(held.domains) > 1]
-        made = cls(
-            loss=model.loss,
-            l2=model.l2,
-            l1=model.l1,
-            tol=model.certificate.tol,
+        return cls._fitted_by(
+            model,
             domains=dict(encoder.labels),
             symmetric=any(held.symmetric for held in several),
             constant=all(held.constant for held in several),
             forbidden=named_joint(model.constraints, encoder),
             max_megabytes=labeller.structure.max_megabytes,
         )
-        made._adopt(model)
-        return made
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GraphLabeler:
         """Train.

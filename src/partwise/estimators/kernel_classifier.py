@@ -119,20 +119,21 @@ class KernelClassifier(KernelEstimator, LinearClassifier):
 
     @classmethod
     def from_model(cls, model: Model) -> KernelClassifier:
-        """Make a fitted classifier from a model, such as :func:`partwise.load_model` gives."""
+        """Make a fitted classifier from a model, such as :func:`partwise.load_model` gives.
+
+        Its parameters are those of the fit. Functions, and `n_jobs`, `warm_start`, `verbose` and
+        `callbacks`, are not kept in a model and have their defaults.
+        """
         if model.task != "classify":
             raise DataError(f"a model of the task {model.task!r} does not classify")
         encoder = PositionLabeller(model).encoder
-        made = cls(
-            loss=model.loss,
-            l2=model.l2,
-            tol=model.certificate.tol,
+        made = cls._fitted_by(
+            model,
             fit_intercept=encoder.intercept != 0.0,
             intercept_scaling=encoder.intercept or 1.0,
             **kernel_parameters(model),
         )
         made.n_features_in_ = encoder.n_inputs
-        made._adopt(model)
         return made
 
     def _examples(self, rows: Rows, label: Ints, weight: Floats) -> tuple[Rows, Ints, Floats]:

@@ -106,16 +106,13 @@ class KernelTagger(KernelEstimator, SequenceTagger):
 
     @classmethod
     def from_model(cls, model: Model) -> KernelTagger:
-        """Make a fitted tagger from a model, such as :func:`partwise.load_model` gives."""
-        made = cls(
-            loss=model.loss,
-            l2=model.l2,
-            tol=model.certificate.tol,
-            **chain_parameters(model, "KernelClassifier"),
-            **kernel_parameters(model),
-        )
-        made._adopt(model)
-        return made
+        """Make a fitted tagger from a model, such as :func:`partwise.load_model` gives.
+
+        Its parameters are those of the fit. Functions, and `n_jobs`, `warm_start`, `verbose` and
+        `callbacks`, are not kept in a model and have their defaults.
+        """
+        held = chain_parameters(model, "KernelClassifier")
+        return cls._fitted_by(model, **held, **kernel_parameters(model))
 
     @property
     def coef_(self) -> Floats:

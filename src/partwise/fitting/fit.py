@@ -137,6 +137,7 @@ def fit_model(
             l1=float(settings.l1),
             certificate=fit.certificate,
             meta=dict(meta or {}),
+            settings=settings.noted(),
         )
         return made if finish is None else finish(problem, made, fit)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from ..threads import is_integer, thread_count
 if TYPE_CHECKING:
     from ..l2_path import Descent
 
-__all__ = ["Settings", "is_number", "one_of"]
+__all__ = ["Settings", "is_number", "one_of", "read_noted"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +67,8 @@ class Settings:
         Further arguments of the solver.
     descent : Descent or None
         A path to fit: several values of l2, the largest first, in place of `l2`.
+    given : mapping or None
+        The parameters of the estimator that fits, where they are to be kept in the model.
     """
 
     loss: str = "log"
@@ -87,6 +90,7 @@ class Settings:
     intercept: float = 0.0
     solver_options: dict[str, Any] | None = None
     descent: Descent | None = None
+    given: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         """Check every field that can be checked without data."""
@@ -121,6 +125,56 @@ class Settings:
         if self.solver_options is not None and not isinstance(self.solver_options, Mapping):
             raise DataError(f"solver_options is {self.solver_options!r}; give None or a dict")
         thread_count(self.n_jobs)
+
+    def noted(self) -> dict[str, Any]:
+        """Give what a model keeps of the settings: those that JSON can hold.
+
+        They have the names that estimators call them by; see `read_noted`. What a model holds
+        anyway is left out: the loss, l1 and l2, the tolerance.
+        """
+        found = {name: getattr(self, name) for name in _NOTED}
+        found["random_state"] = self.seed
+        found.update(self.given or {})
+        return {name: plain for name, value in found.items() for plain in _as_json(name, value)}
+
+
+#: The fields that estimators know by the same name.
+_NOTED: Final = (
+    "solver", "max_passes", "weights", "min_count", "cost_matrix", "class_weight", "solver_options",
+)  # fmt: skip
+
+
+def _as_json(name: str, value: Any) -> list[Any]:
+    """Give a value in a form that a file gives back as it is; nothing if there is none."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if name == "class_weight" and isinstance(value, Mapping):
+        # Names in JSON are strings, and labels may be numbers.
+        value = [[*_as_json("", label), *_as_json("", weight)] for label, weight in value.items()]
+    try:
+        return [value] if json.loads(json.dumps(value, allow_nan=False)) == value else []
+    except (TypeError, ValueError):
+        return []
+
+
+def read_noted(noted: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """Give back what `Settings.noted` gave, as far as it has one of some names.
+
+    Parameters
+    ----------
+    noted : mapping
+        What a model keeps. A file may hold anything.
+    names : collection of str
+        The parameters that are asked for.
+    """
+    found = {name: noted[name] for name in names if name in noted}
+    weights = found.get("class_weight")
+    if isinstance(weights, list):
+        pairs = [pair for pair in weights if isinstance(pair, list) and len(pair) == 2]
+        found["class_weight"] = {
+            label: weight for label, weight in pairs if not isinstance(label, (list, dict))
+        }
+    return found
 
 
 def one_of(name: str, value: Any, known: Collection[str]) -> None:

@@ -64,6 +64,9 @@ class Model:
         How far the weights are at most from the optimum.
     meta : dict
         What else the maker of the model wants to be kept, as JSON can hold it.
+    settings : dict
+        How it was trained, as far as JSON can hold it: parameters of estimators by name. Empty
+        for models that were made otherwise or saved by versions that did not keep them.
     """
 
     task: str
@@ -78,6 +81,7 @@ class Model:
     certificate: Certificate
     l1: float = 0.0
     meta: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def label_index(self) -> dict[Label, int]:

@@ -44,6 +44,8 @@ _KEYS: Final = {
 }  # fmt: skip
 _STRUCTURE: Final = {"name", "constants", "kinds", "widths"}
 _ARRAYS: Final = {"weights": np.float64, "first": np.int64, "slot": np.int32}
+#: Where the settings stand in `meta`: versions that do not know them read the file all the same.
+_SETTINGS: Final = "partwise settings"
 #: In front of the names of the encoder's arrays.
 _PREFIX: Final = "encoder_"
 #: Bytes that the parts of any small example may take, and how many may come to each byte of the
@@ -108,6 +110,7 @@ def load_model(
     header, arrays = read_container(path)
     check = _Checker(os.fspath(path))
     _check_header(check, header, arrays)
+    settings = _settings(header)
     structure, encoder, constraints = _make(check, header, arrays, structures, encoders)
 
     from ..layout import Layout
@@ -132,6 +135,7 @@ def load_model(
         l1=float(header["l1"]),
         certificate=Certificate.from_json(header["certificate"]),
         meta=header["meta"],
+        settings=settings,
     )
 
 
@@ -150,7 +154,8 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        Plain data: ``task``, ``structure``, ``labels``, ``loss``, ``l2``, ``l1``, ...
+        Plain data: ``task``, ``structure``, ``labels``, ``loss``, ``l2``, ``l1``, ...; and
+        ``settings``, how it was trained, empty in files of versions that did not keep that.
     """
     from ..encoders.registry import ENCODERS
 
@@ -159,7 +164,7 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
     _check_header(check, header, arrays)
     if header["encoder"]["name"] in ENCODERS:
         check.believe(lambda: _encoder(header, arrays))
-    return header
+    return {**header, "settings": _settings(header)}
 
 
 # Writing
@@ -199,7 +204,7 @@ def _header(model: Model) -> dict[str, Any]:
         },
         "n_features": list(model.layout.n_features),
         "n_weights": model.layout.n_weights,
-        "meta": model.meta,
+        "meta": {**model.meta, **({_SETTINGS: model.settings} if model.settings else {})},
     }
 
 
@@ -210,6 +215,12 @@ def _arrays(model: Model) -> dict[str, npt.NDArray[Any]]:
 
 
 # Reading
+
+
+def _settings(header: dict[str, Any]) -> dict[str, Any]:
+    """Take the settings out of what the file holds of `meta`."""
+    held = header["meta"].pop(_SETTINGS, {})
+    return held if isinstance(held, dict) else {}
 
 
 class _Checker:
