@@ -25,6 +25,7 @@ from partwise import (
     LinearClassifierCV,
     SequenceTagger,
     SequenceTaggerCV,
+    UnknownFeaturesWarning,
     load_model,
     save_model,
 )
@@ -189,7 +190,8 @@ def test_features_are_those_of_the_training_part_alone() -> None:
         seen.append(len(names))
         return float(estimator.score(X, y))
 
-    SequenceTaggerCV(**SHORT, scoring=scoring).fit(X, y)
+    with pytest.warns(UnknownFeaturesWarning, match="none of the"):
+        SequenceTaggerCV(**SHORT, scoring=scoring).fit(X, y)
     assert seen == [16] * 12
 
 

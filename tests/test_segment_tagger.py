@@ -205,7 +205,8 @@ def test_features_of_segments(text: Sentences, fitted: SegmentTagger, tmp_path: 
         function = same if tagger is own else None
         again = SegmentTagger.from_model(load_model(tmp_path / "m"), segment_features=function)
         assert again.predict(X, k=2) == tagger.predict(X, k=2)
-        assert again.get_params()["max_length"] == tagger.max_length_
+        assert again.get_params() == tagger.get_params()
+        assert again.max_length_ == tagger.max_length_
         assert again.score(X, y) == tagger.score(X, y)
     with pytest.raises(DataError, match="give the function"):
         SegmentTagger.from_model(own.model_)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .estimators.segmenter import SegmentTagger
     from .estimators.tagger import SequenceTagger
     from .estimators.tagger_cv import SequenceTaggerCV
+    from .features.known import UnknownFeaturesWarning
     from .graphs.examples import GraphExample
     from .models.modelfile import load_model, save_model
     from .simplex_qp import QuadraticResult, minimise_quadratic
@@ -50,6 +51,7 @@ __all__ = [
     "SegmentTagger",
     "SequenceTagger",
     "SequenceTaggerCV",
+    "UnknownFeaturesWarning",
     "__version__",
     "load_model",
     "minimise_quadratic",
@@ -72,6 +74,7 @@ _HOMES = {
     "SegmentTagger": ".estimators.segmenter",
     "SequenceTagger": ".estimators.tagger",
     "SequenceTaggerCV": ".estimators.tagger_cv",
+    "UnknownFeaturesWarning": ".features.known",
     "load_model": ".models.modelfile",
     "minimise_quadratic": ".simplex_qp",
     "path": ".estimators.path",

@@ -20,6 +20,7 @@ from .tasks.base import Predictions, no_labels
 
 if TYPE_CHECKING:
     from partwise.encoders.positions import PositionEncoder
+    from partwise.features.known import Tally
     from partwise.features.templates import TemplateSet
     from partwise.formats.columns import Columns
     from partwise.rows import Rows
@@ -59,13 +60,13 @@ def read_inputs(encoder: PositionEncoder, path: str, labelled: bool) -> Columns:
     return columns
 
 
-def input_rows(encoder: PositionEncoder, source: Columns) -> Rows:
-    """Fill the templates of a model in."""
+def input_rows(encoder: PositionEncoder, source: Columns, tally: Tally) -> Rows:
+    """Fill the templates of a model in, and count what they give and what of it is known."""
     from partwise.features.templates import extract
 
     assert encoder.templates is not None
     assert encoder.vocabulary is not None
-    return extract(source, encoder.templates, encoder.vocabulary)
+    return extract(source, encoder.templates, encoder.vocabulary, tally)
 
 
 def choose_templates(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partwise.errors import DataError
+from partwise.features.known import Tally
 from partwise.metrics.labels import Score, SpanScores
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "label_table",
     "note_absent",
     "note_unknown",
+    "note_unknown_features",
     "number_labels",
     "numbers",
     "spelled",
@@ -92,6 +94,12 @@ def note_absent(option: str, wanted: Collection[str], found: Collection[str]) ->
             "%s: no word has the part of speech %s, so nothing is left out for it; the file has %s",
             option, " or ".join(map(repr, absent)), some,
         )  # fmt: skip
+
+
+def note_unknown_features(path: str, tally: Tally) -> None:
+    """Warn of a file of which the model knows nothing."""
+    if tally.nothing_known:
+        _log.warning("%s: %s", path, tally.message())
 
 
 def label_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> SpanScores:

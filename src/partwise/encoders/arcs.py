@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from ..errors import DataError
 from ..features.arc_templates import DISTANCE_BITS, TEMPLATE_SHIFT, Plan, make_plan
-from ..features.arc_tokens import MARKS, ArcSentence
+from ..features.arc_tokens import MARKS, ArcSentence, read_fields
 from ..features.arcs import ArcFeatures
+from ..features.known import Tally
 from ..features.vocabulary import Vocabulary
 from ..rows import Rows
 from .base import Arrays, Encoder, same_numbers
@@ -51,6 +52,20 @@ class ArcEncoder(Encoder):
     def features(self, sentences: Sequence[ArcSentence]) -> list[Rows]:
         """Make a row for every arc of some sentences."""
         return [self.arc_features.rows(sentences)]
+
+    def tally(self, sentences: Sequence[ArcSentence]) -> Tally:
+        """Count the values that features look at, up to the first that is known."""
+        columns = set(_plan(self.arc_features).atom_column.tolist())
+        known = [vocabulary.index for vocabulary in self.arc_features.vocabularies]
+        found = Tally(what="words, tags and other values")
+        for sentence in sentences:
+            values = read_fields([sentence]).values
+            for column in columns:
+                given = [value for value in values[column] if value]
+                found.add(len(given), int(any(value in known[column] for value in given)))
+            if found.known:
+                break
+        return found
 
     def to_json(self) -> dict[str, Any]:
         """Templates, and how many features are hashed."""

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError
+from ..features.known import Tally
 from ..features.vocabulary import Vocabulary, fit_rows, transform_rows
 from ..graphs.examples import EDGE, ReadGraph, is_matrix
 from ..rows import Rows
@@ -125,11 +126,20 @@ class GraphEncoder(Encoder):
             shapes.append(GraphShape(graph.domains, tuple(factors)))
         return shapes
 
-    def features(self, graphs: Sequence[ReadGraph]) -> list[Rows]:
-        """Lay the features of all factors out by kind; those that are not known are dropped."""
+    def features(self, graphs: Sequence[ReadGraph], tally: Tally | None = None) -> list[Rows]:
+        """Lay the features of all factors out by kind; those that are not known are dropped.
+
+        Parameters
+        ----------
+        graphs : sequence
+            The graphs.
+        tally : Tally or None
+            Where to count the features that are given and known, if they are to be counted.
+        """
         self._check_kinds(graphs)
         return [
-            held.complete(_read_rows(kind, graphs, held)[0]) for kind, held in self.kinds.items()
+            held.complete(_read_rows(kind, graphs, held, tally)[0])
+            for kind, held in self.kinds.items()
         ]
 
     def _check_kinds(self, graphs: Sequence[ReadGraph]) -> None:
@@ -265,7 +275,10 @@ def fit_encoder(
 
 
 def _read_rows(
-    kind: str, graphs: Sequence[ReadGraph], held: FactorFeatures | None
+    kind: str,
+    graphs: Sequence[ReadGraph],
+    held: FactorFeatures | None,
+    tally: Tally | None = None,
 ) -> tuple[Rows | None, Vocabulary | None]:
     """Read the features of the factors of a kind; `held` is what is known of them, if anything."""
     given = [(i, graph.groups[kind]) for i, graph in enumerate(graphs) if kind in graph.groups]
@@ -285,13 +298,16 @@ def _read_rows(
     if wanted in (None, "none"):
         return None, None
     if wanted == "numbers":
-        return _numbered_rows(kind, given, None if held is None else held.n_inputs), None
+        rows = _numbered_rows(kind, given, None if held is None else held.n_inputs)
+        if tally is not None:
+            tally.add(len(rows.indices), len(rows.indices))
+        return rows, None
     tokens: list[Any] = [[] for _ in graphs]
     for i, group in given:
         tokens[i] = group.features
     try:
         if held is not None and held.vocabulary is not None:
-            return transform_rows(tokens, held.vocabulary)[0], held.vocabulary
+            return transform_rows(tokens, held.vocabulary, tally)[0], held.vocabulary
         rows, vocabulary, _ = fit_rows(tokens)
     except DataError as error:
         # The vectoriser speaks of sequences and tokens, for taggers.

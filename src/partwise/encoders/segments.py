@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError
+from ..features.known import Tally
 from ..features.segments import BUILT_IN, candidate_rows, function_of
 from ..features.vocabulary import Vocabulary
 from ..rows import Rows
@@ -103,6 +104,23 @@ class SegmentEncoder(Encoder):
                 raise DataError("the model has features of segments; give the tokens too")
             found.append(candidate_rows(make, tokens, lengths, structure, self.segment_vocabulary))
         return found + [constant if count else nothing for count in counts[2:]]
+
+    def tally_segments(self, rows: Rows, tally: Tally) -> None:
+        """Count the features of segments that are known, if nothing of the positions is.
+
+        What stands before the first token and after the last, which is nothing, does not count.
+
+        Parameters
+        ----------
+        rows : Rows
+            The features of the segments, the second of what `features` gives.
+        tally : Tally
+            What was counted of the positions.
+        """
+        if tally.nothing_known and self.segment_vocabulary is not None:
+            names = enumerate(self.segment_vocabulary)
+            ends = [number for number, name in names if name.endswith(("before=", "after="))]
+            tally.add(0, int((~np.isin(rows.indices, ends)).sum()))
 
     def to_json(self) -> dict[str, Any]:
         """What there is, by name."""

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError, ModelFileError
+from ..features.known import Tally
 from ..features.span_templates import COLUMNS
 from ..features.span_tokens import Places, SpanSentence, encode, places_of, vocabularies
 from ..features.spans import SITE_PLACES, SpanFeatures
@@ -113,6 +114,20 @@ class SpanEncoder(Encoder):
             for kind in SITE_PLACES
         ]
         return [*rows, constant, constant]
+
+    def tally(self, sentences: Sequence[SpanSentence]) -> Tally:
+        """Count the values that features look at, up to the first that is known."""
+        names = self.features_of["word"].vocabularies
+        columns = sorted({column for held in self.features_of.values() for column in held.columns})
+        found = Tally(what="words, tags and other values")
+        for sentence in sentences:
+            tokens = encode([sentence], names)
+            first, length = int(tokens.first[0]), int(tokens.lengths[0])
+            codes = tokens.code[columns, first : first + length]
+            found.add(codes.size, int((codes > 0).sum()))
+            if found.known:
+                break
+        return found
 
     def to_json(self) -> dict[str, Any]:
         """Templates, and whether tags are given."""

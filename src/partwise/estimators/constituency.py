@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from ..errors import DataError
+from ..features.known import warn_unknown
 from ..features.span_tokens import SpanSentence
 from ..fitting.fit import check_weights
 from ..fitting.settings import one_of
@@ -179,7 +180,11 @@ class ConstituencyParser(TrainedEstimator):
 
     @classmethod
     def from_model(cls, model: Model) -> ConstituencyParser:
-        """Make a fitted parser from a model, such as :func:`partwise.load_model` gives."""
+        """Make a fitted parser from a model, such as :func:`partwise.load_model` gives.
+
+        Its parameters are those of the fit. Functions, and `n_jobs`, `warm_start`, `verbose` and
+        `callbacks`, are not kept in a model and have their defaults.
+        """
         parser = SpanParser(model)
         if model.task != TASK:
             raise DataError(
@@ -187,11 +192,8 @@ class ConstituencyParser(TrainedEstimator):
                 "it is"
             )
         encoder, form = parser.encoder, parser.form
-        made = cls(
-            loss=model.loss,
-            l2=model.l2,
-            l1=model.l1,
-            tol=model.certificate.tol,
+        return cls._fitted_by(
+            model,
             horizontal=form.horizontal,
             vertical=form.vertical,
             side=form.side,
@@ -199,8 +201,6 @@ class ConstituencyParser(TrainedEstimator):
             splits=parser.grammar.split,
             templates={kind: held.templates for kind, held in encoder.features_of.items()},
         )
-        made._adopt(model)
-        return made
 
     def fit(self, trees: Any, y: Any = None, sample_weight: Any = None) -> ConstituencyParser:
         """Train.
@@ -295,8 +295,9 @@ class ConstituencyParser(TrainedEstimator):
             -inf for trees that the parser never gives, as they have rules that were not seen in
             training.
         """
-        self._need_fit()
-        return SpanParser(self.model_).log_proba(_read_trees(trees), n_jobs=self.n_jobs)
+        read = _read_trees(trees)
+        parser, _ = self._read(read)
+        return parser.log_proba(read, n_jobs=self.n_jobs)
 
     def score(self, trees: Any, y: Any = None) -> float:
         """Compute the F1 of labelled brackets, see :mod:`partwise.metrics.bracketing`.
@@ -334,8 +335,9 @@ class ConstituencyParser(TrainedEstimator):
 
     def _read(self, sentences: Any) -> tuple[SpanParser, list[SpanSentence]]:
         self._need_fit()
-        parser = SpanParser(self.model_)
-        return parser, _read_sentences(sentences)
+        parser, read = SpanParser(self.model_), _read_sentences(sentences)
+        warn_unknown(parser.encoder.tally(read), stacklevel=3)
+        return parser, read
 
 
 def _read_trees(trees: Any) -> list[Tree]:

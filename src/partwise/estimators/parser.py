@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from ..errors import DataError
+from ..features.known import warn_unknown
 from ..fitting.arcs import TASK, fit_parser
 from ..fitting.fit import check_weights
 from ..formats.conll import Sentence
@@ -168,7 +169,11 @@ class DependencyParser(TrainedEstimator):
 
     @classmethod
     def from_model(cls, model: Model) -> DependencyParser:
-        """Make a fitted parser from a model, such as :func:`partwise.load_model` gives."""
+        """Make a fitted parser from a model, such as :func:`partwise.load_model` gives.
+
+        Its parameters are those of the fit. Functions, and `n_jobs`, `warm_start`, `verbose` and
+        `callbacks`, are not kept in a model and have their defaults.
+        """
         parser = ArcParser(model)
         structure = model.structure
         if model.task != TASK or not isinstance(structure, ArcStructure):
@@ -177,19 +182,14 @@ class DependencyParser(TrainedEstimator):
                 "the model as it is"
             )
         features = parser.encoder.arc_features
-        made = cls(
-            loss=model.loss,
-            l2=model.l2,
-            l1=model.l1,
-            tol=model.certificate.tol,
+        return cls._fitted_by(
+            model,
             projective=structure.name == "projective",
             labelled=bool(model.labels),
             single_root=structure.single_root,
             hashing=features.n_hashed or None,
             templates=features.templates,
         )
-        made._adopt(model)
-        return made
 
     def fit(
         self, sentences: Any, heads: Any = None, labels: Any = None, sample_weight: Any = None
@@ -380,7 +380,9 @@ class DependencyParser(TrainedEstimator):
 
     def _read(self, sentences: Any) -> tuple[ArcParser, list[Sentence]]:
         self._need_fit()
-        return ArcParser(self.model_), read_sentences(sentences)
+        parser, read = ArcParser(self.model_), read_sentences(sentences)
+        warn_unknown(parser.encoder.tally(read), stacklevel=3)
+        return parser, read
 
     @staticmethod
     def _gold(

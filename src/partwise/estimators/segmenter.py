@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from ..errors import DataError
+from ..features.known import Tally, warn_unknown
 from ..features.segments import name_of, words_of
 from ..fitting.fit import check_weights
 from ..fitting.segments import fit_segmenter, number_segments, segment_labels
@@ -20,7 +21,7 @@ from ..structures.base import Floats, Ints
 from ..threads import is_integer
 from .base import SequenceEstimator, fingerprint, has_probabilities
 from .segmentations import read_fixed_segments, read_segmentations, read_tokens
-from .sequences import read_features, read_lengths
+from .sequences import read_features, read_lengths, refuse_unreadable
 
 __all__ = ["SegmentTagger"]
 
@@ -160,6 +161,9 @@ class SegmentTagger(SequenceEstimator):
     def from_model(cls, model: Model, segment_features: Any = None) -> SegmentTagger:
         """Make a fitted tagger from a model, such as :func:`partwise.load_model` gives.
 
+        Its parameters are those of the fit. Functions, and `n_jobs`, `warm_start`, `verbose` and
+        `callbacks`, are not kept in a model and have their defaults.
+
         Parameters
         ----------
         model : Model
@@ -174,20 +178,18 @@ class SegmentTagger(SequenceEstimator):
             if named == "function":
                 what = "give the function that it was trained with: segment_features=..."
             raise DataError(f"the model has segment features of the kind {named!r}; {what}")
-        made = cls(
-            loss=model.loss,
-            l2=model.l2,
-            l1=model.l1,
-            tol=model.certificate.tol,
+        made = cls._fitted_by(
+            model,
             max_length=structure.max_length,
             outside=labeller.outside,
             scheme=labeller.scheme or "auto",
-            segment_features=segment_features or (None if named == "none" else named),
+            segment_features=None if named == "none" else named,
             start=structure.start,
             end=structure.end,
             constraints=model.constraints,
         )
-        made._adopt(model)
+        if segment_features is not None:
+            made.segment_features = segment_features
         return made
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, lengths: Any = None) -> SegmentTagger:
@@ -367,8 +369,13 @@ class SegmentTagger(SequenceEstimator):
         stacked = read_lengths(lengths)
         X, tokens = self._tokens(X, stacked)
         wanted = positions.n_features if positions.vocabulary is None else None
-        rows, counts, _ = read_features(X, stacked, "X", positions.vocabulary, wanted)
-        return labeller, labeller.features(rows, counts, tokens), counts
+        tally = Tally()
+        rows, counts, _ = read_features(X, stacked, "X", positions.vocabulary, wanted, tally)
+        refuse_unreadable(positions, tally)
+        features = labeller.features(rows, counts, tokens)
+        labeller.encoder.tally_segments(features[1], tally)
+        warn_unknown(tally, stacklevel=3)
+        return labeller, features, counts
 
     def _gold(
         self, labeller: SegmentLabeller, y: Any, counts: Ints, lengths: Any

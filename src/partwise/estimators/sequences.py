@@ -4,16 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import DataError
+from ..features.known import Tally
 from ..features.vocabulary import Vocabulary, fit_rows, transform_rows
 from ..rows import Rows
 from ..structures.base import Ints
 
-__all__ = ["read_features", "read_fixed", "read_labels", "read_lengths", "read_transitions"]
+if TYPE_CHECKING:
+    from ..encoders.positions import PositionEncoder
+
+__all__ = [
+    "read_features",
+    "read_fixed",
+    "read_labels",
+    "read_lengths",
+    "read_transitions",
+    "refuse_unreadable",
+]
 
 
 def read_lengths(lengths: Any) -> Ints | None:
@@ -32,6 +43,7 @@ def read_features(
     what: str,
     vocabulary: Vocabulary | None = None,
     n_features: int | None = None,
+    tally: Tally | None = None,
 ) -> tuple[Rows, Ints, Vocabulary | None]:
     """Read features of any of the known shapes.
 
@@ -47,6 +59,8 @@ def read_features(
     vocabulary, n_features
         Those of the model to predict with; both None in training. `n_features` is None if and
         only if tokens have names.
+    tally
+        Where to count the named features that are given and known, in prediction.
     """
     if lengths is not None:
         rows = _matrix(X, f"{what} with lengths")
@@ -82,19 +96,24 @@ def read_features(
         empty = Rows(np.zeros(1, np.int64), np.zeros(0, np.int32), None, n_features)
         return empty, np.zeros(len(head), dtype=np.int64), None
     if vocabulary is not None:
-        rows, lengths = transform_rows(items, vocabulary)
+        rows, lengths = transform_rows(items, vocabulary, tally)
         return rows, lengths, vocabulary
     rows, vocabulary, lengths = fit_rows(items)
     return rows, lengths, vocabulary
 
 
 def read_transitions(
-    X: Any, counts: Ints, stacked: bool, vocabulary: Vocabulary | None, n_features: int | None
+    X: Any,
+    counts: Ints,
+    stacked: bool,
+    vocabulary: Vocabulary | None,
+    n_features: int | None,
+    tally: Tally | None = None,
 ) -> tuple[Rows, Vocabulary | None]:
     """Read the features of neighbouring tokens, as `read_features`, for sequences of `counts`."""
     expected = np.maximum(counts - 1, 0)
     lengths = expected if stacked else None
-    rows, found, names = read_features(X, lengths, "X_transitions", vocabulary, n_features)
+    rows, found, names = read_features(X, lengths, "X_transitions", vocabulary, n_features, tally)
     if len(found) != len(expected):
         raise DataError(f"X_transitions has {len(found)} sequences where X has {len(expected)}")
     wrong = np.flatnonzero(found != expected)
@@ -105,6 +124,22 @@ def read_transitions(
             f"tokens; give one for each pair of neighbours, {expected[s]}"
         )
     return rows, names
+
+
+def refuse_unreadable(encoder: PositionEncoder, tally: Tally) -> None:
+    """Raise a DataError if the model made its features of columns and finds none of them.
+
+    Such a model knows the names that its templates give, and dicts and words have others.
+    """
+    if encoder.templates is not None and tally.nothing_known:
+        conjunctions = encoder.templates.conjunctions
+        some = ", ".join(f"{encoder.templates.name(one)}=..." for one in conjunctions[:3])
+        raise DataError(
+            "the features of the model were made by templates from the columns of a file, and not "
+            f"one of the {tally.given:,} features of X is among them; label files with the command "
+            "`partwise predict`, or give each token a list of strings with the names that the "
+            f"templates give ({some})"
+        )
 
 
 def _is_matrix(item: Any) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from ..errors import DataError
+from ..features.known import Tally, warn_unknown
 from ..features.vocabulary import Vocabulary
 from ..fitting.fit import check_weights
 from ..models.model import Model
@@ -15,7 +16,14 @@ from ..prediction.labeller import PositionLabeller
 from ..rows import Rows
 from ..structures.base import Floats, Ints
 from .base import SequenceEstimator, chain_parameters, has_probabilities
-from .sequences import read_features, read_fixed, read_labels, read_lengths, read_transitions
+from .sequences import (
+    read_features,
+    read_fixed,
+    read_labels,
+    read_lengths,
+    read_transitions,
+    refuse_unreadable,
+)
 
 __all__ = ["SequenceTagger"]
 
@@ -147,16 +155,12 @@ class SequenceTagger(SequenceEstimator):
 
     @classmethod
     def from_model(cls, model: Model) -> SequenceTagger:
-        """Make a fitted tagger from a model, such as :func:`partwise.load_model` gives."""
-        made = cls(
-            loss=model.loss,
-            l2=model.l2,
-            l1=model.l1,
-            tol=model.certificate.tol,
-            **chain_parameters(model, "LinearClassifier"),
-        )
-        made._adopt(model)
-        return made
+        """Make a fitted tagger from a model, such as :func:`partwise.load_model` gives.
+
+        Its parameters are those of the fit. Functions, and `n_jobs`, `warm_start`, `verbose` and
+        `callbacks`, are not kept in a model and have their defaults.
+        """
+        return cls._fitted_by(model, **chain_parameters(model, "LinearClassifier"))
 
     def fit(
         self,
@@ -379,14 +383,20 @@ class SequenceTagger(SequenceEstimator):
         encoder = labeller.encoder
         stacked = read_lengths(lengths)
         wanted = encoder.n_inputs if encoder.vocabulary is None else None
-        rows, counts, _ = read_features(X, stacked, "X", encoder.vocabulary, wanted)
+        tally = Tally()
+        rows, counts, _ = read_features(X, stacked, "X", encoder.vocabulary, wanted, tally)
+        refuse_unreadable(encoder, tally)
         if encoder.input_transitions and X_transitions is None:
             raise DataError("the tagger was fitted with X_transitions; give them here too")
         if X_transitions is None:
+            warn_unknown(tally, stacklevel=3)
             return labeller, rows, counts, None
         if not encoder.input_transitions:
             raise DataError("the tagger was fitted without X_transitions; leave them out")
         names = encoder.transition_vocabulary
         wanted = encoder.n_transition_features if names is None else None
-        transitions, _ = read_transitions(X_transitions, counts, stacked is not None, names, wanted)
+        transitions, _ = read_transitions(
+            X_transitions, counts, stacked is not None, names, wanted, tally
+        )
+        warn_unknown(tally, stacklevel=3)
         return labeller, rows, counts, transitions

@@ -99,6 +99,12 @@ class SpanFeatures:
         """How many features there are."""
         return len(self.keys)
 
+    @property
+    def columns(self) -> frozenset[int]:
+        """The columns that its templates look at; see `partwise.features.span_templates`."""
+        atoms = (atom for some in self._atoms for atom in some)
+        return frozenset(atom.column for atom in atoms if atom.column >= 0)
+
     def rows(self, tokens: SpanTokens) -> Rows:
         """Give a row for every site of all sentences; features that have no number are left out."""
         sizes, indices = [np.zeros(1, dtype=np.int64)], [np.zeros(0, dtype=np.int32)]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partwise.errors import DataError, ModelFileError
+from partwise.features.known import Tally
 from partwise.features.vocabulary import Vocabulary
 from partwise.formats.columns import Columns
 from partwise.rows import Rows
@@ -34,6 +35,8 @@ _MAX_OFFSET = 100
 #: Input columns that templates can look at.
 MAX_COLUMNS = 2**15 + 1
 _MAX_KEY = 2**62
+#: In place of the number of a feature: a token does not have it, or it has no number.
+_ABSENT, _UNKNOWN = -1, -2
 
 
 def word_shape(word: str) -> str:
@@ -247,7 +250,12 @@ def extract_fit(columns: Columns, templates: TemplateSet) -> tuple[Rows, Vocabul
     return _rows(table, len(index)), Vocabulary(index)
 
 
-def extract(columns: Columns, templates: TemplateSet, vocabulary: Vocabulary) -> Rows:
+def extract(
+    columns: Columns,
+    templates: TemplateSet,
+    vocabulary: Vocabulary,
+    tally: Tally | None = None,
+) -> Rows:
     """Fill templates in and look the features up; those without a number are dropped.
 
     Parameters
@@ -256,13 +264,20 @@ def extract(columns: Columns, templates: TemplateSet, vocabulary: Vocabulary) ->
         The tokens.
     templates, vocabulary
         What `extract_fit` was given and what it returned.
+    tally
+        Where to count the features that are given and known, if they are to be counted.
 
     Returns
     -------
     Rows
     """
     index = vocabulary.index
-    return _rows(_table(columns, templates, lambda name: index.get(name, -1)), len(vocabulary))
+    table = _table(columns, templates, lambda name: index.get(name, _UNKNOWN))
+    if tally is not None:
+        # The ends of sentences come last; they are known whatever the sentence holds.
+        inner = table[:, : len(templates.conjunctions)]
+        tally.add(int((inner != _ABSENT).sum()), int((inner >= 0).sum()))
+    return _rows(table, len(vocabulary))
 
 
 def _rows(table: NDArray[np.int32], n_features: int) -> Rows:
@@ -275,14 +290,14 @@ def _rows(table: NDArray[np.int32], n_features: int) -> Rows:
 def _table(
     columns: Columns, templates: TemplateSet, number: Callable[[str], int]
 ) -> NDArray[np.int32]:
-    """Return the feature of every token (row) and template (column), -1 where there is none."""
+    """Return the feature of every token (row) and template (column), _ABSENT if it has none."""
     if templates.n_columns > len(columns.fields):
         raise DataError(
             f"{columns.path}: {len(columns.fields)} input columns where the templates look at "
             f"{templates.n_columns}; give the columns that the templates were made for"
         )
     conjunctions = templates.conjunctions
-    table = np.full((len(columns), len(conjunctions) + 2 * templates.edges), -1, np.int32)
+    table = np.full((len(columns), len(conjunctions) + 2 * templates.edges), _ABSENT, np.int32)
     starts = np.cumsum(columns.lengths) - columns.lengths
     before = np.arange(len(columns)) - np.repeat(starts, columns.lengths)
     after = np.repeat(columns.lengths, columns.lengths) - 1 - before

@@ -14,9 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partwise.errors import DataError, ModelFileError
+from partwise.features.known import Tally
 from partwise.rows import Rows
 
 __all__ = ["Vocabulary", "fit_rows", "transform_rows"]
+
+#: Where rows begin and end, features, values, and the lengths of sequences.
+_Entries = tuple[list[int], list[int], list[float], NDArray[np.int64]]
+
+#: How many dicts may be inside each other in a token.
+_MAX_DEPTH = 100
 
 
 class Vocabulary:
@@ -132,12 +139,12 @@ def fit_rows(sequences: Iterable[Iterable[Any]]) -> tuple[Rows, Vocabulary, NDAr
         If a token has another shape or a value is not finite; the message names the place.
     """
     index: dict[str, int] = {}
-    entries = _collect(sequences, lambda name: index.setdefault(name, len(index)))
+    _, entries = _collect(sequences, lambda name: index.setdefault(name, len(index)))
     return _rows(*entries, len(index)), Vocabulary(index), entries[-1]
 
 
 def transform_rows(
-    sequences: Iterable[Iterable[Any]], vocabulary: Vocabulary
+    sequences: Iterable[Iterable[Any]], vocabulary: Vocabulary, tally: Tally | None = None
 ) -> tuple[Rows, NDArray[np.int64]]:
     """Look the features of some sequences up; names that are not in the vocabulary are dropped.
 
@@ -147,14 +154,19 @@ def transform_rows(
         As for `fit_rows`.
     vocabulary
         What `fit_rows` returned.
+    tally
+        Where to count the features that are given and known, if they are to be counted.
 
     Returns
     -------
     rows, lengths
         The features of every token, and the number of tokens in every sequence.
     """
-    entries = _collect(sequences, vocabulary.index.get)
-    return _rows(*entries, len(vocabulary)), entries[-1]
+    given, entries = _collect(sequences, vocabulary.index.get)
+    rows = _rows(*entries, len(vocabulary))
+    if tally is not None:
+        tally.add(given, len(rows.indices))
+    return rows, entries[-1]
 
 
 def _rows(
@@ -177,14 +189,18 @@ def _rows(
 
 def _collect(
     sequences: Iterable[Iterable[Any]], number: Callable[[str], int | None]
-) -> tuple[list[int], list[int], list[float], NDArray[np.int64]]:
-    """Gather the entries of every token; `number` gives a name's number, or None to drop it."""
+) -> tuple[int, _Entries]:
+    """Gather the entries of every token; `number` gives a name's number, or None to drop it.
+
+    Returns how many features the tokens have, those that are dropped counted, and the entries.
+    """
     if isinstance(sequences, (str, bytes, Mapping)) or not isinstance(sequences, Iterable):
         raise DataError(f"{type(sequences).__name__} where a list of sequences is expected")
     indptr = [0]
     indices: list[int] = []
     values: list[float] = []
     lengths: list[int] = []
+    given = 0
     for s, sequence in enumerate(sequences):
         if isinstance(sequence, (str, bytes, Mapping)) or not isinstance(sequence, Iterable):
             raise DataError(
@@ -194,7 +210,9 @@ def _collect(
         before = len(indptr)
         for t, token in enumerate(sequence):
             entries: dict[int, float] = {}
-            for name, value in _features(token, s, t):
+            features = list(_features(token, s, t))
+            given += len(features)
+            for name, value in features:
                 feature = number(name)
                 if feature is not None:
                     entries[feature] = entries.get(feature, 0.0) + value
@@ -202,7 +220,7 @@ def _collect(
             values.extend(entries.values())
             indptr.append(len(indices))
         lengths.append(len(indptr) - before)
-    return indptr, indices, values, np.array(lengths, np.int64)
+    return given, (indptr, indices, values, np.array(lengths, np.int64))
 
 
 def _features(token: Any, s: int, t: int) -> Iterable[tuple[str, float]]:
@@ -225,7 +243,16 @@ def _strings(items: Iterable[Any], key: str, s: int, t: int) -> Sequence[str]:
     return sorted(names) if isinstance(items, (set, frozenset)) else names
 
 
-def _mapping(token: Mapping[Any, Any], prefix: str, s: int, t: int) -> Iterator[tuple[str, float]]:
+def _mapping(
+    token: Mapping[Any, Any], prefix: str, s: int, t: int, depth: int = 1
+) -> Iterator[tuple[str, float]]:
+    if depth > _MAX_DEPTH:
+        start = prefix[:40] + "..."
+        _fail(
+            s, t,
+            f"the dict of the feature {start!r} is inside more than {_MAX_DEPTH} others; a dict "
+            "must not hold itself",
+        )  # fmt: skip
     for key, value in token.items():
         if not isinstance(key, str):
             _fail(s, t, f"the feature name {key!r} is not a string; use strings as names")
@@ -242,7 +269,7 @@ def _mapping(token: Mapping[Any, Any], prefix: str, s: int, t: int) -> Iterator[
             if number != 0.0:
                 yield name, number
         elif isinstance(value, Mapping):
-            yield from _mapping(value, f"{name}:", s, t)
+            yield from _mapping(value, f"{name}:", s, t, depth + 1)
         elif isinstance(value, (list, tuple, set, frozenset)):
             for item in _strings(value, name, s, t):
                 yield f"{name}={item}", 1.0

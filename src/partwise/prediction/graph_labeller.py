@@ -12,6 +12,7 @@ import numpy as np
 
 from ..encoders.graphs import GraphEncoder
 from ..errors import DataError
+from ..features.known import Tally, warn_unknown
 from ..graphs.examples import ReadGraph
 from ..graphs.labels import label_numbers, read_fixed
 from ..models.model import Model
@@ -163,8 +164,11 @@ class VertexLabeller:
         own = None
         if allowed is not None:
             own = [GraphConstraints(allowed=mine) if mine else None for mine in allowed]
+        tally = Tally()
+        features = self.encoder.features(graphs, tally)
+        warn_unknown(tally, stacklevel=4)
         return {
-            "features": self.encoder.features(graphs),
+            "features": features,
             "shapes": self.encoder.shapes(graphs),
             "own_constraints": own,
         }

@@ -114,7 +114,8 @@ class BracketTask(Task["Brackets"]):
         from partwise.fitting.spans import fit_brackets, gold_derivations
         from partwise.trees.normal_form import NormalForm
 
-        settings = settings_of(arguments, min_count=arguments.min_count)
+        given = {"max_length": arguments.max_length}
+        settings = settings_of(arguments, min_count=arguments.min_count, given=given)
         form = NormalForm(arguments.side, arguments.horizontal, arguments.vertical)
         gold = gold_derivations(source.trees, form, arguments.max_length)
         model, fit = fit_brackets(
@@ -136,8 +137,11 @@ class BracketTask(Task["Brackets"]):
         """Predict the trees of all sentences."""
         from partwise.prediction.span_parser import SpanParser, sentence_of
 
+        from ..labels import note_unknown_features
+
         parser = SpanParser(model)
         sentences = [sentence_of(tree) for tree in source.trees]
+        note_unknown_features(source.path, parser.encoder.tally(sentences))
         if arguments.k:
             ranked = parser.k_best(
                 sentences, arguments.k, probabilities=arguments.marginals, n_jobs=arguments.jobs
@@ -156,8 +160,12 @@ class BracketTask(Task["Brackets"]):
         from partwise.metrics.bracketing import PUNCTUATION, bracket_scores
         from partwise.prediction.span_parser import SpanParser, sentence_of
 
+        from ..labels import note_unknown_features
+
         parser = SpanParser(model)
-        found = parser.predict([sentence_of(tree) for tree in source.trees], n_jobs=arguments.jobs)
+        sentences = [sentence_of(tree) for tree in source.trees]
+        note_unknown_features(source.path, parser.encoder.tally(sentences))
+        found = parser.predict(sentences, n_jobs=arguments.jobs)
         rules: dict[str, Any] = {}
         if arguments.evalb:
             rules = {"delete": PUNCTUATION, "equal": {"PRT": "ADVP"}}

@@ -132,6 +132,7 @@ class Classify(Task["SvmlightData"]):
         from ..labels import spelled
 
         names = spelled(model.labels)
+        _note_unknown_features(model, source)
         if arguments.k:
             return _Ranked(names, _candidates(model, source, arguments), arguments.marginals)
         if not len(source.rows):
@@ -153,6 +154,7 @@ class Classify(Task["SvmlightData"]):
 
         gold = _gold(source)
         names = spelled(model.labels)
+        _note_unknown_features(model, source)
         found = PositionLabeller(model).predict(source.rows, n_jobs=arguments.jobs)
         predicted = [[names[int(one[0])]] for one in found]
         note_unknown(source.path, gold, names)
@@ -225,6 +227,18 @@ class _Ranked(Predictions):
 def _gold(source: SvmlightData) -> list[list[str]]:
     assert source.labels is not None
     return [[label] for label in source.labels]
+
+
+def _note_unknown_features(model: Model, source: SvmlightData) -> None:
+    """Warn of a file whose indices are all above those that the model was trained with."""
+    from partwise.features.known import Tally
+    from partwise.prediction.labeller import PositionLabeller
+
+    from ..labels import note_unknown_features
+
+    indices = source.rows.indices
+    known = int((indices < PositionLabeller(model).encoder.n_inputs).sum())
+    note_unknown_features(source.path, Tally(len(indices), known))
 
 
 def _candidates(

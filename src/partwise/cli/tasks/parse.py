@@ -142,7 +142,8 @@ class Parse(Task[Treebank]):
         from partwise.fitting.arcs import fit_parser
         from partwise.trees.gold import gold_trees
 
-        settings = settings_of(arguments, min_count=arguments.min_count)
+        given = {"nonprojective_gold": arguments.nonprojective}
+        settings = settings_of(arguments, min_count=arguments.min_count, given=given)
         trees = {
             "projective": arguments.trees == "projective",
             "single_root": not arguments.several_roots,
@@ -169,8 +170,11 @@ class Parse(Task[Treebank]):
         """Predict the trees of all sentences."""
         from partwise.prediction.arc_parser import ArcParser
 
+        from ..labels import note_unknown_features
+
         parser = ArcParser(model)
         sentences = source.sentences
+        note_unknown_features(source.path, parser.encoder.tally(sentences))
         if arguments.k:
             found = _candidates(parser, sentences, arguments)
             return _Ranked(parser, sentences, found, arguments.marginals)
@@ -186,10 +190,11 @@ class Parse(Task[Treebank]):
         """Count right heads, right relations and right sentences."""
         from partwise.prediction.arc_parser import ArcParser
 
-        from ..labels import note_unknown
+        from ..labels import note_unknown, note_unknown_features
 
         parser = ArcParser(model)
         sentences = source.sentences
+        note_unknown_features(source.path, parser.encoder.tally(sentences))
         trees = parser.predict(sentences, n_jobs=arguments.jobs)
         relations = None
         if parser.relations:

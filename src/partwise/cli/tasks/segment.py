@@ -234,8 +234,16 @@ def _labeller(model: Model) -> SegmentLabeller:
 
 
 def _features(labeller: SegmentLabeller, source: Columns) -> list[Rows]:
-    rows = input_rows(labeller.encoder.positions, source)
-    return labeller.features(rows, source.lengths, _tokens(source))
+    from partwise.features.known import Tally
+
+    from ..labels import note_unknown_features
+
+    tally = Tally()
+    rows = input_rows(labeller.encoder.positions, source, tally)
+    features = labeller.features(rows, source.lengths, _tokens(source))
+    labeller.encoder.tally_segments(features[1], tally)
+    note_unknown_features(source.path, tally)
+    return features
 
 
 def _tokens(source: Columns) -> list[list[list[str]]]:

@@ -233,9 +233,15 @@ def _constraints(
 
 
 def _rows(model: Model, source: Columns) -> Rows:
+    from partwise.features.known import Tally
     from partwise.prediction.labeller import PositionLabeller
 
-    return input_rows(PositionLabeller(model).encoder, source)
+    from ..labels import note_unknown_features
+
+    tally = Tally()
+    rows = input_rows(PositionLabeller(model).encoder, source, tally)
+    note_unknown_features(source.path, tally)
+    return rows
 
 
 def _candidates(
