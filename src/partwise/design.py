@@ -9,6 +9,7 @@ weights; blocks of the full width of a site are *dense*, others *sparse* (``stor
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -104,16 +105,18 @@ def _number_through(features: Sequence[Rows], offsets: Ints) -> Rows:
     total = int(offsets[-1])
     if len(features) == 1:
         return features[0]
-    values = None
-    if any(r.values is not None for r in features):
-        values = np.concatenate(
-            [np.ones(len(r.indices)) if r.values is None else r.values for r in features]
-        )
     ends = np.cumsum([0] + [len(r.indices) for r in features])
     indptr = [np.zeros(1, dtype=np.int64)]
     indptr += [r.indptr[1:] + end for r, end in zip(features, ends, strict=False)]
-    indices = [r.indices + int(o) for r, o in zip(features, offsets, strict=False)]
-    return Rows(np.concatenate(indptr), np.concatenate(indices).astype(np.int32), values, total)
+    # Filled in place: of what is as long as the features, there is one copy and no more.
+    indices = np.empty(ends[-1], dtype=np.int32)
+    valued = any(r.values is not None for r in features)
+    values = np.ones(ends[-1]) if valued else None
+    for r, offset, (first, last) in zip(features, offsets, pairwise(ends), strict=False):
+        np.add(r.indices, int(offset), out=indices[first:last], casting="unsafe")
+        if values is not None and r.values is not None:
+            values[first:last] = r.values
+    return Rows(np.concatenate(indptr), indices, values, total)
 
 
 def make_design(storage: Storage, site_ptr: Ints, sites: Sites, rows: Rows) -> Design:
@@ -122,8 +125,11 @@ def make_design(storage: Storage, site_ptr: Ints, sites: Sites, rows: Rows) -> D
     value = np.zeros(0) if rows.values is None else rows.values
     first, block_size = storage.blocks
     if storage.slot.size:
-        start, size, value, sparse_ptr = _dense_first(
-            entry_ptr, rows.indices, value, first, block_size
+        given, value = value, np.empty_like(value)
+        start = np.empty(len(rows.indices), dtype=np.uint32)
+        size, sparse_ptr = np.empty_like(start), np.empty_like(entry_ptr[1:])
+        _dense_first(
+            entry_ptr, rows.indices, given, first, block_size, start, size, value, sparse_ptr
         )
     else:
         start, size, sparse_ptr = first[rows.indices], first[:0], entry_ptr[1:]
@@ -145,16 +151,22 @@ def make_design(storage: Storage, site_ptr: Ints, sites: Sites, rows: Rows) -> D
 
 
 @njit
-def _dense_first(entry_ptr: Any, indices: Any, value: Any, first: Any, block_size: Any) -> Any:
-    """Start, size and value of every entry, at every site those with dense blocks first.
+def _dense_first(
+    entry_ptr: Any,
+    indices: Any,
+    value: Any,
+    first: Any,
+    block_size: Any,
+    start: Any,
+    size: Any,
+    ordered: Any,
+    sparse_ptr: Any,
+) -> None:
+    """Fill in start, size and value of every entry, at every site those with dense blocks first.
 
     The sparse ones follow by size, as far as it is small: the processor foresees the end of a
     loop that is as long as the last one.
     """
-    start = np.empty(indices.size, dtype=np.uint32)
-    size = np.empty(indices.size, dtype=np.uint32)
-    ordered = np.empty_like(value)
-    sparse_ptr = np.empty(entry_ptr.size - 1, dtype=np.int64)
     ends = np.empty(_TOLD_APART + 1, dtype=np.int64)
     for s in range(sparse_ptr.size):
         ends[:] = 0
@@ -171,7 +183,6 @@ def _dense_first(entry_ptr: Any, indices: Any, value: Any, first: Any, block_siz
             start[ends[m]], size[ends[m]] = first[f], block_size[f]
             if value.size > 0:
                 ordered[ends[m]] = value[e]
-    return start, size, ordered, sparse_ptr
 
 
 # Blocks of 8 or more places are taken in lanes, the last ones once more where their number is not

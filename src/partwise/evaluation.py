@@ -126,6 +126,18 @@ def _losses(a: Any, w: Any, out: Any, begin: int, end: int, q: Any, work: Any) -
 
 
 @njit(fastmath=FAST)
+def _cost_sum(a: Any, mu: Any) -> Any:
+    """sum_i c_i cost_i.mu_i."""
+    total = 0.0
+    for i in range(a.weight.size):
+        own = 0.0
+        for r in range(a.part_ptr[i], a.part_ptr[i + 1]):
+            own += a.cost[r] * mu[r]
+        total += a.weight[i] * own
+    return total
+
+
+@njit(fastmath=FAST)
 def _turn(a: Any, i: int, dial: Any, q: Any) -> None:
     """Make theta_i of q = F_i w."""
     for r in range(q.size):
@@ -270,7 +282,7 @@ class Evaluator:
         n = problem.n_examples
         dial = dial or self._own_dial()
         losses, linear, v = np.empty(n), np.empty(n), problem.storage.zeros()
-        mu = np.empty(max(_STRETCH, problem.max_parts)) if into is None else into
+        mu = np.empty(self.stretch()) if into is None else into
         first = 0
         while first < n:
             room = arrays.part_ptr[first] + len(mu)
@@ -291,6 +303,10 @@ class Evaluator:
             self.run(len(v), gather)
             first = last
         return Slope(weights, losses, linear, v)
+
+    def stretch(self) -> int:
+        """Say for how many parts the marginals are kept at a time."""
+        return min(max(_STRETCH, self.problem.max_parts), self.problem.n_parts)
 
     def _own_dial(self) -> Dial:
         """Give the dial of p(.|x_i; w); for tau = 0, of the scores themselves."""
@@ -353,8 +369,7 @@ class Evaluator:
         arrays = self.problem.arrays
         value = arrays.tau * inner(arrays.weight, entropy)
         if arrays.cost.size:
-            weight = np.repeat(arrays.weight, np.diff(arrays.part_ptr))
-            value += inner(arrays.cost * mu, weight)
+            value += _cost_sum(arrays, mu)
         return float(value)
 
     def dual(self, mu: Floats, entropy: Floats, v: Floats, l2: float, l1: float = 0.0) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from partwise.errors import DataError
 
 __all__ = ["Rows"]
 
-_STRETCH = 1 << 24
+#: Entries that are handled at a time where each of them needs more room than it takes itself.
+_STRETCH = 1 << 20
 
 _MAX_FEATURES = 2**31 - 1
 
@@ -159,17 +161,29 @@ class Rows:
         lengths = self.indptr[rows + 1] - self.indptr[rows]
         indptr = np.zeros(len(rows) + 1, np.int64)
         np.cumsum(lengths, out=indptr[1:])
-        entries = np.arange(indptr[-1]) + np.repeat(self.indptr[rows] - indptr[:-1], lengths)
-        return self._entries(indptr, entries, self.indices, self.n_features)
+        indices = np.empty(indptr[-1], np.int32)
+        values = None if self.values is None else np.empty(indptr[-1])
+        # The places of the entries take four times the room of the indices: a stretch at a time.
+        bounds = np.searchsorted(indptr, np.arange(_STRETCH, indptr[-1], _STRETCH))
+        for first, last in pairwise([0, *bounds.tolist(), len(rows)]):
+            a, b = indptr[first], indptr[last]
+            shift = self.indptr[rows[first:last]] - indptr[first:last]
+            entries = np.arange(a, b) + np.repeat(shift, lengths[first:last])
+            indices[a:b] = self.indices[entries]
+            if values is not None and self.values is not None:
+                values[a:b] = self.values[entries]
+        return Rows(indptr, indices, values, self.n_features)
 
     def counts(self) -> NDArray[np.int64]:
         """Return in how many rows every feature is not zero."""
         counts = np.zeros(self.n_features, dtype=np.int64)
-        # bincount makes a copy twice as large of what it is given: a stretch at a time.
-        for begin in range(0, len(self.indices), _STRETCH):
-            indices = self.indices[begin : begin + _STRETCH]
+        # bincount makes a copy twice as large of what it is given: a stretch at a time, which is
+        # not shorter than what it gives.
+        stretch = max(_STRETCH, self.n_features)
+        for begin in range(0, len(self.indices), stretch):
+            indices = self.indices[begin : begin + stretch]
             if self.values is not None:
-                indices = indices[self.values[begin : begin + _STRETCH] != 0]
+                indices = indices[self.values[begin : begin + stretch] != 0]
             counts += np.bincount(indices, minlength=self.n_features)
         return counts
 

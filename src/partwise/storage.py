@@ -128,15 +128,22 @@ class Storage:
         """The weights of the layout."""
         if self.n_places == self.layout.n_weights:
             return stored
-        return stored[self.places()]
+        weights = np.empty(self.layout.n_weights)
+        self._copy(stored, weights, True)
+        return weights
 
     def scatter(self, weights: Floats) -> Floats:
         """Store the weights of the layout."""
         if self.n_places == self.layout.n_weights:
             return weights
         stored = self.zeros()
-        stored[self.places()] = weights
+        self._copy(stored, weights, False)
         return stored
+
+    def _copy(self, stored: Floats, weights: Floats, out: bool) -> None:
+        layout = self.layout
+        blocks = layout.first, layout.sizes(), layout.slot, self.first, self.size
+        _copy_weights(*blocks, stored, weights, out)
 
 
 @njit
@@ -153,12 +160,31 @@ def _begin(size: Any, aligned: Any) -> Any:
 
 
 @njit
+def _within(at: int, j: int, slot: Any, size: int) -> Any:
+    """Where in its stored block a weight is: number j of a block that begins at a weight."""
+    if slot.size == 0 or size > 0:
+        return j
+    k = slot[at + j]
+    return ~k if k < 0 else k
+
+
+@njit
 def _places(first: Any, held: Any, slot: Any, stored: Any, size: Any, out: Any) -> None:
     """out[weight] = its place."""
     for f in range(first.size):
         for j in range(held[f]):
-            k = j
-            if slot.size > 0 and size[f] == 0:
-                k = slot[first[f] + j]
-                k = ~k if k < 0 else k
-            out[first[f] + j] = stored[f] + k
+            out[first[f] + j] = stored[f] + _within(first[f], j, slot, size[f])
+
+
+@njit
+def _copy_weights(
+    first: Any, held: Any, slot: Any, begin: Any, size: Any, stored: Any, weights: Any, out: bool
+) -> None:
+    """Copy every weight out of its place, or into it; without a list of places, which is long."""
+    for f in range(first.size):
+        for j in range(held[f]):
+            place = begin[f] + _within(first[f], j, slot, size[f])
+            if out:
+                weights[first[f] + j] = stored[place]
+            else:
+                stored[place] = weights[first[f] + j]
