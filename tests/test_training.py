@@ -19,7 +19,7 @@ from partwise.evaluation import Evaluator
 from partwise.solvers.automatic import Automatic
 from partwise.solvers.base import Epoch, Evaluation
 from partwise.solvers.online_eg import OnlineEG
-from partwise.training import Fit, Progress, TraceRow, describe, train
+from partwise.training import Fit, Progress, TraceRow, train
 
 VARIANTS = variants()
 NAMES = [name for *_, name in VARIANTS]
@@ -258,11 +258,6 @@ def test_one_example_and_one_label() -> None:
     sole = train(make_instance(n_labels=1).problem, 1.0, tol=1e-9)
     assert (sole.certificate.primal, sole.certificate.dual) == (0.0, 0.0)
     assert not sole.weights.any()
-
-
-def test_the_size_is_told() -> None:
-    text = describe(make_instance("chain", n=3, lengths=[2, 2, 2]).problem)
-    assert "3 examples, 8 features, 27 weights, 54 parts" in text
 
 
 @pytest.mark.parametrize(("primal", "dual"), [(-42.29, 0.0), (1.0, 1.001)])

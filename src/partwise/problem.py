@@ -21,7 +21,7 @@ from .errors import DataError
 from .jit import njit, typed_by_looks
 from .layout import Layout
 from .losses import Loss
-from .memory import BYTES_A_FEATURE, check_memory
+from .memory import BYTES_A_FEATURE, check_memory, held_bytes
 from .rows import Rows
 from .storage import Storage
 from .structures.base import Floats, Ints, Structure
@@ -59,6 +59,7 @@ class Problem:
     work_size: int
     max_parts: int
     reach: Floats  # for each example, a bound on |F_i^T (gold_i - y)| over all labels y
+    build_bytes: int = 0  # what it took while it was built, with the features that it is made of
 
     @property
     def layout(self) -> Layout:
@@ -162,6 +163,7 @@ def build_problem(
         work_size=max((structure.work_size(t) for t in _distinct(topologies)), default=0),
         max_parts=int(np.diff(part_ptr).max(initial=0)),
         reach=_reach(site_ptr, sites.uses, rows),
+        build_bytes=held_bytes(storage, arrays, *features, rows, sites),
     )
 
 
@@ -274,16 +276,22 @@ def _reach(site_ptr: Ints, uses: Ints, rows: Rows) -> Floats:
     if rows.values is None:
         norm = np.sqrt(np.diff(rows.indptr))
     else:
-        with np.errstate(over="ignore"):  # too large a feature is refused with the l2 known
-            norm = np.sqrt(_sums(rows.indptr, rows.values**2))
-    return _sums(site_ptr, math.sqrt(2.0) * uses * norm)
-
-
-def _sums(pointers: Ints, values: Any) -> Floats:
-    """Add up the values of each run; what other runs hold does not round them."""
-    owner = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))
-    sums: Any = np.bincount(owner, weights=values, minlength=len(pointers) - 1)
+        norm = np.empty(len(rows))
+        _row_norms(rows.indptr, rows.values, norm)
+    # Summed run by run: what other runs hold must not round them.
+    owner = np.repeat(np.arange(len(site_ptr) - 1), np.diff(site_ptr))
+    sums: Any = np.bincount(owner, math.sqrt(2.0) * uses * norm, minlength=len(site_ptr) - 1)
     return np.asarray(sums, dtype=np.float64)
+
+
+@njit
+def _row_norms(indptr: Any, values: Any, out: Any) -> None:
+    """out_i = the Euclidean norm of row i."""
+    for i in range(out.size):
+        square = 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            square += values[e] * values[e]
+        out[i] = math.sqrt(square)
 
 
 @njit

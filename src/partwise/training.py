@@ -9,7 +9,6 @@ data and seed give the same model.
 
 from __future__ import annotations
 
-import logging
 import math
 import sys
 import time
@@ -32,13 +31,10 @@ from .dual_point import DualPoint
 from .errors import DataError
 from .evaluation import Evaluator
 from .interrupt import Interrupt
-from .memory import BYTES_A_FEATURE
 from .problem import Problem
 from .solvers.base import Evaluation
 from .solvers.registry import make_solver
 from .structures.base import Floats
-
-_logger = logging.getLogger(__name__)
 
 #: A full evaluation costs about 0.8 passes: one in 25 is 3% of the run.
 EVERY: Final = 25.0
@@ -47,8 +43,6 @@ _COST = 0.8
 _SHARE = 0.2
 #: So many full evaluations in a row with the same values, to the last bit, end a fit.
 _STILL: Final = 8
-#: Vectors as long as the weights that a solver has at most, of those that `auto` chooses.
-_VECTORS: Final = 7
 
 
 @dataclass(frozen=True)
@@ -196,7 +190,6 @@ def train(
     began = time.perf_counter()
     evaluator = Evaluator(problem, n_jobs)
     stored = None if initial_weights is None else problem.storage.scatter(initial_weights)
-    _logger.info(describe(problem))
     machine = make_solver(
         solver,
         problem,
@@ -311,21 +304,4 @@ def _advice(certificate: Certificate, max_passes: float) -> str:
         f"{certificate.passes:.1f} passes ({certificate.verdict}); the objective is at most "
         f"{certificate.gap:.6g} above the optimum. Raise max_passes (now {max_passes:g}), go on "
         "with warm_start=True, scale the features to similar sizes, or use a larger l2 or tol"
-    )
-
-
-def describe(problem: Problem) -> str:
-    """Say how large a problem is and how much memory training will take."""
-    arrays = problem.arrays
-    design = sum(a.nbytes for a in arrays.design if isinstance(a, np.ndarray))
-    duals = 8 * (2 * problem.n_parts + 2 * problem.n_examples)
-    n_features = sum(problem.layout.n_features)
-    # Laying out only the weights that were seen sorts and joins a few vectors more.
-    layout = BYTES_A_FEATURE * n_features * (2 if problem.layout.slot.size else 1)
-    weights = 8 * _VECTORS * problem.storage.n_places
-    total = design + duals + arrays.cost.nbytes + 2 * arrays.gold_part.nbytes
-    total += max(layout, weights)
-    return (
-        f"{problem.n_examples:,} examples, {n_features:,} features, {problem.layout.n_weights:,} "
-        f"weights, {problem.n_parts:,} parts; up to about {total / 2**20:,.0f} MiB"
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -19,10 +21,13 @@ from ..rows import Rows
 from ..structures.base import Floats, Ints, Structure
 from ..threads import thread_count
 from ..training import Callback, Fit
+from .announcement import announcement
 from .settings import Settings
 from .transfer import transfer_weights
 
 __all__ = ["Finish", "Settings", "check_weights", "fit_model"]
+
+_log = logging.getLogger(__name__)
 
 #: What brings a trained model into its last form.
 Finish = Callable[[Problem, Model, Fit], Model]
@@ -46,6 +51,7 @@ def fit_model(
     dual_point: DualPoint | None = None,
     meta: dict[str, Any] | None = None,
     finish: Finish | None = None,
+    beside: Any = (),
 ) -> tuple[Model, Fit]:
     """Train a model of any structure.
 
@@ -86,6 +92,9 @@ def fit_model(
     finish : callable or None
         Called with the problem, each model that was trained and its fit; gives the model in the
         form in which it is handed on.
+    beside : object
+        What the caller made on the way to the features and still holds. It counts in the memory
+        that is announced.
 
     Returns
     -------
@@ -107,6 +116,7 @@ def fit_model(
         shapes, gold = [shapes[i] for i in which], [gold[i] for i in which]
         if own_constraints is not None:
             own_constraints = [own_constraints[i] for i in which]
+    given = [weakref.ref(rows) for rows in features]
     problem = build_problem(
         structure,
         shapes,
@@ -118,7 +128,13 @@ def fit_model(
         constraints=constraints,
         own_constraints=own_constraints,
     )
+    # The problem has what it needs of the features, and often nobody else holds them.
+    del features
     _check_gold(problem)
+    if _log.isEnabledFor(logging.INFO):
+        left = [rows() for rows in given]
+        _log.info(announcement(problem, settings, (encoder, gold, beside), left))
+        del left
     first = None
     if initial is not None and dual_point is None:
         first = transfer_weights(initial, structure, problem.layout, labels, encoder)

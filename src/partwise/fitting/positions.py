@@ -124,6 +124,7 @@ def fit_labeller(
         dual_point=dual_point,
         meta=meta,
         finish=finish,
+        beside=(rows, transition_rows),
     )
 
 

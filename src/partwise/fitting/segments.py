@@ -138,6 +138,7 @@ def fit_segmenter(
         initial=initial,
         dual_point=dual_point,
         meta={"scheme": scheme, "outside": outside},
+        beside=rows,
     )
 
 

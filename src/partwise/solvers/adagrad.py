@@ -17,6 +17,7 @@ import numpy as np
 from ..design import scatter, score
 from ..evaluation import Evaluator
 from ..jit import FAST, njit
+from ..memory import Footprint
 from ..problem import Problem, example_marginals
 from ..structures.base import Floats, Ints
 from .blocks import every_block, make_blocks, touch
@@ -118,6 +119,7 @@ class AdaGrad(StochasticSolver):
     """
 
     name: ClassVar[str] = "adagrad"
+    occupies = Footprint(vectors=7, parts=1, examples=8)
 
     def __init__(
         self,

@@ -21,6 +21,7 @@ import numpy as np
 from ..dual_point import DualPoint
 from ..errors import MismatchError
 from ..evaluation import Evaluator
+from ..memory import Footprint
 from ..problem import Problem
 from ..structures.base import Floats
 from .base import Epoch, Evaluation, Solver
@@ -82,23 +83,12 @@ class Automatic(Solver):
         self.passes = 0.0
         self.machine: Solver
         more: dict[str, Any] = {"rng": rng}
-        if l1 > 0.0 and problem.loss.tau == 0.0:
-            raise MismatchError(
-                "no solver takes l1 > 0 with the hinge loss; use the log or the softmax-margin loss"
-            )
+        name, why = first_choice(problem, l2, l1, options)
         if l1 > 0.0:
-            name, why = "proximal-eg", "l1 > 0; its duals certify"
             more["l1"] = l1
-        elif problem.loss.tau == 0.0 and "multiclass" in offered(problem):
-            name, why = "crammer-singer", "a classifier with the hinge loss"
-            more["nearness"] = options.pop("nearness", None)
         elif problem.loss.tau == 0.0:
-            name, why = "bcfw", "the loss has corners"
             more["nearness"] = options.pop("nearness", None)
-        elif not options and small(problem, l2):
-            name, why = "proximal-eg", "a small l2; its duals certify"
-        else:
-            name, why = "online-eg", "its duals certify"
+        elif name == "online-eg":
             options.setdefault("order", "focused")
             if point is None and initial_weights is None:
                 options.setdefault("annealing", default_annealing(problem, l2))
@@ -107,6 +97,16 @@ class Automatic(Solver):
         self._say(name, f"{why}; {options}" if options else why)
         more |= beginning(method, evaluator, l2, l1, point, initial_weights)
         self.machine = method(problem, l2, evaluator, **more, **options)
+
+    @classmethod
+    def footprint(
+        cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
+    ) -> Footprint:
+        """Say what the first solver takes; few fits change it."""
+        name, _ = first_choice(problem, l2, l1, options)
+        if problem.loss.tau == 0.0:
+            options = {"nearness": None, **options}
+        return SOLVERS[name].footprint(problem, l2, l1, options)
 
     def _say(self, name: str, why: str) -> None:
         _logger.info("solver auto: %s (%s)", name, why)
@@ -182,6 +182,25 @@ class Automatic(Solver):
     def close(self) -> None:
         """Close the present solver."""
         self.machine.close()
+
+
+def first_choice(
+    problem: Problem, l2: float, l1: float, options: dict[str, Any]
+) -> tuple[str, str]:
+    """Give the name of the solver that begins, and why it does."""
+    if l1 > 0.0 and problem.loss.tau == 0.0:
+        raise MismatchError(
+            "no solver takes l1 > 0 with the hinge loss; use the log or the softmax-margin loss"
+        )
+    if l1 > 0.0:
+        return "proximal-eg", "l1 > 0; its duals certify"
+    if problem.loss.tau == 0.0 and "multiclass" in offered(problem):
+        return "crammer-singer", "a classifier with the hinge loss"
+    if problem.loss.tau == 0.0:
+        return "bcfw", "the loss has corners"
+    if not options and small(problem, l2):
+        return "proximal-eg", "a small l2; its duals certify"
+    return "online-eg", "its duals certify"
 
 
 def small(problem: Problem, l2: float) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from ..dual_point import DualPoint
 from ..evaluation import Evaluator
+from ..memory import Footprint
 from ..problem import Problem
 from ..structures.base import Floats
 from .options import check_values
@@ -48,12 +49,14 @@ class Solver(ABC):
     """One algorithm, for one problem and one l2.
 
     ``needs`` names what the problem must offer; ``registry.offered`` lists the words. ``package``
-    is one that partwise does without, but this solver does not.
+    is one that partwise does without, but this solver does not. ``occupies`` is what the solver
+    takes at its peak; where that depends on the problem or the options, `footprint` says it.
     """
 
     name: ClassVar[str]
     needs: ClassVar[frozenset[str]]
     package: ClassVar[str | None] = None
+    occupies: ClassVar[Footprint] = Footprint(vectors=5, parts=3, examples=8)
 
     def __new__(cls, *_: Any, **options: Any) -> Solver:
         """Check the options against the annotations of the constructor."""
@@ -64,6 +67,21 @@ class Solver(ABC):
         self.problem = problem
         self.l2 = l2
         self.evaluator = evaluator
+
+    @classmethod
+    def footprint(
+        cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
+    ) -> Footprint:
+        """Say what the solver will take at its peak beside the problem.
+
+        Parameters
+        ----------
+        problem, l2, l1
+            What to solve.
+        options : dict
+            Further arguments of the solver.
+        """
+        return cls.occupies
 
     def close(self) -> None:  # noqa: B027 - most solvers hold nothing
         """Let go of what the solver holds beside memory."""

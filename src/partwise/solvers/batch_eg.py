@@ -7,6 +7,7 @@ multiplied by 1.05; or it is the fixed one of Theorem 1, 1 / (tau + n |A|).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from ..design import score
 from ..evaluation import Evaluator
 from ..jit import FAST, njit
+from ..memory import Footprint
 from ..numerics.vectors import inner
 from ..problem import Problem
 from ..structures.base import Floats
@@ -49,6 +51,13 @@ class BatchEG(ExponentiatedGradient):
     """
 
     name: ClassVar[str] = "batch-eg"
+
+    @classmethod
+    def footprint(
+        cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
+    ) -> Footprint:
+        """Say what theta and mu of two points take, the way between, and three products."""
+        return replace(super().footprint(problem, l2, l1, options), parts=8, examples=4)
 
     def __init__(
         self,

@@ -16,12 +16,13 @@ u_k, and for tau = 0 it is D: every program gives a certificate. For the hinge l
 
 from __future__ import annotations
 
-from typing import ClassVar, final
+from typing import Any, ClassVar, Final, final
 
 import numpy as np
 
 from ..dual_point import DualPoint
 from ..evaluation import Evaluator, Slope, penalty
+from ..memory import Footprint
 from ..numerics.vectors import inner
 from ..problem import Problem
 from ..structures.base import Floats, Ints
@@ -31,6 +32,9 @@ from .marginal_ascent import gold_marginals
 from .options import Count
 from .working_set import WorkingSet
 from .worst_labels import Rescaling, WorstLabels
+
+#: Planes that are kept at a time, mostly.
+PLANES: Final = 12
 
 
 @final
@@ -56,6 +60,14 @@ class BMRM(Solver):
     name: ClassVar[str] = "bmrm"
     needs = frozenset({"marginals", "maximum"})
     package = "clarabel"
+
+    @classmethod
+    def footprint(
+        cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
+    ) -> Footprint:
+        """Say what so many planes take, and the labels that each of them is made of."""
+        labels = 20.0 * PLANES * len(problem.arrays.gold_part)
+        return Footprint(vectors=3 + PLANES, parts=4, examples=6, other=labels)
 
     def __init__(
         self,

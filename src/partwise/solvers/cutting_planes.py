@@ -7,10 +7,11 @@ Tsochantaridis et al. 2005), which takes fewer passes and larger programs.
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, final
+from typing import Annotated, Any, ClassVar, final
 
 from ..dual_point import DualPoint
 from ..evaluation import Evaluator
+from ..memory import Footprint
 from ..problem import Problem
 from ..structures.base import Floats
 from .base import Epoch, Evaluation, Solver
@@ -48,6 +49,13 @@ class CuttingPlanes(Solver):
     name: ClassVar[str] = "svm-struct"
     needs = frozenset({"maximum", "tau=0"})
     package = "clarabel"
+
+    @classmethod
+    def footprint(
+        cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
+    ) -> Footprint:
+        """Say what the planes of the bundle method take; those of examples are not foreseen."""
+        return BMRM.footprint(problem, l2, l1, options)
 
     def __init__(
         self,

@@ -45,6 +45,7 @@ import numpy as np
 
 from ..dual_point import DualPoint
 from ..evaluation import Evaluator, Slope, penalty
+from ..memory import Footprint
 from ..numerics.vectors import inner
 from ..problem import Problem
 from ..structures.base import Floats
@@ -78,6 +79,7 @@ class ExcessiveGap(Solver):
     """
 
     name: ClassVar[str] = "excessive-gap"
+    occupies = Footprint(vectors=9, parts=3, examples=8)
     needs = frozenset({"marginals", "tau=0"})
 
     def __init__(

@@ -18,6 +18,7 @@ import numpy as np
 from ..dual_point import DualPoint
 from ..errors import DataError
 from ..evaluation import Evaluator
+from ..memory import Footprint
 from ..numerics.vectors import approach, inner
 from ..problem import Problem
 from ..structures.base import Floats
@@ -106,6 +107,14 @@ class ExponentiatedGradient(Solver):
 
     needs = frozenset({"marginals"})
 
+    @classmethod
+    def footprint(
+        cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
+    ) -> Footprint:
+        """Say what theta and mu, v and w take; for the hinge the mean of v, and w of that."""
+        vectors = 2 if problem.loss.tau > 0.0 else 4
+        return Footprint(vectors=vectors, parts=2, examples=7)
+
     def __init__(
         self,
         problem: Problem,
@@ -130,10 +139,11 @@ class ExponentiatedGradient(Solver):
             if start is None:
                 start = first_theta(problem)
             theta = gold_parts(problem, start)
+        vertices = not isinstance(start, np.ndarray) and start >= VERTEX
         self.duals = Duals(
             theta=theta,
-            mu=np.empty_like(theta),
-            entropy=np.empty(n),
+            mu=gold_parts(problem, arrays.gold_count) if vertices else np.empty_like(theta),
+            entropy=np.zeros(n),
             eta=np.full(n, float(first_step)),
             gap=np.where(arrays.weight > 0.0, np.inf, 0.0),
             v=np.empty(0),
@@ -142,9 +152,7 @@ class ExponentiatedGradient(Solver):
         self.annealing = None if annealing is None else Annealing(*annealing)
         self.epochs = 0
         self.average = Average()
-        if not isinstance(start, np.ndarray) and start >= VERTEX:
-            self.duals.mu[:] = gold_parts(problem, arrays.gold_count)
-            self.duals.entropy[:] = 0.0
+        if vertices:
             self.rebuild()
         else:
             self.refresh()

@@ -51,6 +51,7 @@ import numpy as np
 
 from ..dual_point import DualPoint
 from ..evaluation import Evaluator, Slope
+from ..memory import Footprint
 from ..numerics.vectors import inner
 from ..problem import Problem
 from ..structures.base import Floats
@@ -95,6 +96,7 @@ class Extragradient(Solver):
     """
 
     name: ClassVar[str] = "extragradient"
+    occupies = Footprint(vectors=12, parts=3, examples=8)
     needs = frozenset({"marginals", "tau=0"})
 
     def __init__(

@@ -15,15 +15,17 @@ or because the fit began elsewhere, counts as one label more: it is a point of t
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Final, final
 
 import numpy as np
 
 from ..evaluation import Evaluator, not_finite
 from ..jit import njit
+from ..memory import Footprint
 from ..problem import Problem, example_maximum
 from ..structures.base import Floats, Ints
-from .atoms import add_atom, atom_score, gold_atoms, grown, keep_atom
+from .atoms import add_atom, atom_score, atoms_bytes, gold_atoms, grown, keep_atom
 from .marginal_ascent import MarginalAscent, score_with_cost, step
 from .options import Count, NotNegative, OneOf
 
@@ -148,6 +150,15 @@ class FrankWolfe(MarginalAscent):
 
     name: ClassVar[str] = "bcfw"
 
+    @classmethod
+    def footprint(
+        cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
+    ) -> Footprint:
+        """Say what the labels that were met take, and a direction, beside the marginals."""
+        size = super().footprint(problem, l2, l1, options)
+        labels = atoms_bytes(problem, _room(problem, options.get("room")))
+        return replace(size, vectors=size.vectors + 1, other=labels)
+
     def __init__(
         self,
         problem: Problem,
@@ -172,7 +183,7 @@ class FrankWolfe(MarginalAscent):
         )
         self.rng, self.sampling = rng, sampling
         self.pairwise = pairwise
-        self.room = room or min(max(_SLOTS // problem.n_examples, 20), 100)
+        self.room = _room(problem, room)
         self.atoms = gold_atoms(problem, self.room)
         if marginals is not None:
             self.atoms.alpha[:] = 0.0
@@ -212,3 +223,8 @@ class FrankWolfe(MarginalAscent):
                 break
             self.atoms = grown(self.atoms, self.problem.max_parts)
         return 1.0
+
+
+def _room(problem: Problem, room: int | None) -> int:
+    """Say how many labels an example keeps."""
+    return room or min(max(_SLOTS // problem.n_examples, 20), 100)

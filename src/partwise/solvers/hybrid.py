@@ -20,6 +20,7 @@ import numpy as np
 
 from ..evaluation import Evaluator, Slope
 from ..jit import FAST, njit
+from ..memory import Footprint
 from ..numerics.vectors import inner
 from ..problem import Problem
 from ..structures.base import Floats, Ints
@@ -82,6 +83,13 @@ class Hybrid(PrimalSolver):
     """
 
     name: ClassVar[str] = "hybrid"
+
+    @classmethod
+    def footprint(
+        cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
+    ) -> Footprint:
+        """Say what the pairs take, the slopes at two points and what lies between them."""
+        return Footprint(vectors=8 + 2 * options.get("memory", 10), parts=1, examples=8)
 
     def __init__(
         self,

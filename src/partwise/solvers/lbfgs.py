@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, final
 
 from ..evaluation import Evaluator
+from ..memory import Footprint
 from ..problem import Problem
 from ..structures.base import Floats
 from .options import Count
@@ -25,6 +26,13 @@ class LBFGS(SteppedSolver):
 
     name: ClassVar[str] = "lbfgs"
     method: ClassVar[str] = "L-BFGS-B"
+
+    @classmethod
+    def footprint(
+        cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
+    ) -> Footprint:
+        """Say what the pairs take, and the room of the same size that scipy works in."""
+        return Footprint(vectors=23 + 2 * options.get("memory", 10), parts=1, examples=6)
 
     def __init__(
         self,

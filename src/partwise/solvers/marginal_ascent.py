@@ -25,9 +25,10 @@ from ..design import any_change, scatter, score
 from ..dual_point import DualPoint
 from ..evaluation import Evaluator
 from ..jit import njit
+from ..memory import Footprint
 from ..numerics.vectors import inner
 from ..problem import Problem
-from ..structures.base import Floats
+from ..structures.base import Floats, Ints
 from .base import Epoch, Evaluation, Solver
 from .exponentiated_gradient import Average, easy_l2
 from .nearness import Nearness
@@ -117,6 +118,18 @@ class MarginalAscent(Solver):
     """
 
     needs = frozenset({"maximum", "tau=0"})
+
+    @classmethod
+    def footprint(
+        cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
+    ) -> Footprint:
+        """Say what v, the weights and their mean take, mu, and a point of the dual at the end.
+
+        Near other weights these come on top, and mostly another mu.
+        """
+        if options.get("nearness", 0.0) == 0.0:
+            return Footprint(vectors=5, parts=2, examples=5)
+        return Footprint(vectors=7, parts=2.5, examples=5)
 
     def __init__(
         self,
@@ -216,14 +229,20 @@ class MarginalAscent(Solver):
         """Give the marginals, and the scores at w."""
         s, mu = self._share(), self.mu
         if s < 1.0:
-            mu = s * mu + (1.0 - s) * gold_marginals(self.problem)
+            mu = s * mu
+            mu[gold_places(self.problem)] += (1.0 - s) * self.problem.arrays.gold_count
         return DualPoint(self.evaluator.scores(self.current_weights()), mu)
 
 
 def gold_marginals(problem: Problem) -> Floats:
     """Give the marginals of the gold labels."""
-    arrays = problem.arrays
     mu = np.zeros(problem.n_parts)
-    offset = np.repeat(arrays.part_ptr[:-1], np.diff(arrays.gold_ptr))
-    mu[offset + arrays.gold_part] = arrays.gold_count
+    mu[gold_places(problem)] = problem.arrays.gold_count
     return mu
+
+
+def gold_places(problem: Problem) -> Ints:
+    """Give the places of the parts of the gold labels among those of all examples."""
+    arrays = problem.arrays
+    places: Ints = np.repeat(arrays.part_ptr[:-1], np.diff(arrays.gold_ptr)) + arrays.gold_part
+    return places

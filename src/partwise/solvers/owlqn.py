@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from typing import ClassVar, Final, final
+from typing import Any, ClassVar, Final, final
 
 import numpy as np
 
 from ..evaluation import Evaluator, Slope
+from ..memory import Footprint
 from ..numerics.vectors import inner
 from ..problem import Problem
 from ..structures.base import Floats
@@ -43,6 +44,13 @@ class OrthantWise(PrimalSolver):
     """
 
     name: ClassVar[str] = "owl-qn"
+
+    @classmethod
+    def footprint(
+        cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
+    ) -> Footprint:
+        """Say what the pairs take, the slopes at two points and what lies between them."""
+        return Footprint(vectors=7 + 2 * options.get("memory", 10), parts=1, examples=8)
 
     def __init__(
         self,

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..dual_point import DualPoint
 from ..evaluation import Evaluator, Slope, penalty
+from ..memory import Footprint
 from ..numerics.vectors import inner, shrunk_square
 from ..problem import Problem
 from ..structures.base import Floats
@@ -41,6 +42,7 @@ class PrimalSolver(Solver):
     """
 
     needs = frozenset({"marginals", "tau>0"})
+    occupies = Footprint(vectors=6, parts=1, examples=8)
 
     def __init__(
         self,

@@ -17,6 +17,7 @@ from typing import ClassVar, final
 
 from ..dual_point import DualPoint
 from ..evaluation import Evaluator, Slope
+from ..memory import Footprint
 from ..numerics.vectors import inner
 from ..problem import Problem
 from ..structures.base import Floats
@@ -46,6 +47,7 @@ class PrimalEG(Solver):
     """
 
     name: ClassVar[str] = "primal-eg"
+    occupies = Footprint(vectors=6, parts=1, examples=7)
     needs = frozenset({"marginals"})
 
     def __init__(

@@ -13,11 +13,12 @@ sum_i c_i tau KL(u_i, p_i).
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Final, final
+from typing import Annotated, Any, ClassVar, Final, final
 
 import numpy as np
 
 from ..evaluation import Evaluator, penalty
+from ..memory import Footprint
 from ..numerics.vectors import inner, shrunk
 from ..problem import Problem
 from ..structures.base import Floats
@@ -53,6 +54,13 @@ class ProximalEG(OnlineEG):
     name: ClassVar[str] = "proximal-eg"
     needs = frozenset({"marginals", "tau>0"})
 
+    @classmethod
+    def footprint(
+        cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
+    ) -> Footprint:
+        """Say what theta, mu and v take, the centre, the weights before and now, two sums."""
+        return Footprint(vectors=9 if l1 else 6, parts=2, examples=8)
+
     def __init__(
         self,
         problem: Problem,
@@ -83,7 +91,8 @@ class ProximalEG(OnlineEG):
             if isinstance(start, np.ndarray) and l1 == 0.0:
                 nearness = min(nearness, _WARM * l2)
         self.nearness = Nearness(nearness, self.weights, l2, _PROPORTION)
-        self.near, self.shrunk = problem.storage.zeros(), problem.storage.zeros()
+        self.near = problem.storage.zeros()
+        self.shrunk = problem.storage.zeros() if l1 else self.near
 
     def epoch(self) -> Epoch:
         """Visit the examples once for the problem near the weights so far."""
@@ -92,9 +101,8 @@ class ProximalEG(OnlineEG):
         l2 = self.l2 + k
         self.least = np.minimum(1e-3, safe_steps(self.problem, l2))
         self.near[:] = duals.v + k * z
-        w = self.near
+        w = self.shrunk
         if self.l1:
-            w = self.shrunk
             w[:] = shrunk(self.near, self.l1)
         self.duals = duals._replace(v=self.near)
         self._visit(self._draw(), l2, 2 if self.epochs == 0 else 5, w, self.l1)

@@ -5,12 +5,13 @@ The kernels are in ``average_gradient.py``.
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, TypeAlias, final
+from typing import Annotated, Any, ClassVar, TypeAlias, final
 
 import numpy as np
 
 from ..errors import DataError
 from ..evaluation import Evaluator, Slope, not_finite
+from ..memory import Footprint
 from ..numerics.vectors import absolute_sum, inner, shrunk, shrunk_square
 from ..problem import Problem
 from ..structures.base import Floats, Ints
@@ -63,6 +64,13 @@ class _AverageGradient(PrimalSolver):
     share : float
         Which part of the step of SAG is taken.
     """
+
+    @classmethod
+    def footprint(
+        cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
+    ) -> Footprint:
+        """Say what z, d and v take, and copies of them; the marginals, and theta at the end."""
+        return Footprint(vectors=8 if l1 else 7, parts=2, examples=14)
 
     def __init__(
         self,

@@ -23,6 +23,7 @@ from ..design import scatter, score
 from ..dual_point import DualPoint
 from ..evaluation import Evaluator, not_finite
 from ..jit import FAST, njit
+from ..memory import Footprint
 from ..numerics.vectors import shrunk
 from ..problem import Problem, example_marginals
 from ..structures.base import Floats, Ints
@@ -140,6 +141,7 @@ class SDCA(Solver):
     """
 
     name: ClassVar[str] = "sdca"
+    occupies = Footprint(vectors=6, parts=2, examples=6)
     needs = frozenset({"marginals", "tau>0", "entropy"})
 
     def __init__(

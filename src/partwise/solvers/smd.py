@@ -22,6 +22,7 @@ import numpy as np
 from ..design import scatter, score
 from ..evaluation import Evaluator
 from ..jit import FAST, njit
+from ..memory import Footprint
 from ..problem import Problem, example_marginals
 from ..structures.base import Floats, Ints
 from .blocks import every_block, make_blocks, touch
@@ -147,6 +148,7 @@ class MetaDescent(StochasticSolver):
     """
 
     name: ClassVar[str] = "smd"
+    occupies = Footprint(vectors=10, parts=1, examples=8)
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..dual_point import DualPoint
 from ..evaluation import Evaluator
+from ..memory import Footprint
 from ..problem import Problem
 from ..structures.base import Floats
 from .base import Epoch, Evaluation, Solver
@@ -39,6 +40,7 @@ class SMOThenEG(Solver):
     """
 
     name: ClassVar[str] = "smo-eg"
+    occupies = Footprint(vectors=6, parts=6, examples=8)
     needs = SMO.needs | OnlineEG.needs
 
     def __init__(

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from ..evaluation import Evaluator, Slope
+from ..memory import Footprint
 from ..problem import Problem
 from ..structures.base import Floats
 from .base import Epoch, Evaluation
@@ -86,6 +87,8 @@ class SteppedSolver(PrimalSolver):
     """
 
     method: ClassVar[str]
+    # Beside the slopes at two points, what scipy copies on its way.
+    occupies = Footprint(vectors=19, parts=1, examples=6)
 
     def __init__(
         self,

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..errors import DataError
 from ..evaluation import Evaluator
+from ..memory import Footprint
 from ..problem import Problem
 from ..structures.base import Floats, Ints
 from ..subset import subset
@@ -47,6 +48,8 @@ class StochasticSolver(PrimalSolver):
     settings : dict
         The further options, with which trials are made too.
     """
+
+    occupies = Footprint(vectors=5, parts=1, examples=8)
 
     def __init__(
         self,
