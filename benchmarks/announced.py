@@ -49,15 +49,15 @@ class Case(NamedTuple):
     options: tuple[str, ...]
 
 
-def _beginning(relative: str, between: str, n: int) -> str:
+def _beginning(relative: str, n: int, between: str = r"\n(?=\n)") -> str:
     with gzip.open(data_file(relative), "rt", encoding="utf-8") as stream:
-        return between.join(re.split(between, stream.read())[:n]) + "\n\n"
+        return "\n".join(re.split(between, stream.read())[:n]) + "\n\n"
 
 
 def columns(n: int) -> str:
     """Words, parts of speech and chunks."""
     try:
-        return _beginning("conll2000/train.txt.gz", "\n\n", n)
+        return _beginning("conll2000/train.txt.gz", n)
     except MissingDataError:
         return "".join(
             "".join(" ".join(row) + "\n" for row in sentence) + "\n"
@@ -68,7 +68,7 @@ def columns(n: int) -> str:
 def dependencies(n: int) -> str:
     """Dependency trees with relations; made up, every word hangs on the one before it."""
     try:
-        return _beginning("conllx_es_cast3lb/train.conll.gz", "\n\n", n)
+        return _beginning("conllx_es_cast3lb/train.conll.gz", n)
     except MissingDataError:
         sentences = [
             "".join(
@@ -83,7 +83,7 @@ def dependencies(n: int) -> str:
 def brackets(n: int) -> str:
     """Phrase structure trees; made up, with flat phrases."""
     try:
-        return _beginning("ptb_sample/wsj_00.mrg.gz", r"\n(?=\()", n).replace(r"\n(?=\()", "\n")
+        return _beginning("ptb_sample/wsj_00.mrg.gz", n, r"\n(?=\()")
     except MissingDataError:
         trees = []
         for sentence in demo_text(n, seed=0):
@@ -191,10 +191,10 @@ def by_command(case: Case, loss: str, solver: str) -> tuple[str, float]:
         for name, n in (("few", FEW), ("all", case.size)):
             path = Path(folder) / name
             path.write_text(case.text(n), encoding="utf-8")
-            command = ["train", str(path), "--model", f"{folder}/model", "--loss", loss, "-v", "-q"]
+            command = ["train", str(path), "--model", f"{folder}/model", "--loss", loss, "-v"]
             command += ["--solver", solver, "--tol", TOL, "--max-passes", PASSES, *case.options]
             with heard() as text, contextlib.redirect_stdout(io.StringIO()):
-                code = main([part for part in command if part != "-q"])
+                code = main(command)
             if code not in (0, 3):
                 raise RuntimeError(f"{' '.join(command)} ended with {code}: {text.getvalue()}")
     return text.getvalue(), measured
