@@ -1,0 +1,207 @@
+"""Measure the tests: change one small thing in the sources, and see whether a test fails.
+
+    python tools/mutants.py --seed 1 --count 120 --kernels 50 --json mutants.json
+
+Mutants are drawn by `mutation.py`, the tests for each are chosen by `reach.py`. Every mutant gets
+a copy of the tree, with the compiled kernels of the clean tree: only those that import the changed
+file compile again. A mutant is killed if a test fails, breaks down or takes too long, and survives
+if all tests of its part pass. Mutants that are in the JSON file already are not run again, so a
+run can be stopped and taken up later. Works where signals do, that is not on Windows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import logging
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final
+
+from mutation import Mutant, draw
+from reach import Reach
+
+_logger = logging.getLogger("mutants")
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+_LEFT_OUT: Final = shutil.ignore_patterns(
+    ".git", ".venv", ".hypothesis", ".*_cache", "build", "dist", "bench-results"
+)
+_FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.M)
+_NO_TESTS: Final = 5
+
+
+class Trial:
+    """Runs mutants in copies of the tree."""
+
+    def __init__(self, files: int, seconds: float) -> None:
+        self.reach = Reach(ROOT)
+        self.files = files
+        self.seconds = seconds
+        self._saving = Lock()
+
+    def run(self, mutant: Mutant) -> dict[str, Any]:
+        """Run the tests of one mutant, the nearest file first and the rest after it."""
+        begun = time.perf_counter()
+        part = self.reach.part(mutant.file, mutant.function, self.files)
+        verdict, killer, ran = "survived", "", 0
+        with tempfile.TemporaryDirectory(prefix="mutant-") as scratch:
+            tree = Path(scratch) / "tree"
+            with self._saving:
+                shutil.copytree(ROOT, tree, ignore=_LEFT_OUT)
+            source = tree / mutant.file
+            source.write_text(mutant.apply(source.read_text(encoding="utf-8")), encoding="utf-8")
+            for files in (part[:1], part[1:]):
+                tests = [test for file in files for test in file]
+                if tests and verdict == "survived":
+                    verdict, killer = self._pytest(tree, tests)
+                    ran += len(tests)
+            with self._saving:
+                self._keep_compiled(tree, mutant.file)
+        return {
+            **dataclasses.asdict(mutant),
+            "name": mutant.name,
+            "verdict": verdict,
+            "killer": killer,
+            "part": [tests[0].partition("::")[0] for tests in part],
+            "tests": ran,
+            "seconds": round(time.perf_counter() - begun, 1),
+        }
+
+    def broken(self, tests: list[str]) -> str:
+        """Run tests on the clean tree, and name the first that fails."""
+        with tempfile.TemporaryDirectory(prefix="mutant-") as scratch:
+            tree = Path(scratch) / "tree"
+            shutil.copytree(ROOT, tree, ignore=_LEFT_OUT)
+            return self._pytest(tree, tests)[1]
+
+    def _pytest(self, tree: Path, tests: list[str]) -> tuple[str, str]:
+        chosen = tree / "chosen-tests"
+        chosen.write_text("\n".join(tests), encoding="utf-8")
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join((str(tree / "src"), str(tree / "tools"))),
+            "CI": "1",  # hypothesis draws the same in every run
+            "MUTANTS_SELECT": str(chosen),
+            "MUTANTS_SECONDS": str(self.seconds),
+        }
+        files = dict.fromkeys(test.partition("::")[0] for test in tests)
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-x",
+            "-q",
+            "--tb=line",
+            "-p",
+            "no:cacheprovider",
+        ]
+        done = subprocess.run(
+            [*command, "-p", "selection", *files],
+            cwd=tree,
+            env=environment,
+            capture_output=True,
+            text=True,
+            errors="replace",
+        )
+        if done.returncode in (0, _NO_TESTS):
+            return "survived", ""
+        if done.returncode == -signal.SIGPROF:
+            return "killed", "took too long"
+        failed = _FAILED.search(done.stdout)
+        if failed is None:
+            _logger.info("exit code %d\n%s", done.returncode, (done.stdout + done.stderr)[-600:])
+        return "killed", failed[1] if failed else f"exit code {done.returncode}"
+
+    def _keep_compiled(self, tree: Path, file: str) -> None:
+        """Take over what was compiled from clean sources, so that no other mutant has to."""
+        changed = {(Path(user).parent, Path(user).stem) for user in self.reach.importers(file)}
+        for made in [*tree.rglob("src/**/*.nbi"), *tree.rglob("src/**/*.nbc")]:
+            place = made.relative_to(tree)
+            if (place.parent.parent, place.name.partition(".")[0]) not in changed:
+                home = ROOT / place
+                if not home.exists() or home.stat().st_mtime < made.stat().st_mtime:
+                    home.parent.mkdir(exist_ok=True)
+                    shutil.copy2(made, home)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--seed", type=int, default=1, help="which mutants are drawn")
+    parser.add_argument("--count", type=int, default=120, help="how many, in all")
+    parser.add_argument("--kernels", type=int, default=50, help="how many of them in kernels")
+    parser.add_argument("--json", type=Path, default=Path("mutants.json"), help="the results")
+    parser.add_argument("--again", action="store_true", help="run the survivors in it again")
+    parser.add_argument("--list", action="store_true", help="only say which mutants are drawn")
+    parser.add_argument("--files", type=int, default=5, help="test files for a mutant, at most")
+    parser.add_argument("--seconds", type=float, default=120, help="CPU time for a test, at most")
+    parser.add_argument("--processes", type=int, default=1, help="mutants that run at a time")
+    return parser.parse_args()
+
+
+def _table(results: list[dict[str, Any]]) -> str:
+    """Count the verdicts by package."""
+    rows: dict[str, list[int]] = {}
+    for result in results:
+        folder = Path(result["file"]).parent.name
+        for name in (folder, "kernels" if result["kernel"] else "plain Python", "all"):
+            row = rows.setdefault(name, [0, 0])
+            row[0] += 1
+            row[1] += result["verdict"] == "killed"
+    last = ("plain Python", "kernels", "all")
+    ordered = [*sorted(name for name in rows if name not in last), *last]
+    lines = [f"{'package':16} {'mutants':>8} {'killed':>8} {'survived':>8}"]
+    for name in ordered:
+        count, killed = rows.get(name, [0, 0])
+        lines.append(f"{name:16} {count:8} {killed:8} {count - killed:8}")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Run the command."""
+    arguments = _arguments()
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    drawn = [
+        *draw(ROOT, arguments.kernels, True, arguments.seed),
+        *draw(ROOT, arguments.count - arguments.kernels, False, arguments.seed),
+    ]
+    if arguments.list:
+        sys.stdout.write("".join(f"{mutant.name}\n" for mutant in drawn))
+        return 0
+    done: dict[Mutant, dict[str, Any]] = {}
+    if arguments.json.exists():
+        for result in json.loads(arguments.json.read_text("utf-8")):
+            done[Mutant(**{name: result[name] for name in Mutant.__dataclass_fields__})] = result
+    waiting = [
+        mutant
+        for mutant in drawn
+        if mutant not in done or (arguments.again and done[mutant]["verdict"] == "survived")
+    ]
+    trial = Trial(arguments.files, arguments.seconds)
+    with ThreadPoolExecutor(arguments.processes) as pool:
+        for mutant, result in zip(waiting, pool.map(trial.run, waiting), strict=True):
+            done[mutant] = result
+            arguments.json.write_text(json.dumps(list(done.values()), indent=1), "utf-8")
+            _logger.info(
+                "%(verdict)s %(name)s, %(killer)s, %(tests)d tests, %(seconds).0f s", result
+            )
+    killers = {result["killer"].partition("[")[0] for result in done.values()}
+    broken = trial.broken(sorted(killer for killer in killers if killer.startswith("tests/")))
+    if broken:
+        _logger.error("%s fails on the clean tree too, so it kills nothing", broken)
+    sys.stdout.write(_table(list(done.values())) + "\n")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

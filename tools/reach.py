@@ -1,0 +1,208 @@
+"""Which tests are near a function: read off the names that functions mention, nothing is run."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+_GENERAL: Final = frozenset({"base", "kernels", "search", "registry"})
+_BY_CLASS: Final = ("__init__", "__post_init__", "__new__", "__call__")
+
+
+@dataclass
+class Node:
+    """A function, a method, or a statement of a module or of a class, and what it mentions."""
+
+    file: str
+    name: str
+    owner: str = ""
+    words: set[str] = field(default_factory=set)
+
+    @property
+    def test(self) -> str | None:
+        """The id of the test that this is, if it is one."""
+        if not self.file.startswith("tests/test_") or not self.name.startswith("test"):
+            return None
+        return "::".join(word for word in (self.file, self.owner, self.name) if word)
+
+
+class Reach:
+    """The functions of a project and who mentions whom.
+
+    A name that begins with an underscore is looked for in its own file only, any other name
+    everywhere; so more is found than is true, and nearness decides.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.nodes: list[Node] = []
+        self.imports: dict[str, set[str]] = {}
+        for folder in ("src", "tests"):
+            for path in sorted((root / folder).rglob("*.py")):
+                self._read(path.relative_to(root).as_posix(), path.read_text(encoding="utf-8"))
+        self._users: dict[str, list[Node]] = defaultdict(list)
+        for node in self.nodes:
+            for word in node.words:
+                self._users[word].append(node)
+
+    def _read(self, file: str, text: str) -> None:
+        module = ast.parse(text)
+        renamed: dict[str, str] = {}
+        imported: set[str] = set()
+        for statement in ast.walk(module):
+            if isinstance(statement, ast.ImportFrom):
+                words = (statement.module or "").split(".")
+                folder = Path(file).parents[statement.level - 1] if statement.level else None
+                base = (folder or Path("src" if words[0] == "partwise" else "tests")) / "/".join(
+                    words
+                )
+                for alias in statement.names:
+                    renamed[alias.asname or alias.name] = alias.name
+                    imported.update(
+                        (f"{base.as_posix()}.py", f"{(base / alias.name).as_posix()}.py")
+                    )
+        self.imports[file] = imported
+        self._enter(file, "", module.body, renamed)
+
+    def _enter(self, file: str, owner: str, body: list[ast.stmt], renamed: dict[str, str]) -> None:
+        for statement in body:
+            if isinstance(statement, ast.ClassDef):
+                self._enter(file, statement.name, statement.body, renamed)
+                continue
+            if isinstance(statement, ast.Import | ast.ImportFrom):
+                continue
+            words = {renamed.get(word, word) for word in _words(statement)}
+            if isinstance(statement, ast.FunctionDef):
+                self.nodes.append(Node(file, statement.name, owner, words))
+                continue
+            targets = [
+                name.id
+                for name in ast.walk(statement)
+                if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+            ]
+            # What a class holds, any user of the class may call.
+            for target in [owner] if owner else targets or [""]:
+                self.nodes.append(Node(file, target, "", words))
+
+    def tests(self, file: str, function: str) -> list[tuple[int, str]]:
+        """Rank the tests that lead to a function by the number of steps, the nearest first."""
+        first, _, rest = function.partition(".")
+        if function == "<module>":
+            begin = [node for node in self.nodes if node.file == file]
+        else:
+            last = rest.partition(".")[0]
+            begin = [
+                node
+                for node in self.nodes
+                if node.file == file
+                and ((node.owner, node.name) == (first, last) or (node.owner or node.name) == first)
+            ]
+            exact = [node for node in begin if (node.owner, node.name) == (first, last)]
+            begin = exact or begin
+        steps = {id(node): 0 for node in begin}
+        waiting = begin
+        found: list[tuple[int, str]] = []
+        while waiting:
+            reached: list[Node] = []
+            for node in waiting:
+                if node.test is not None:
+                    found.append((steps[id(node)], node.test))
+                for user in self._mentioning(node):
+                    if id(user) not in steps:
+                        steps[id(user)] = steps[id(node)] + 1
+                        reached.append(user)
+            waiting = reached
+        return sorted(found)
+
+    def _mentioning(self, node: Node) -> list[Node]:
+        names = [node.name]
+        if node.owner and (node.name in _BY_CLASS or node.name.startswith("_")):
+            names.append(node.owner)
+        return [
+            user
+            for name in names
+            for user in self._users[name]
+            if not name.startswith("_") or user.file == node.file
+        ]
+
+    def _imports_between(self, file: str) -> dict[str, int]:
+        """Count the imports from each file to this one."""
+        away = {file: 0}
+        waiting = [file]
+        while waiting:
+            source = waiting.pop(0)
+            for user, imported in self.imports.items():
+                if source in imported and user not in away:
+                    away[user] = away[source] + 1
+                    waiting.append(user)
+        return away
+
+    def importers(self, file: str) -> set[str]:
+        """List the files that import a file, directly or through others, and the file itself."""
+        return set(self._imports_between(file))
+
+    def part(self, file: str, function: str, most: int) -> list[list[str]]:
+        """Choose the tests of the part that a function belongs to.
+
+        Parameters
+        ----------
+        file, function : str
+            Where the function is, and its name within the file.
+        most : int
+            How many test files, at most.
+
+        Returns
+        -------
+        list of list of str
+            For each test file its tests, the nearest first. The file that is named after the
+            module comes first and with all of its tests, then those that share a word of its name,
+            then those that import it through the fewest others, each with the tests that lead to
+            the function.
+        """
+        stem = Path(file).stem
+        steps: dict[str, dict[str, int]] = defaultdict(dict)
+        for step, test in self.tests(file, function):
+            steps[test.partition("::")[0]].setdefault(test, step)
+        named = f"tests/test_{stem}.py"
+        for node in self.nodes:
+            if node.file == named and node.test is not None:
+                steps[named].setdefault(node.test, 99)
+
+        own_words = set(stem.split("_")) - _GENERAL
+        away = self._imports_between(file)
+
+        def rank(test_file: str) -> tuple[bool, int, int, float]:
+            words = Path(test_file).stem.split("_")[1:]
+            shared = [word for word in words if any(_alike(word, own) for own in own_words)]
+            near = sorted(steps[test_file].values())[:5]
+            return (
+                test_file != named,
+                -len(shared),
+                away.get(test_file, 99),
+                sum(near) / len(near),
+            )
+
+        chosen = sorted(steps, key=rank)[:most]
+        return [sorted(steps[name], key=lambda test: steps[name][test]) for name in chosen]
+
+
+def _alike(word: str, other: str) -> bool:
+    """Whether one word is the beginning of the other: segment and segmenter."""
+    return min(len(word), len(other)) > 3 and (word.startswith(other) or other.startswith(word))
+
+
+def _words(statement: ast.AST) -> set[str]:
+    """Collect the names, attributes, arguments and one-word strings of a statement."""
+    words: set[str] = set()
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name):
+            words.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            words.add(node.attr)
+        elif isinstance(node, ast.arg):
+            words.add(node.arg)
+        elif isinstance(node, ast.Constant) and str(node.value).isidentifier():
+            words.add(str(node.value))
+    return words

@@ -1,0 +1,38 @@
+"""A plugin of pytest for `mutants.py`: runs the tests that a file lists, in the order of the file.
+
+``MUTANTS_SELECT`` names the file. On each line is the id of a test, without its parameters.
+``MUTANTS_SECONDS`` is the CPU time that a test may take: it does not depend on how busy the machine
+is, and the signal that ends the process also ends a loop in compiled code.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests that are listed."""
+    lines = Path(os.environ["MUTANTS_SELECT"]).read_text(encoding="utf-8").splitlines()
+    place = {name: number for number, name in enumerate(lines)}
+
+    def rank(item: pytest.Item) -> int:
+        return place.get(item.nodeid.partition("[")[0], len(place))
+
+    config.hook.pytest_deselected(items=[item for item in items if rank(item) == len(place)])
+    items[:] = sorted((item for item in items if rank(item) < len(place)), key=rank)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
+    """End the process when a test takes too long."""
+    signal.setitimer(signal.ITIMER_PROF, float(os.environ["MUTANTS_SECONDS"]))
+    try:
+        return (yield)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
