@@ -6,7 +6,9 @@ Mutants are drawn by `mutation.py`, the tests for each are chosen by `reach.py`.
 a copy of the tree, with the compiled kernels of the clean tree: only those that import the changed
 file compile again. A mutant is killed if a test fails, breaks down or takes too long, and survives
 if all tests of its part pass. Mutants that are in the JSON file already are not run again, so a
-run can be stopped and taken up later. Works where signals do, that is not on Windows.
+run can be stopped and taken up later. Where reading shows that a change makes no difference to any
+caller, write "equivalent" for the verdict in that file, and the reason for the killer: such mutants
+are counted apart. Works where signals do, that is not on Windows.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ _LEFT_OUT: Final = shutil.ignore_patterns(
 )
 _FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.M)
 _NO_TESTS: Final = 5
+_VERDICTS: Final = ("killed", "equivalent", "survived")
 
 
 class Trial:
@@ -155,15 +158,14 @@ def _table(results: list[dict[str, Any]]) -> str:
     for result in results:
         folder = Path(result["file"]).parent.name
         for name in (folder, "kernels" if result["kernel"] else "plain Python", "all"):
-            row = rows.setdefault(name, [0, 0])
-            row[0] += 1
-            row[1] += result["verdict"] == "killed"
+            row = rows.setdefault(name, [0] * len(_VERDICTS))
+            row[_VERDICTS.index(result["verdict"])] += 1
     last = ("plain Python", "kernels", "all")
     ordered = [*sorted(name for name in rows if name not in last), *last]
-    lines = [f"{'package':16} {'mutants':>8} {'killed':>8} {'survived':>8}"]
+    lines = [f"{'package':16} {'mutants':>10}" + "".join(f" {name:>10}" for name in _VERDICTS)]
     for name in ordered:
-        count, killed = rows.get(name, [0, 0])
-        lines.append(f"{name:16} {count:8} {killed:8} {count - killed:8}")
+        row = rows.get(name, [0] * len(_VERDICTS))
+        lines.append(f"{name:16} {sum(row):10}" + "".join(f" {count:10}" for count in row))
     return "\n".join(lines)
 
 
@@ -195,7 +197,8 @@ def main() -> int:
             _logger.info(
                 "%(verdict)s %(name)s, %(killer)s, %(tests)d tests, %(seconds).0f s", result
             )
-    killers = {result["killer"].partition("[")[0] for result in done.values()}
+    killed = [result for result in done.values() if result["verdict"] == "killed"]
+    killers = {result["killer"].partition("[")[0] for result in killed}
     broken = trial.broken(sorted(killer for killer in killers if killer.startswith("tests/")))
     if broken:
         _logger.error("%s fails on the clean tree too, so it kills nothing", broken)

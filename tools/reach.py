@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+_WORD: Final = re.compile(r"\w+")
 _GENERAL: Final = frozenset({"base", "kernels", "search", "registry"})
+_CLOCKS: Final = frozenset({"perf_counter", "process_time", "thread_time", "timeit"})
 _BY_CLASS: Final = ("__init__", "__post_init__", "__new__", "__call__")
 
 
@@ -46,6 +49,11 @@ class Reach:
         for node in self.nodes:
             for word in node.words:
                 self._users[word].append(node)
+        clocks = [user for word in _CLOCKS for user in self._users[word]]
+        timers = [node for node in clocks if node.file.startswith("tests/")]
+        for timer in tuple(timers):
+            timers += [user for user in self._users[timer.name] if user.file == timer.file]
+        self._timed = {(node.file, node.name) for node in timers}
 
     def _read(self, file: str, text: str) -> None:
         module = ast.parse(text)
@@ -159,16 +167,18 @@ class Reach:
             For each test file its tests, the nearest first. The file that is named after the
             module comes first and with all of its tests, then those that share a word of its name,
             then those that import it through the fewest others, each with the tests that lead to
-            the function.
+            the function. Tests that measure time are left out: on a busy machine they fail by
+            themselves.
         """
         stem = Path(file).stem
-        steps: dict[str, dict[str, int]] = defaultdict(dict)
-        for step, test in self.tests(file, function):
-            steps[test.partition("::")[0]].setdefault(test, step)
         named = f"tests/test_{stem}.py"
-        for node in self.nodes:
-            if node.file == named and node.test is not None:
-                steps[named].setdefault(node.test, 99)
+        ranked = self.tests(file, function)
+        ranked += [(99, node.test) for node in self.nodes if node.file == named and node.test]
+        steps: dict[str, dict[str, int]] = defaultdict(dict)
+        for step, test in ranked:
+            test_file, _, name = test.partition("::")
+            if (test_file, name.rpartition("::")[2]) not in self._timed:
+                steps[test_file].setdefault(test, step)
 
         own_words = set(stem.split("_")) - _GENERAL
         away = self._imports_between(file)
@@ -203,6 +213,7 @@ def _words(statement: ast.AST) -> set[str]:
             words.add(node.attr)
         elif isinstance(node, ast.arg):
             words.add(node.arg)
-        elif isinstance(node, ast.Constant) and str(node.value).isidentifier():
-            words.add(str(node.value))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = node.value
+            words.update([text] if text.isidentifier() else _CLOCKS & set(_WORD.findall(text)))
     return words
