@@ -140,9 +140,11 @@ def test_evaluate_spans(run: Run, files: Path) -> None:
     code, out, err = run(*evaluate)
     assert (code, err) == (0, "")
     assert "token accuracy" in out
-    assert "conlleval" in out
     record = one_object(run(*evaluate, "--json")[1])
     metrics = record["metrics"]
+    table = out.partition("spans, by conlleval rules, in per cent:\n")[2]
+    assert all(name in table for name in metrics["by_type"])
+    assert f"{100 * metrics['f1']:.2f}" in table
     assert metrics["scheme"] == "conlleval"
     assert 0.3 < metrics["f1"] < metrics["accuracy"] < 1.0
     assert metrics["sequence_accuracy"] < 1.0
@@ -167,6 +169,10 @@ def test_unknown_labels_count_as_errors(run: Run, files: Path, tmp_path: Path) -
     assert code == 0
     assert "0.0000% of 2 tokens" in out
     assert "B-ODD, I-ODD" in err
+    # No more than five are named.
+    for names, shown in (("VWXYZ", "(V, W, X, Y, Z)"), ("UVWXYZ", "(U, V, W, X, Y, ...)")):
+        (tmp_path / "odd").write_text("".join(f"the DT {name}\n" for name in names), "ascii")
+        assert shown in run("evaluate", files / "tag", tmp_path / "odd")[2]
     (tmp_path / "odd.svm").write_text("1 1:1\n9 2:1\n", "ascii")
     record = one_object(run("evaluate", files / "classify", tmp_path / "odd.svm", "--json")[1])
     assert record["metrics"]["accuracy"] == 0.5

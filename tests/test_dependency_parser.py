@@ -239,6 +239,18 @@ def test_nonprojective_gold_is_counted(caplog: pytest.LogCaptureFixture) -> None
     assert caplog.text == ""
 
 
+def test_what_is_compared_with_may_be_any_tree(
+    parser: DependencyParser, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    odd = crossing()
+    (heads,) = parser.predict([odd])
+    for gold in (odd.head, [0] * len(odd)):
+        right = sum(a == b for a, b in zip(heads, gold, strict=True))
+        assert parser.score([odd], [gold]) == pytest.approx(right / len(odd))
+    assert caplog.text == ""
+
+
 def test_gold_trees_keep_projective_ones() -> None:
     gold = gold_trees(TRAIN, [s.head for s in TRAIN], [s.deprel for s in TRAIN])
     assert gold.kept == list(range(len(TRAIN)))

@@ -18,9 +18,9 @@ from partwise.errors import DataError, MismatchError
 from partwise.evaluation import Evaluator
 from partwise.problem import Problem
 from partwise.solvers.contexts import find_contexts
-from partwise.solvers.coordinate_subproblem import METHODS, SMALLEST
+from partwise.solvers.coordinate_subproblem import METHODS, SMALLEST, solve_subproblem
 from partwise.solvers.dual_coordinate_descent import ORDERS, DualCoordinateDescent
-from partwise.solvers.entropy_blocks import EntropyBlocks, entropy_epoch
+from partwise.solvers.entropy_blocks import EntropyBlocks, entropy_epoch, solve_block
 from partwise.solvers.logistic_blocks import LogisticBlocks, divergence, logistic_epoch
 from partwise.training import train
 
@@ -71,6 +71,19 @@ def test_a_visit_solves_its_block(options: dict[str, Any]) -> None:
         gradient = np.log(blocks.alpha[i]) - scores[contexts.first[i]]
         np.testing.assert_allclose(gradient, gradient[0], atol=1e-9)
         np.testing.assert_allclose(blocks.alpha[i].sum(), contexts.total[i], rtol=1e-14)
+
+
+@pytest.mark.parametrize("newton", ["modified", "bisection"])
+def test_two_labels_are_one_pair(newton: str) -> None:
+    method = METHODS.index(newton)
+    alpha, q, square, l2, tol = np.array([0.7, 0.3]), np.array([-0.5, 0.2]), 1.5, 0.4, 1e-6
+    z, g = alpha.copy(), np.log(alpha) - q
+    z1, z2, made = solve_subproblem(
+        2.0 * square / l2, q[1] - q[0], alpha[0], alpha[1], g[0] - g[1], tol, method
+    )
+    steps = solve_block(alpha, q, np.array([square]), l2, tol, method, z, g)
+    np.testing.assert_allclose(z, [z1, z2], rtol=1e-12)
+    assert steps == made > 0
 
 
 @pytest.mark.parametrize("seed", range(4))

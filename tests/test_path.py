@@ -295,6 +295,15 @@ def test_a_picture(tmp_path: Path, folds: int) -> None:
     assert [item.name for item in tmp_path.iterdir()] == ["path.png"]
 
 
+def test_the_picture_shows_which_l2_was_chosen(tmp_path: Path) -> None:
+    rows = [row(4.0, 0.5), row(2.0, 0.8), row(1.0, 0.7)]
+    pictures = []
+    for chosen in (4.0, 2.0, 2.0):
+        path_picture(rows, tmp_path / "path.png", chosen)
+        pictures.append((tmp_path / "path.png").read_bytes())
+    assert pictures[0] != pictures[1] == pictures[2]
+
+
 def test_odd_pictures(tmp_path: Path) -> None:
     path_picture([row(4.0, math.nan)], tmp_path / "path.png", 4.0)
     with pytest.raises(DataError, match="without rows"):

@@ -1,13 +1,19 @@
 from __future__ import annotations
 
 import io
+import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
+from class_data import drawn
 
+import partwise
+from partwise import LinearClassifier
 from partwise.certificate import Certificate
 from partwise.progress import ProgressLine, eta
+from partwise.solvers.exponentiated_gradient import Annealing
 from partwise.training import Progress, TraceRow
 
 OPTIMUM = 1000.0
@@ -179,3 +185,27 @@ def test_columns_stay_aligned_for_any_size(size: float) -> None:
     told(rows, line, clock, step=1.0)
     header, only = stream.getvalue().splitlines()
     assert len(only) == len(header)
+
+
+def test_the_l2_that_is_asked_for_is_shown_in_a_fit_but_not_in_a_path(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stream = Terminal()
+    seconds = itertools.count()
+
+    class Eager(ProgressLine):
+        def __init__(self, **more: Any) -> None:
+            super().__init__(stream, clock=lambda: float(next(seconds)), **more)
+
+    monkeypatch.setattr("partwise.progress.ProgressLine", Eager)
+    monkeypatch.setenv("COLUMNS", "200")
+    x, y = drawn(0, 40, 3, 3)
+    options = {"annealing": Annealing(10.0)}
+    made = LinearClassifier(solver="online-eg", solver_options=options, l2=1.0, verbose=True)
+    made.fit(x, y)
+    assert "on its way to 1  " in stream.getvalue()
+    stream.truncate(0)
+    # A path does not use the l2 of the estimator.
+    partwise.path(made, x, y, dev=(x, y), l2_max=20.0, steps=2, tol=1e-2)
+    assert "pass" in stream.getvalue()
+    assert "on its way" not in stream.getvalue()

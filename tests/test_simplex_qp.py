@@ -72,6 +72,15 @@ def test_the_minimum_is_that_of_another_method(seed: int, sizes: list[int], rank
 
 
 @pytest.mark.parametrize("seed", range(4))
+def test_the_gap_is_a_millionth_unless_another_is_asked_for(seed: int) -> None:
+    a, b = drawn(seed, [4, 4, 4], 4)
+    result = minimise_quadratic(a, b, [4, 4, 4])
+    assert result.converged
+    assert result.gap <= 1e-6 * max(1.0, abs(result.value))
+    assert result.iterations < minimise_quadratic(a, b, [4, 4, 4], tol=1e-8).iterations
+
+
+@pytest.mark.parametrize("seed", range(4))
 def test_the_steps_of_figure_3(seed: int) -> None:
     sizes = [3, 1, 4]
     a, b = drawn(seed, sizes, 5)

@@ -88,6 +88,18 @@ def test_certifying_costs_a_fifth_at_most(
         assert len(calls) == sum(row.certified for row in fit.trace)
 
 
+def test_a_gap_that_is_not_estimated_is_certified_as_often_as_a_fifth_allows() -> None:
+    problem = make_instance("multiclass", "log", n=30).problem
+    fit = quietly(problem, 1.0, solver="adagrad", tol=1e-300, max_passes=30)
+    assert all(np.isinf(row.gap_estimate) for row in fit.trace if not row.certified)
+    done = 0
+    for before, row in pairwise(fit.trace[:-1]):
+        done += before.certified
+        cost = 0.8 * (done + 1)
+        assert row.certified == (cost <= 0.2 * (row.passes + cost))
+    assert done > 5
+
+
 def test_the_estimate_finds_the_end() -> None:
     problem = make_instance("chain", n=30).problem
     fit = train(problem, 1.0, tol=1e-5)
