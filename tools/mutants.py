@@ -26,7 +26,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
@@ -60,12 +62,11 @@ class Trial:
         begun = time.perf_counter()
         part = self.reach.part(mutant.file, mutant.function, self.files)
         verdict, killer, ran = "survived", "", 0
-        with tempfile.TemporaryDirectory(prefix="mutant-") as scratch:
-            tree = Path(scratch) / "tree"
-            with self._saving:
-                shutil.copytree(ROOT, tree, ignore=_LEFT_OUT)
+        with self._copy() as tree:
             source = tree / mutant.file
-            source.write_text(mutant.apply(source.read_text(encoding="utf-8")), encoding="utf-8")
+            text = source.read_text(encoding="utf-8")
+            source.unlink()  # else the original would change as well
+            source.write_text(mutant.apply(text), encoding="utf-8")
             for files in (part[:1], part[1:]):
                 tests = [test for file in files for test in file if test not in self.unsound]
                 if tests and verdict == "survived":
@@ -83,11 +84,20 @@ class Trial:
             "seconds": round(time.perf_counter() - begun, 1),
         }
 
+    @contextmanager
+    def _copy(self) -> Iterator[Path]:
+        """Make a tree of links to the files of the project, which are replaced but never changed."""
+        build = ROOT / "build"
+        build.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="mutant-", dir=build) as scratch:
+            tree = Path(scratch) / "tree"
+            with self._saving:
+                shutil.copytree(ROOT, tree, ignore=_LEFT_OUT, copy_function=os.link)
+            yield tree
+
     def check(self, tests: set[str]) -> set[str]:
         """Run tests on the clean tree; those that fail kill nothing from now on."""
-        with tempfile.TemporaryDirectory(prefix="mutant-") as scratch:
-            tree = Path(scratch) / "tree"
-            shutil.copytree(ROOT, tree, ignore=_LEFT_OUT)
+        with self._copy() as tree:
             done = self._run(tree, sorted(tests), "--maxfail=1000")
         failed = {_plain(name) for name in _FAILED.findall(done.stdout)}
         self.unsound |= failed
@@ -134,7 +144,7 @@ class Trial:
                 home = ROOT / place
                 if not home.exists() or home.stat().st_mtime < made.stat().st_mtime:
                     home.parent.mkdir(exist_ok=True)
-                    shutil.copy2(made, home)
+                    made.replace(home)
 
 
 def _plain(test: str) -> str:
