@@ -125,15 +125,16 @@ def test_files_and_models_of_other_kinds(run: Run, folder: Path, tmp_path: Path)
     assert code == 1
     assert "it looks like a file for --task classify" in sentence(err)
     X, y = [["a", "b"], ["b"]], [["B-X", "I-X"], ["O"]]
-    for tagger in (
-        SegmentTagger(segment_features=lambda *_: ["x"]).fit(X, y),
-        SegmentTagger().fit(X, [[(0, 2, "X")], []]),
-        SegmentTagger().fit(X, y),
+    for tagger, why in (
+        (SegmentTagger(segment_features=lambda *_: ["x"]).fit(X, y), "a function for features"),
+        (SegmentTagger().fit(X, [[(0, 2, "X")], []]), "without tags"),
+        (SegmentTagger().fit(X, y), "from Python"),
     ):
         save_model(tagger, tmp_path / "python")
         code, _, err = run("predict", tmp_path / "python", tmp_path / "pos")
         assert code == 1
-        assert "from Python, with partwise.load_model" in sentence(err)
+        assert why in sentence(err)
+        assert "from Python, with partwise.load_model" in err
 
 
 def test_tag_of_order_2(run: Run, folder: Path, tmp_path: Path) -> None:

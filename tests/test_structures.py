@@ -185,6 +185,16 @@ def test_the_registry_knows_its_structures() -> None:
         make_structure(["chain"], {})
 
 
+def test_a_domain_of_a_graph_has_one_label_or_more() -> None:
+    constants = make("graph")[0].constants()
+    sizes = constants["domains"]
+    made = make_structure("graph", {**constants, "domains": {**sizes, "word": 1}})
+    assert made.widths == (1, 2, 2)
+    for size in (0, 1.0, True):
+        with pytest.raises(DataError, match="domains of a graph"):
+            make_structure("graph", {**constants, "domains": {**sizes, "word": size}})
+
+
 class Wide(Bits):
     name = "wide"
 

@@ -18,11 +18,11 @@ import argparse
 import dataclasses
 import json
 import logging
+import multiprocessing
 import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -33,6 +33,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 
+import selection
 from mutation import Mutant, draw
 from reach import Reach
 
@@ -44,6 +45,10 @@ _LEFT_OUT: Final = shutil.ignore_patterns(
 )
 _FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.M)
 _NO_TESTS: Final = 5
+_PRELOADED: Final = (
+    "numba", "numba.core.ccallback", "scipy.optimize", "scipy.sparse.linalg", "scipy.special",
+    "sklearn.linear_model", "sklearn.model_selection", "sklearn.utils.estimator_checks",
+)  # fmt: skip
 _VERDICTS: Final = ("killed", "equivalent", "survived")
 
 
@@ -56,6 +61,9 @@ class Trial:
         self.seconds = seconds
         self.unsound: set[str] = set()
         self._saving = Lock()
+        # What all tests import is there when a process for them starts.
+        self._processes = multiprocessing.get_context("forkserver")
+        self._processes.set_forkserver_preload(list(_PRELOADED))
 
     def run(self, mutant: Mutant) -> dict[str, Any]:
         """Run the tests of one mutant, the nearest file first and the rest after it."""
@@ -86,7 +94,7 @@ class Trial:
 
     @contextmanager
     def _copy(self) -> Iterator[Path]:
-        """Make a tree of links to the files of the project, which are replaced but never changed."""
+        """Make a tree of links to the files of the project, which are only ever replaced."""
         build = ROOT / "build"
         build.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="mutant-", dir=build) as scratch:
@@ -98,42 +106,40 @@ class Trial:
     def check(self, tests: set[str]) -> set[str]:
         """Run tests on the clean tree; those that fail kill nothing from now on."""
         with self._copy() as tree:
-            done = self._run(tree, sorted(tests), "--maxfail=1000")
-        failed = {_plain(name) for name in _FAILED.findall(done.stdout)}
+            _, output = self._run(tree, sorted(tests), "--maxfail=1000")
+        failed = {_plain(name) for name in _FAILED.findall(output)}
         self.unsound |= failed
         return failed
 
     def _judge(self, tree: Path, tests: list[str]) -> tuple[str, str]:
-        done = self._run(tree, tests, "-x")
-        if done.returncode in (0, _NO_TESTS):
+        code, output = self._run(tree, tests, "-x")
+        if code in (0, _NO_TESTS):
             return "survived", ""
-        if done.returncode == -signal.SIGPROF:
+        if code == -signal.SIGPROF:
             return "killed", "took too long"
-        failed = _FAILED.search(done.stdout)
+        failed = _FAILED.search(output)
         if failed is None:
-            _logger.info("exit code %d\n%s", done.returncode, (done.stdout + done.stderr)[-600:])
-        return "killed", failed[1] if failed else f"exit code {done.returncode}"
+            _logger.info("exit code %d\n%s", code, output[-600:])
+        return "killed", failed[1] if failed else f"exit code {code}"
 
-    def _run(self, tree: Path, tests: list[str], *more: str) -> subprocess.CompletedProcess[str]:
-        chosen = tree / "chosen-tests"
+    def _run(self, tree: Path, tests: list[str], *more: str) -> tuple[int | None, str]:
+        """Run tests in a process of their own; give its exit code and what it wrote."""
+        chosen, output = tree / "chosen-tests", tree / "output-of-tests"
         chosen.write_text("\n".join(tests), encoding="utf-8")
         environment = {
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join((str(tree / "src"), str(tree / "tools"))),
+            "PYTHONPATH": str(tree / "src"),
             "CI": "1",  # hypothesis draws the same in every run
             "MUTANTS_SELECT": str(chosen),
             "MUTANTS_SECONDS": str(self.seconds),
         }
         files = dict.fromkeys(test.partition("::")[0] for test in tests)
-        command = [sys.executable, "-m", "pytest", "-q", "--tb=line", "-p", "no:cacheprovider"]
-        return subprocess.run(
-            [*command, "-p", "selection", *more, *files],
-            cwd=tree,
-            env=environment,
-            capture_output=True,
-            text=True,
-            errors="replace",
+        arguments = ["-q", "--tb=line", "-p", "no:cacheprovider", *more, *files]
+        process = self._processes.Process(
+            target=selection.run, args=(str(tree), arguments, environment, str(output))
         )
+        process.start()
+        process.join()
+        return process.exitcode, output.read_text(encoding="utf-8", errors="replace")
 
     def _keep_compiled(self, tree: Path, file: str) -> None:
         """Take over what was compiled from clean sources, so that no other mutant has to."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Generator
 from pathlib import Path
 
@@ -36,3 +37,14 @@ def pytest_runtest_protocol() -> Generator[None, object, object]:
         return (yield)
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def run(tree: str, arguments: list[str], environment: dict[str, str], output: str) -> None:
+    """Run pytest in a tree, in this process, and end the process with its exit code."""
+    os.chdir(tree)
+    os.environ.update(environment)
+    sys.path[:0] = [tree, *environment["PYTHONPATH"].split(os.pathsep)]
+    file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(file, 1)
+    os.dup2(file, 2)
+    sys.exit(int(pytest.main(arguments, plugins=[sys.modules[__name__]])))
