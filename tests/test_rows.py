@@ -102,6 +102,7 @@ def test_check_finite():
         (lambda: Rows.from_scipy(np.eye(2)), "sparse matrix is expected"),
         (lambda: Rows.from_scipy(sp.csr_array(np.eye(2) * 1j)), "complex128"),
         (lambda: Rows([0, 1], [3], None, 3), "features 3 to 3 where 0 to 2"),
+        (lambda: Rows([0, 2], [0, 5], None, 3), "features 0 to 5 where 0 to 2"),
         (lambda: Rows([0, 1], [-1], None, 3), "features -1"),
         (lambda: Rows([0, 2], [1], None, 3), "indptr"),
         (lambda: Rows([], [], None, 3), "indptr"),

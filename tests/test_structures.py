@@ -185,6 +185,21 @@ def test_the_registry_knows_its_structures() -> None:
         make_structure(["chain"], {})
 
 
+def test_weights_of_other_rules_are_not_taken_over() -> None:
+    structure, _ = make("grammar")
+    constants = structure.constants()
+    numbers = np.arange(structure.n_labels)
+    slots = structure.match_slots(make_structure("grammar", constants), numbers)
+    assert [len(of) for of in slots] == list(structure.widths)
+    np.testing.assert_array_equal(
+        np.concatenate(slots), np.concatenate([*map(np.arange, structure.widths)])
+    )
+    turned = make_structure("grammar", {**constants, "rules": constants["rules"][::-1]})
+    assert turned.widths == structure.widths
+    with pytest.raises(MismatchError, match="other constants or labels"):
+        structure.match_slots(turned, numbers)
+
+
 def test_a_domain_of_a_graph_has_one_label_or_more() -> None:
     constants = make("graph")[0].constants()
     sizes = constants["domains"]

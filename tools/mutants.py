@@ -3,8 +3,8 @@
     python tools/mutants.py --seed 1 --count 120 --kernels 50 --json mutants.json
 
 Mutants are drawn by `mutation.py`, the tests for each are chosen by `reach.py`. Every mutant gets
-a copy of the tree, with the compiled kernels of the clean tree: only those that import the changed
-file compile again. A mutant is killed if a test fails, breaks down or takes too long, and survives
+a tree of its own, with the compiled kernels of the clean tree: only those that hold the change are
+compiled again. A mutant is killed if a test fails, breaks down or takes too long, and survives
 if all tests of its part pass. In the end all that killed is run on the clean tree, and what fails
 there too kills nothing. Mutants that are in the JSON file already are not run again, so a run can
 be stopped and taken up later. Where reading shows that a change makes no difference to any
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import hashlib
 import json
 import logging
 import multiprocessing
@@ -45,6 +46,7 @@ _LEFT_OUT: Final = shutil.ignore_patterns(
 )
 _FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.M)
 _NO_TESTS: Final = 5
+_CACHING: Final = ("jit", "imported_sources")
 _PRELOADED: Final = (
     "numba", "numba.core.ccallback", "scipy.optimize", "scipy.sparse.linalg", "scipy.special",
     "sklearn.linear_model", "sklearn.model_selection", "sklearn.utils.estimator_checks",
@@ -73,15 +75,17 @@ class Trial:
         with self._copy() as tree:
             source = tree / mutant.file
             text = source.read_text(encoding="utf-8")
+            kernels = self._changed(mutant)
+            more = {} if kernels is None else _clean(mutant.file, text, kernels)
             source.unlink()  # else the original would change as well
             source.write_text(mutant.apply(text), encoding="utf-8")
             for files in (part[:1], part[1:]):
                 tests = [test for file in files for test in file if test not in self.unsound]
                 if tests and verdict == "survived":
-                    verdict, killer = self._judge(tree, tests)
+                    verdict, killer = self._judge(tree, tests, more)
                     ran += len(tests)
             with self._saving:
-                self._keep_compiled(tree, mutant.file)
+                self._keep_compiled(tree, mutant, kernels)
         return {
             **dataclasses.asdict(mutant),
             "name": mutant.name,
@@ -106,13 +110,21 @@ class Trial:
     def check(self, tests: set[str]) -> set[str]:
         """Run tests on the clean tree; those that fail kill nothing from now on."""
         with self._copy() as tree:
-            _, output = self._run(tree, sorted(tests), "--maxfail=1000")
+            _, output = self._run(tree, sorted(tests), ["--maxfail=1000"], {})
         failed = {_plain(name) for name in _FAILED.findall(output)}
         self.unsound |= failed
         return failed
 
-    def _judge(self, tree: Path, tests: list[str]) -> tuple[str, str]:
-        code, output = self._run(tree, tests, "-x")
+    def _changed(self, mutant: Mutant) -> set[str] | None:
+        """List the kernels that hold the change; None: any may, as a constant of a module did."""
+        if "<module>" in mutant.function or Path(mutant.file).stem in _CACHING:
+            return None
+        if not mutant.kernel:
+            return set()
+        return self.reach.compiled_with(mutant.file, mutant.function.partition(".")[0])
+
+    def _judge(self, tree: Path, tests: list[str], more: dict[str, str]) -> tuple[str, str]:
+        code, output = self._run(tree, tests, ["-x"], more)
         if code in (0, _NO_TESTS):
             return "survived", ""
         if code == -signal.SIGPROF:
@@ -122,7 +134,9 @@ class Trial:
             _logger.info("exit code %d\n%s", code, output[-600:])
         return "killed", failed[1] if failed else f"exit code {code}"
 
-    def _run(self, tree: Path, tests: list[str], *more: str) -> tuple[int | None, str]:
+    def _run(
+        self, tree: Path, tests: list[str], options: list[str], more: dict[str, str]
+    ) -> tuple[int | None, str]:
         """Run tests in a process of their own; give its exit code and what it wrote."""
         chosen, output = tree / "chosen-tests", tree / "output-of-tests"
         chosen.write_text("\n".join(tests), encoding="utf-8")
@@ -131,9 +145,10 @@ class Trial:
             "CI": "1",  # hypothesis draws the same in every run
             "MUTANTS_SELECT": str(chosen),
             "MUTANTS_SECONDS": str(self.seconds),
+            **more,
         }
         files = dict.fromkeys(test.partition("::")[0] for test in tests)
-        arguments = ["-q", "--tb=line", "-p", "no:cacheprovider", *more, *files]
+        arguments = ["-q", "--tb=line", "-p", "no:cacheprovider", *options, *files]
         process = self._processes.Process(
             target=selection.run, args=(str(tree), arguments, environment, str(output))
         )
@@ -141,16 +156,29 @@ class Trial:
         process.join()
         return process.exitcode, output.read_text(encoding="utf-8", errors="replace")
 
-    def _keep_compiled(self, tree: Path, file: str) -> None:
+    def _keep_compiled(self, tree: Path, mutant: Mutant, changed: set[str] | None) -> None:
         """Take over what was compiled from clean sources, so that no other mutant has to."""
-        changed = {(Path(user).parent, Path(user).stem) for user in self.reach.importers(file)}
+        importers = self.reach.importers(mutant.file)
         for made in [*tree.rglob("src/**/*.nbi"), *tree.rglob("src/**/*.nbc")]:
             place = made.relative_to(tree)
-            if (place.parent.parent, place.name.partition(".")[0]) not in changed:
-                home = ROOT / place
-                if not home.exists() or home.stat().st_mtime < made.stat().st_mtime:
-                    home.parent.mkdir(exist_ok=True)
-                    made.replace(home)
+            stem, _, rest = place.name.partition(".")
+            source = (place.parent.parent / f"{stem}.py").as_posix()
+            kernel = f"{source}:{rest.partition('-')[0]}"
+            if source in importers if changed is None else kernel in changed:
+                continue
+            home = ROOT / place
+            if not home.exists() or home.stat().st_mtime < made.stat().st_mtime:
+                home.parent.mkdir(exist_ok=True)
+                made.replace(home)
+
+
+def _clean(file: str, text: str, kernels: set[str]) -> dict[str, str]:
+    found = {
+        "file": file,
+        "hash": hashlib.sha256(text.encode()).hexdigest(),
+        "kernels": sorted(kernels),
+    }
+    return {"MUTANTS_CLEAN": json.dumps(found)}
 
 
 def _plain(test: str) -> str:

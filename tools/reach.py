@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 _WORD: Final = re.compile(r"\w+")
-_GENERAL: Final = frozenset({"base", "kernels", "search", "registry"})
+_GENERAL: Final = frozenset({"base", "kernels", "search", "registry", "solvers", "structures"})
 _CLOCKS: Final = frozenset({"perf_counter", "process_time", "thread_time", "timeit"})
 _BY_CLASS: Final = ("__init__", "__post_init__", "__new__", "__call__")
 
@@ -23,6 +23,7 @@ class Node:
     name: str
     owner: str = ""
     words: set[str] = field(default_factory=set)
+    kernel: bool = False
 
     @property
     def test(self) -> str | None:
@@ -83,7 +84,10 @@ class Reach:
                 continue
             words = {renamed.get(word, word) for word in _words(statement)}
             if isinstance(statement, ast.FunctionDef):
-                self.nodes.append(Node(file, statement.name, owner, words))
+                compiled = any(
+                    name in ("njit", "cfunc") for name in map(_called, statement.decorator_list)
+                )
+                self.nodes.append(Node(file, statement.name, owner, words, compiled))
                 continue
             targets = [
                 name.id
@@ -151,6 +155,15 @@ class Reach:
         """List the files that import a file, directly or through others, and the file itself."""
         return set(self._imports_between(file))
 
+    def compiled_with(self, file: str, function: str) -> set[str]:
+        """List the kernels that hold the code of a kernel: itself and those that call it."""
+        found = [node for node in self.nodes if (node.file, node.name) == (file, function)]
+        for node in found:
+            for user in self._users[node.name]:
+                if user.kernel and user not in found:
+                    found.append(user)
+        return {f"{node.file}:{node.name}" for node in found}
+
     def part(self, file: str, function: str, most: int) -> list[list[str]]:
         """Choose the tests of the part that a function belongs to.
 
@@ -165,7 +178,7 @@ class Reach:
         -------
         list of list of str
             For each test file its tests, the nearest first. The file that is named after the
-            module comes first and with all of its tests, then those that share a word of its name,
+            module comes first and with all of its tests, then those that share a word of its path,
             then those that import it through the fewest others, each with the tests that lead to
             the function. Tests that measure time are left out: on a busy machine they fail by
             themselves.
@@ -180,7 +193,7 @@ class Reach:
             if (test_file, name.rpartition("::")[2]) not in self._timed:
                 steps[test_file].setdefault(test, step)
 
-        own_words = set(stem.split("_")) - _GENERAL
+        own_words = {*stem.split("_"), *Path(file).parts[2:-1]} - _GENERAL
         away = self._imports_between(file)
 
         def rank(test_file: str) -> tuple[bool, int, int, float]:
@@ -198,9 +211,15 @@ class Reach:
         return [sorted(steps[name], key=lambda test: steps[name][test]) for name in chosen]
 
 
+def _called(decorator: ast.expr) -> str | None:
+    name = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return name.id if isinstance(name, ast.Name) else None
+
+
 def _alike(word: str, other: str) -> bool:
     """Whether one word is the beginning of the other: segment and segmenter."""
-    return min(len(word), len(other)) > 3 and (word.startswith(other) or other.startswith(word))
+    long = min(len(word), len(other)) > 3
+    return word == other or (long and (word.startswith(other) or other.startswith(word)))
 
 
 def _words(statement: ast.AST) -> set[str]:

@@ -2,16 +2,20 @@
 
 ``MUTANTS_SELECT`` names the file. On each line is the id of a test, without its parameters.
 ``MUTANTS_SECONDS`` is the CPU time that a test may take: it does not depend on how busy the machine
-is, and the signal that ends the process also ends a loop in compiled code.
+is, and the signal that ends the process also ends a loop in compiled code. ``MUTANTS_CLEAN`` is a
+JSON object: the file that was changed, the hash of what it was, and the kernels that hold the
+change; all others are loaded from the cache as if nothing had happened.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,6 +43,35 @@ def pytest_runtest_protocol() -> Generator[None, object, object]:
         signal.setitimer(signal.ITIMER_PROF, 0)
 
 
+def _keep_cache(tree: str) -> None:
+    """Let the stamps of kernels that do not hold the change be those of the clean tree."""
+    from partwise import imported_sources, jit
+
+    clean = json.loads(os.environ["MUTANTS_CLEAN"])
+    content: Any = imported_sources._content
+    enable: Callable[..., None] = jit._enable_caching
+    changed = False
+
+    def stamped(path: Path) -> str:
+        same = path == Path(tree, clean["file"]) and not changed
+        return str(clean["hash"] if same else content(path))
+
+    def enabled(compiled: Any, function: Any) -> None:
+        nonlocal changed
+        file = Path(function.__code__.co_filename)
+        if file.is_relative_to(tree):
+            name = f"{file.relative_to(tree).as_posix()}:{function.__name__}"
+            changed = name in clean["kernels"]
+        enable(compiled, function)
+        changed = False
+
+    for module, name, new in (
+        (imported_sources, "_content", stamped),
+        (jit, "_enable_caching", enabled),
+    ):
+        setattr(module, name, new)
+
+
 def run(tree: str, arguments: list[str], environment: dict[str, str], output: str) -> None:
     """Run pytest in a tree, in this process, and end the process with its exit code."""
     os.chdir(tree)
@@ -47,4 +80,6 @@ def run(tree: str, arguments: list[str], environment: dict[str, str], output: st
     file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(file, 1)
     os.dup2(file, 2)
+    if "MUTANTS_CLEAN" in environment:
+        _keep_cache(tree)
     sys.exit(int(pytest.main(arguments, plugins=[sys.modules[__name__]])))
