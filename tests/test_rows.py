@@ -118,3 +118,8 @@ def test_check_finite():
 def test_refusals(make, message):
     with pytest.raises(DataError, match=message):
         make()
+
+
+def test_resizing_to_the_same_size_copies_nothing() -> None:
+    rows = Rows.from_dense(np.eye(3))
+    assert rows.resize(3) is rows

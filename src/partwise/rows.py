@@ -199,7 +199,9 @@ class Rows:
 
     def resize(self, n_features: int) -> Rows:
         """Change the number of features; entries beyond it are dropped."""
-        if n_features >= self.n_features:
+        if n_features == self.n_features:
+            return self
+        if n_features > self.n_features:
             return Rows(self.indptr, self.indices, self.values, n_features)
         kept = self.indices < n_features
         return self._entries(_cut(self.indptr, kept), kept, self.indices, n_features)
