@@ -133,7 +133,7 @@ def fit_model(
     _check_gold(problem)
     if _log.isEnabledFor(logging.INFO):
         left = [rows() for rows in given]
-        _log.info(announcement(problem, settings, (encoder, gold, beside), left))
+        _log.info(announcement(problem, settings, (encoder, gold), (left, beside)))
         del left
     first = None
     if initial is not None and dual_point is None:
