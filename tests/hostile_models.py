@@ -45,7 +45,7 @@ from partwise.models.container import read_container, write_container
 #: The memory that a process may take on top of what it has, for a model of a few kilobytes.
 ROOM = 1 << 30
 #: Seconds for one changed model.
-PATIENCE = 60
+PATIENCE = 300
 
 Use = Callable[[Path], None]
 
