@@ -73,20 +73,28 @@ def test_every_start_leads_to_the_minimum(
     assert steps < 1200
 
 
-def plain_newton(a: float, b: float, c1: float, c2: float, steps: int) -> tuple[float, float]:
-    """Algorithm 4 as it is printed, with xi = xi_0 = 0.1: Z after so many steps, and g'(Z)."""
+def plain_newton(
+    a: float, b: float, c1: float, c2: float, steps: int
+) -> tuple[float, float, float]:
+    """Algorithm 4 as it is printed, with xi = xi_0 = 0.1.
+
+    Gives Z1 after so many steps, g' there, and the smallest part of Z that a step has left: so
+    much of its digits cancel.
+    """
     s, middle = c1 + c2, 0.5 * (c2 - c1)
     first = a * middle + b >= 0.0
     c, b = (c1, b) if first else (c2, -b)
     z = 0.1 * c if c > s / 2 else c  # (35), but from the middle itself no other start is needed
+    least = 1.0
 
     def slope(z: float) -> float:
         return math.log(z / (s - z)) + a * (z - c) + b
 
     for _ in range(steps):
         d = -slope(z) / (a + s / (z * (s - z)))
+        least = min(least, abs(z + d) / z)
         z = 0.1 * z if z + d <= 0.0 else z + d
-    return (z if first else s - z), slope(z)
+    return (z if first else s - z), slope(z), least
 
 
 @given(
@@ -94,19 +102,15 @@ def plain_newton(a: float, b: float, c1: float, c2: float, steps: int) -> tuple[
     c2=st.floats(0.01, 5.0), steps=st.integers(0, 6),
 )  # fmt: skip
 def test_the_steps_of_algorithm_4(a: float, b: float, c1: float, c2: float, steps: int) -> None:
-    expected, left = plain_newton(a, b, c1, c2, steps)
+    left, least = plain_newton(a, b, c1, c2, steps)[1:]
     before = [abs(plain_newton(a, b, c1, c2, k)[1]) for k in range(steps)]
     tol = 1.001 * abs(left)
-    # The tolerance that is met after these steps and not before; a step that is known to be the
-    # last without another logarithm ends earlier.
-    if not 1e-9 < tol < min([*before, 1.0]):
+    # A tolerance that is met after these steps and not before.
+    if least < 1e-4 or not 1e-8 < tol < 0.99 * min([*before, 1.0]):
         return
     found, _, made = solve(a, b, c1, c2, tol, MODIFIED)
-    assert made <= steps
-    exact = plain_newton(a, b, c1, c2, made)[0]
-    assert found == pytest.approx(exact, rel=1e-9)
-    if made == steps:
-        assert found == pytest.approx(expected, rel=1e-9)
+    assert made == steps
+    assert found == pytest.approx(plain_newton(a, b, c1, c2, made)[0], rel=1e-8)
 
 
 @pytest.mark.parametrize("method", range(len(METHODS)))
