@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from partwise.design import make_design, scatter, scatter_between, score, site_rows
+from partwise.errors import DataError
 from partwise.layout import Layout
 from partwise.rows import Rows
 from partwise.storage import LINE, Storage, filled_width
@@ -106,3 +107,13 @@ def test_what_needs_no_change_keeps_its_places() -> None:
         w = np.arange(layout.n_weights, dtype=float)
         assert storage.gather(w) is w
         assert storage.scatter(w) is w
+
+
+def test_a_matrix_that_does_not_fit_into_memory_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    layout = Layout.full((3,), [np.ones(4, dtype=np.int64)])
+    assert layout.dense(np.arange(12.0), 0).shape == (4, 3)
+    monkeypatch.setattr("partwise.memory.memory_limit", lambda: 95.0)
+    with pytest.raises(DataError, match="a matrix of 4 features by 3 labels would need"):
+        layout.dense(np.arange(12.0), 0)

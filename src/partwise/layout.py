@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from .memory import check_memory
+
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
@@ -98,8 +100,13 @@ class Layout:
         return sum(self.n_features[:kind])
 
     def dense(self, weights: Floats, kind: int) -> Floats:
-        """Spread the weights of one kind into a matrix, features by parts of the site."""
+        """Spread the weights of one kind into a matrix, features by parts of the site.
+
+        Few weights may stand for many features and labels: the matrix can be far larger than they
+        are.
+        """
         width, n = self.widths[kind], self.n_features[kind]
+        check_memory(8.0 * n * width, f"a matrix of {n:,} features by {width:,} labels")
         offset = self.feature_offset(kind)
         first = self.first[offset : offset + n]
         if not self.slot.size or width == 0:
