@@ -25,6 +25,8 @@ _Result = TypeVar("_Result")
 _STRETCH: Final = 1 << 20
 #: Half the distance from 1 to the next number: what one rounding may add.
 _ROUNDING: Final = 2.0**-53
+#: What the error of the marginals may add to an entropy, in nats, without being counted.
+_SEEN: Final = 1e-6
 
 
 class Dial(NamedTuple):
@@ -55,13 +57,16 @@ def lowest_entropy(log_z: float, theta: Any, mu: Any) -> Any:
     """H = logZ - theta.mu, less what rounding may have added, and at least 0.
 
     Where theta is huge both are, and their difference is rounding: a dual value must not gain
-    by it.
+    by it. The error of mu, which grows with log Z, counts where it can be seen in a loss.
     """
     mean = size = 0.0
     for r in range(theta.size):
         mean += theta[r] * mu[r]
         size += abs(theta[r]) * mu[r]
-    return max(log_z - mean - _ROUNDING * (abs(log_z) + size), 0.0)
+    noise = _ROUNDING * (abs(log_z) + size)
+    if noise * abs(log_z) > _SEEN:
+        noise *= abs(log_z)
+    return max(log_z - mean - noise, 0.0)
 
 
 @njit(fastmath=FAST)
