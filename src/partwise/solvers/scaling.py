@@ -40,5 +40,7 @@ def scaled_dual(
         norm = float(shrunk_square(s * far, l1)) if l1 else s * s * square
         return norm / (2.0 * l2) - linear(s)
 
-    found = minimize_scalar(lost, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-10})
+    # Huge scores give values that are not finite; the end of the way is then as good as any.
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = minimize_scalar(lost, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-10})
     return max((-lost(1.0), 1.0), (-float(found.fun), float(found.x)))
