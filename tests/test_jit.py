@@ -288,3 +288,18 @@ def test_types_are_remembered_as_numba_makes_them() -> None:
             quick, plain = numba.typeof(Quick(*value)), numba.typeof(Plain(*value))
             assert quick.instance_class is Quick
             assert quick.types == plain.types
+
+
+@njit
+def sum_less_first(a: float, b: float) -> float:
+    return (a + b) - a
+
+
+@njit(fastmath=FAST)
+def fast_caller(a: float, b: float) -> float:
+    return sum_less_first(a, b)
+
+
+def test_a_kernel_does_not_take_the_flags_of_its_caller() -> None:
+    # With "reassoc" the sum is put together in another way, and the answer is 1.
+    assert fast_caller(1e16, 1.0) == 0.0

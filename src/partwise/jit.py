@@ -40,7 +40,8 @@ FAST: Final = frozenset({"reassoc", "contract", "arcp", "nsz"})
 #: writeable.
 _LAYOUT: Final = 0x0001 | 0x0002 | 0x0100 | 0x0400
 
-_OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy"}
+# Without the word fastmath a function would take the flags of whichever caller is compiled first.
+_OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "fastmath": False}
 
 
 @functools.cache

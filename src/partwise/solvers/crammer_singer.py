@@ -33,9 +33,8 @@ LONGEST: Final = 255
 ROUNDING: Final = 1e-13
 
 
-# z - top must not be put together with the level. Without the word fastmath numba would take the
-# flags of whichever caller is compiled first.
-@njit(fastmath=False)
+# Without fast-math flags: z - top must not be put together with the level.
+@njit
 def project(z: Any, mu: Any) -> None:
     """mu = the point of the simplex that is nearest to z (Michelot 1986); -inf gets 0.
 
