@@ -98,7 +98,8 @@ def test_a_solver_says_what_it_takes(name: str, loss: str, shape: tuple[int, int
     problem = _classes(*shape, loss)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        train(few, 1.0, solver=name, tol=1e-9, max_passes=12)
+        # The first time compiles: a small problem might be solved in another way.
+        train(problem, 1.0, solver=name, tol=1e-9, max_passes=12)
         fit, taken = peak(lambda: train(problem, 1.0, solver=name, tol=1e-9, max_passes=12))
     said = solver.footprint(problem, 1.0, 0.0, {}).nbytes(problem)
     # Far from the optimum, w = 0 is tried as well.
@@ -168,8 +169,8 @@ FITS: dict[str, Callable[[int, str], Callable[[], Any]]] = {
 def test_a_fit_says_what_it_takes(name: str, loss: str, caplog: pytest.LogCaptureFixture) -> None:
     with warnings.catch_warnings(), caplog.at_level(logging.INFO, logger="partwise"):
         warnings.simplefilter("ignore", ConvergenceWarning)
-        FITS[name](2, loss)()  # loads what is compiled
         fit = FITS[name](100, loss)
+        fit()  # compiles, or loads what is compiled
         caplog.clear()
         _, taken = peak(fit)
     (said,) = re.findall(r"training takes about ([\d,]+) MiB", caplog.text)

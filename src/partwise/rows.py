@@ -15,7 +15,7 @@ from partwise.errors import DataError
 __all__ = ["Rows"]
 
 #: Entries that are handled at a time where each of them needs more room than it takes itself.
-_STRETCH = 1 << 20
+_STRETCH = 1 << 17
 
 _MAX_FEATURES = 2**31 - 1
 

@@ -18,7 +18,7 @@ from ..structures.base import Floats, Ints
 __all__ = ["distinct_examples"]
 
 #: Entries of rows that are looked at together.
-_STRETCH: Final = 1 << 20
+_STRETCH: Final = 1 << 16
 #: Odd numbers whose products spread their factors over all 64 bits (splitmix64).
 _SPREAD: Final = tuple(map(np.uint64, (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)))
 
