@@ -122,6 +122,12 @@ def test_warm_starts() -> None:
         fit(initial=classifier())
 
 
+def test_parts_without_labels_need_no_names() -> None:
+    left_out, none = (fit(**more)[0] for more in ({}, {"labels": None}))
+    assert left_out.labels == none.labels == ()
+    np.testing.assert_array_equal(left_out.weights, none.weights)
+
+
 def classifier() -> Model:
     model, _ = fit_model(
         "mine",

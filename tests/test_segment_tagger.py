@@ -3,6 +3,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -214,8 +215,10 @@ def test_features_of_segments(text: Sentences, fitted: SegmentTagger, tmp_path: 
         SegmentTagger.from_model(made.model_, segment_features=same)
     with pytest.raises(DataError, match="hold no functions"):
         own.set_params(segment_features=None).predict(X)
-    with pytest.raises(DataError, match="does not segment"):
-        SegmentTagger.from_model(SequenceTagger(tol=0.1).fit(X, y).model_)
+    tags = SequenceTagger(tol=0.1).fit(X, y).model_
+    for odd in (tags, replace(made.model_, encoder=tags.encoder)):
+        with pytest.raises(DataError, match="does not segment"):
+            SegmentTagger.from_model(odd)
     assert pickle.loads(pickle.dumps(made)).predict(X) == made.predict(X)
     rare = SegmentTagger(tol=0.01, segment_features="text", min_count=2).fit(X, y)
     observed = SegmentTagger(tol=0.01, segment_features="text", weights="observed").fit(X, y)

@@ -100,6 +100,7 @@ def tokens(sequences):
         ({"half": Fraction(1, 2)}, {"half": 0.5}),
         ({"zero": 0, "minus": -0.0}, {}),
         ({"title": True, "upper": False, "none": None}, {"title": 1}),
+        ({"none": None, "w": "the", "upper": False, "len": 3}, {"w=the": 1, "len": 3}),
         ({"title": np.True_, "upper": np.False_}, {"title": 1}),
         ({"k": ["a", "b", "a"]}, {"k=a": 2, "k=b": 1}),
         ({"k": {"b", "a"}}, {"k=a": 1, "k=b": 1}),
