@@ -43,9 +43,15 @@ class Reach:
     def __init__(self, root: Path) -> None:
         self.nodes: list[Node] = []
         self.imports: dict[str, set[str]] = {}
+        self._classes: dict[str, ast.ClassDef] = {}
         for folder in ("src", "tests"):
             for path in sorted((root / folder).rglob("*.py")):
                 self._read(path.relative_to(root).as_posix(), path.read_text(encoding="utf-8"))
+        self._inherit()
+        # What the package itself gives is defined in one of its modules.
+        homes = {node.owner or node.name: node.file for node in self.nodes}
+        for imported in self.imports.values():
+            imported |= {homes[stem] for stem in map(_stem, imported) if stem in homes}
         self._users: dict[str, list[Node]] = defaultdict(list)
         for node in self.nodes:
             for word in node.words:
@@ -78,6 +84,7 @@ class Reach:
     def _enter(self, file: str, owner: str, body: list[ast.stmt], renamed: dict[str, str]) -> None:
         for statement in body:
             if isinstance(statement, ast.ClassDef):
+                self._classes[statement.name] = statement
                 self._enter(file, statement.name, statement.body, renamed)
                 continue
             if isinstance(statement, ast.Import | ast.ImportFrom):
@@ -97,6 +104,21 @@ class Reach:
             # What a class holds, any user of the class may call.
             for target in [owner] if owner else targets or [""]:
                 self.nodes.append(Node(file, target, "", words))
+
+    def _inherit(self) -> None:
+        """Add the tests that the classes of test files have from their bases."""
+        for file, owner in sorted({(node.file, node.owner) for node in self.nodes if node.owner}):
+            own = [node for node in self.nodes if (node.file, node.owner) == (file, owner)]
+            words = set().union(*(node.words for node in own))
+            known = {node.name for node in own}
+            waiting = [owner] if file.startswith("tests/test_") else []
+            while waiting:
+                found = self._classes.get(waiting.pop())
+                waiting += [_called(base) or "" for base in found.bases] if found else []
+                for method in found.body if found else []:
+                    if isinstance(method, ast.FunctionDef) and method.name not in known:
+                        known.add(method.name)
+                        self.nodes.append(Node(file, method.name, owner, words | _words(method)))
 
     def tests(self, file: str, function: str) -> list[tuple[int, str]]:
         """Rank the tests that lead to a function by the number of steps, the nearest first."""
@@ -209,6 +231,10 @@ class Reach:
 
         chosen = sorted(steps, key=rank)[:most]
         return [sorted(steps[name], key=lambda test: steps[name][test]) for name in chosen]
+
+
+def _stem(file: str) -> str:
+    return Path(file).stem
 
 
 def _called(decorator: ast.expr) -> str | None:
