@@ -12,7 +12,7 @@ from laws import Instance, Label, StructureLaws, close, draw_scores, largest, la
 
 from partwise.errors import DataError, MismatchError
 from partwise.structures import segments_logspace
-from partwise.structures.base import Constraints, Floats, Ints, Structure
+from partwise.structures.base import Constraints, Floats, Ints, Structure, call
 from partwise.structures.chain import Chain
 from partwise.structures.segments import SegmentConstraints, SemiMarkov
 
@@ -269,3 +269,22 @@ def test_lengths_that_cannot_be() -> None:
         SemiMarkov(2, 3, [1, 1, 1])
     with pytest.raises(DataError, match=r"label_lengths\[1\] is 4"):
         SemiMarkov(2, 3, [1, 4])
+
+
+def test_a_boundary_at_which_no_segment_may_end() -> None:
+    structure, length = SemiMarkov(2, 3), 5
+    topo = structure.topology(length)
+    theta = np.random.default_rng(0).normal(size=structure.n_parts(topo))
+    for (_, end), site in site_of(structure, length).items():
+        if end == 2:
+            theta[(length + site) * 2 : (length + site + 1) * 2] = -np.inf
+    size = structure.work_size(topo)
+    exact, found = np.empty_like(theta), np.empty_like(theta)
+    log_z = segments_logspace.semi_markov_exact(
+        structure.spec, length, theta, exact, np.empty(size)
+    )
+    # Another example may have left anything in the work array.
+    work = np.full(size, np.nan)
+    value = call(structure.marginals, structure.spec, topo, theta, found, work)
+    assert value == pytest.approx(log_z, rel=1e-12)
+    np.testing.assert_allclose(found, exact, atol=1e-12)
