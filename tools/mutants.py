@@ -203,12 +203,12 @@ def _arguments() -> argparse.Namespace:
 def _table(results: list[dict[str, Any]]) -> str:
     """Count the verdicts by package."""
     rows: dict[str, list[int]] = {}
+    last = ("(plain Python)", "(compiled)", "(all)")
     for result in results:
-        folder = Path(result["file"]).parent.name
-        for name in (folder, "kernels" if result["kernel"] else "plain Python", "all"):
+        folder = Path(result["file"]).parts[2:-1]
+        for name in (folder[0] if folder else "partwise", last[result["kernel"]], last[2]):
             row = rows.setdefault(name, [0] * len(_VERDICTS))
             row[_VERDICTS.index(result["verdict"])] += 1
-    last = ("plain Python", "kernels", "all")
     ordered = [*sorted(name for name in rows if name not in last), *last]
     lines = [f"{'package':16} {'mutants':>10}" + "".join(f" {name:>10}" for name in _VERDICTS)]
     for name in ordered:
