@@ -36,29 +36,13 @@ __all__ = [
     "SequenceTaggerCV",
 ]
 
-_HOMES = {
-    "ConstituencyParser": ".constituency",
-    "DependencyParser": ".parser",
-    "DependencyParserCV": ".parser_cv",
-    "GraphLabeler": ".graphs",
-    "KernelClassifier": ".kernel_classifier",
-    "KernelTagger": ".kernel_tagger",
-    "LinearClassifier": ".classifier",
-    "LinearClassifierCV": ".classifier_cv",
-    "SegmentTagger": ".segmenter",
-    "SequenceTagger": ".tagger",
-    "SequenceTaggerCV": ".tagger_cv",
-}
-
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(home, __name__), name)
-    globals()[name] = value
-    return value
+    # The package knows where each of its names is at home.
+    return getattr(importlib.import_module("partwise"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *__all__})
