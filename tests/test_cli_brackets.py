@@ -63,6 +63,21 @@ def test_predict_writes_a_tree_a_line(run: Run, files: Path, tmp_path: Path) -> 
     assert run("predict", files / "phrases", tmp_path / "empty") == (0, "", "")
 
 
+def test_tags_are_scored_where_they_are_predicted(run: Run, files: Path) -> None:
+    gold = read_brackets(files / "test.mrg").trees
+    lines = run("predict", files / "hinge", files / "test.mrg")[1].splitlines()
+    found = [tag for line in lines for tag in parse_tree(line).tags]
+    right = [
+        a == b for a, b in zip(found, (tag for tree in gold for tag in tree.tags), strict=True)
+    ]
+    metrics = {
+        name: one_object(run("evaluate", files / name, files / "test.mrg", "--json")[1])["metrics"]
+        for name in ("hinge", "phrases")
+    }
+    assert metrics["hinge"]["tag_accuracy"] == pytest.approx(sum(right) / len(right))
+    assert "tag_accuracy" not in metrics["phrases"]
+
+
 def test_marginals_follow_the_labels(run: Run, files: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.mrg"
     assert run("predict", files / "phrases", files / "test.mrg", "--output", out)[0] == 0

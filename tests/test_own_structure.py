@@ -122,6 +122,12 @@ def test_warm_starts() -> None:
         fit(initial=classifier())
 
 
+def test_numbered_features_are_matched_by_number() -> None:
+    few, many = NumberedEncoder((2,)), NumberedEncoder((4,))
+    assert [of.tolist() for of in many.match(few, Bits())] == [[0, 1, -1, -1]]
+    assert [of.tolist() for of in few.match(many, Bits())] == [[0, 1]]
+
+
 def test_parts_without_labels_need_no_names() -> None:
     left_out, none = (fit(**more)[0] for more in ({}, {"labels": None}))
     assert left_out.labels == none.labels == ()

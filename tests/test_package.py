@@ -35,6 +35,18 @@ def test_public_name_resolves(name: str) -> None:
     assert name in dir(partwise)
 
 
+def test_a_parameter_has_one_default_in_all_estimators() -> None:
+    defaults: dict[str, set[str]] = {}
+    for name in partwise.__all__:
+        if hasattr(getattr(partwise, name), "get_params"):
+            for parameter, value in getattr(partwise, name)().get_params().items():
+                defaults.setdefault(parameter, set()).add(repr(value))
+    # A path of many models is trained less exactly than one of them.
+    assert defaults.pop("tol") == {"0.0001", "0.001"}
+    assert {name: found for name, found in defaults.items() if len(found) > 1} == {}
+    assert (defaults["max_passes"], defaults["l2"]) == ({"1000"}, {"1.0"})
+
+
 def test_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no_such_name"):
         partwise.no_such_name  # noqa: B018
