@@ -41,6 +41,11 @@ def test_a_small_factor_is_none() -> None:
     near = Nearness(1.0, np.zeros(3), 9.0, 0.1)
     near.steer(1e-9, 1.0, np.zeros(3))
     assert near.k == 0.0
+    # A tenth of l2 is small; both parts in their proportion leave the factor as it is.
+    for k, left in ((0.11, 0.11), (0.09, 0.0)):
+        near = Nearness(k, np.zeros(3), 1.0, 0.25)
+        near.steer(1.0, 4.0, np.zeros(3))
+        assert near.k == pytest.approx(left)
 
 
 @pytest.mark.parametrize("kind", KINDS)

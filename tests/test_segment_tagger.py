@@ -286,6 +286,21 @@ def test_words_without_spaces() -> None:
     assert made.predict(X) == y
 
 
+def test_features_of_segments_are_matched_by_name() -> None:
+    y = [["B-X", "I-X"]]
+    old, new = (
+        SegmentTagger(segment_features="text", tol=0.1).fit([words], y).model_
+        for words in (["a", "b"], ["b", "c"])
+    )
+    known, wanted = old.encoder.segment_vocabulary, new.encoder.segment_vocabulary
+    found = new.encoder.match(old.encoder, new.structure)[1]
+    assert found.tolist() == [known.index.get(name, -1) for name in wanted]
+    assert min(found) == -1
+    assert max(found) >= 0
+    plain = SegmentTagger(tol=0.1).fit([["b", "c"]], y).model_
+    assert set(new.encoder.match(plain.encoder, new.structure)[1].tolist()) == {-1}
+
+
 def test_warm_start_constraints_and_weights(text: Sentences) -> None:
     X, y = text
     cold = SegmentTagger(tol=1e-6).fit(X, y)
