@@ -388,6 +388,15 @@ def test_refused_elsewhere():
         make_plan(["h.form m.form h+1.form"], [2**19] * 7)
 
 
+def test_the_features_of_the_paper() -> None:
+    # Table 1 of McDonald, Crammer and Pereira (2005): words and tags alone, in pairs, all together.
+    ends = [[f"{end}.form", f"{end}.pos", f"{end}.form {end}.pos"] for end in "hm"]
+    pairs = [f"{a} {b}" for a in ends[0] for b in ends[1]]
+    assert {*ends[0], *ends[1], *pairs, "h.pos m.pos b.pos"} <= set(ARC_TEMPLATES)
+    around = ["h+1.pos m-1.pos", "h-1.pos m-1.pos", "h+1.pos m+1.pos", "h-1.pos m+1.pos"]
+    assert {f"h.pos m.pos {two}" for two in around} <= set(ARC_TEMPLATES)
+
+
 def test_parents_are_backoffs():
     plan = make_plan(ARC_TEMPLATES, [100] * 7)
     sets = [set(template.split()) for template in ARC_TEMPLATES]

@@ -42,6 +42,16 @@ def test_the_safe_steps_are_the_same(loss: str) -> None:
         last = second.dual
 
 
+@pytest.mark.parametrize("loss", ["log", "softmax-margin", "between"])
+def test_weights_stand_for_the_distributions_of_their_loss(loss: str) -> None:
+    problem = make_instance("chain", loss, weighted=True).problem
+    evaluator = Evaluator(problem)
+    stored = problem.storage.scatter(np.random.default_rng(0).normal(size=problem.layout.n_weights))
+    machine = PrimalEG(problem, 0.5, evaluator, initial_weights=stored)
+    # theta = (F w + cost) / tau
+    np.testing.assert_allclose(machine.dual_point().theta, evaluator.scores(stored), atol=1e-12)
+
+
 def test_it_goes_on_from_weights_and_from_duals() -> None:
     problem = make_instance("chain").problem
     fit = train(problem, 1.0, solver="primal-eg", tol=1e-8)

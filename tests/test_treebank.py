@@ -10,6 +10,7 @@ from partwise.formats.brackets import parse_tree
 from partwise.trees.normal_form import NormalForm, restore
 from partwise.trees.tree import Tree
 from partwise.trees.treebank import from_derivation, productions, to_derivation
+from partwise.trees.treebank_grammar import grammar_of, phrase_labels
 
 TREES = [
     parse_tree("(S (NP (NNP Ann)) (VP (VBZ sees) (NP (DT the) (JJ big) (NN dog))))"),
@@ -58,6 +59,14 @@ def test_a_grammar_is_read_off():
     for array in (found.rules, found.rule_counts, found.lexical, found.start, found.class_of):
         assert array.dtype == np.int64
         assert array.flags.c_contiguous
+
+
+def test_labels_are_those_of_whole_phrases():
+    found = productions(NormalForm("right", 0).apply(tree) for tree in TREES)
+    grammar = grammar_of(found, split=False)
+    assert phrase_labels(grammar, found.symbols) == ("NP", "S", "VP")
+    first = productions([NormalForm().apply(TREES[2])])
+    assert phrase_labels(grammar_of(first, split=True), first.symbols) == ("NP",)
 
 
 def test_classes_of_spans():
