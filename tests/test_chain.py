@@ -318,3 +318,12 @@ def test_a_label_of_another_length_is_an_error() -> None:
     chain = Chain(2)
     with pytest.raises(ValueError, match="not as long as its example"):
         chain.encode_all([np.zeros(2, np.int64)], [chain.topology(3)])
+
+
+@pytest.mark.parametrize("start", [False, True])
+@pytest.mark.parametrize("end", [False, True])
+def test_labels_are_found_in_another_chain(start: bool, end: bool) -> None:
+    other = Chain(3, start=True, end=True)
+    slots = Chain(2, start=start, end=end).match_slots(other, np.array([2, -1]))
+    ends = [[2, -1] if wanted else [] for wanted in (start, end)]
+    assert [of.tolist() for of in slots] == [[2, -1], [8, -1, -1, -1], *ends]
