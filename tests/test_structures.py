@@ -224,6 +224,9 @@ class Wide(Bits):
 
 def test_constants_that_a_constructor_cannot_use_are_a_sentence() -> None:
     assert make_structure("wide", {"sizes": [1, 2]}, [Wide]).widths == (3,)
+    assert make_structure("wide", {"sizes": [2**28]}, [Wide]).widths == (2**28,)
+    with pytest.raises(DataError, match="at most 268435456"):
+        make_structure("wide", {"sizes": [2**28, 1]}, [Wide])
     with pytest.raises(DataError, match="no wide can be made of its constants: TypeError"):
         make_structure("wide", {"sizes": ["a"]}, [Wide])
     with pytest.raises(DataError, match="sites of 1073741824 parts"):
