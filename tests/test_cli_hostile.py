@@ -94,7 +94,7 @@ def test_sigterm_while_reading(tmp_path: Path) -> None:
         writer.write("the DT\n")
         writer.flush()
         child.send_signal(signal.SIGTERM)
-        out, err = child.communicate(timeout=120)
+        out, err = child.communicate()
     assert child.returncode == 143
     assert sentence(err) == "partwise: error: ended by SIGTERM; nothing was written half\n"
     assert out == ""
@@ -271,7 +271,7 @@ def test_a_bad_file_through_a_pipe_is_not_read_twice(files: Path, tmp_path: Path
     os.mkfifo(pipe)
     child = process("predict", files / "classify", pipe)
     pipe.write_text("the DT B-NP\ndog NN I-NP\n", "ascii")
-    _, err = child.communicate(timeout=120)
+    _, err = child.communicate()
     assert child.returncode == 1
     assert f"{pipe}:1: " in sentence(err)
 

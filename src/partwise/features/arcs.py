@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -156,16 +157,23 @@ class ArcFeatures:
         sizes = given.lengths**2
         arcs = np.cumsum([0, *sizes], dtype=np.int64)
         indptr = np.zeros(arcs[-1] + 1, np.int64)
-        indices = np.empty(0, np.int32)
         bucket = np.zeros(self.n_hashed, np.int64)
+        pieces: deque[NDArray[np.int32]] = deque()
         for first, last, most, room in self._chunks(tokens, given.lengths, sizes):
-            n = int(indptr[arcs[first]])
-            # Grown in place, mostly without a copy: two arrays of this size need not fit.
-            if n + 2 * room > len(indices):
-                indices.resize(n + n // 4 + 2 * room, refcheck=False)
+            begin, end = int(arcs[first]), int(arcs[last])
+            found = np.empty(2 * room, np.int32)
+            before, indptr[begin] = indptr[begin], 0
             what = self._plan, tokens, self._table, most, first, last
-            arc_numbers(*what, int(arcs[first]), bucket, indptr, indices)
-        indices.resize(int(indptr[-1]), refcheck=False)
+            arc_numbers(*what, begin, bucket, indptr, found)
+            pieces.append(found[: indptr[end]].copy())
+            indptr[begin : end + 1] += before
+        # A piece is let go as soon as it is copied: two arrays of this size need not fit.
+        indices = np.empty(int(indptr[-1]), np.int32)
+        n = 0
+        while pieces:
+            piece = pieces.popleft()
+            indices[n : n + len(piece)] = piece
+            n += len(piece)
         return Rows(indptr, indices, None, self.n_features)
 
     def describe(self, number: int) -> str:

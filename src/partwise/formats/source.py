@@ -10,7 +10,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, BinaryIO, Final, TextIO
+from typing import IO, Any, BinaryIO, Final, TextIO
 
 from partwise.errors import DataError
 from partwise.memory import memory_limit
@@ -102,12 +102,14 @@ def _unreadable(source: str, error: Exception) -> DataError:
     return DataError(f"{source}: cannot be read ({reason}); give a readable file, or - for stdin")
 
 
-def _read_stream(name: str, stream: IO[bytes] | gzip.GzipFile) -> bytes:
+def _read_stream(name: str, stream: Any) -> bytes:
     """Read to the end, unless there is none: a device or a pipe may go on for ever."""
     most = memory_limit() / _SHARE
     chunks: list[bytes] = []
-    size = 0
-    while chunk := stream.read(_CHUNK):
+    size, looked = 0, 0
+    # As much as is there at a time: while `read` waits for the rest of a chunk it may be deaf to a
+    # signal that came together with data.
+    while chunk := stream.read1(_CHUNK):
         size += len(chunk)
         if size > most:
             raise DataError(
@@ -115,16 +117,19 @@ def _read_stream(name: str, stream: IO[bytes] | gzip.GzipFile) -> bytes:
                 "hold in memory in the form of examples; give a part of it, or use a larger machine"
             )
         chunks.append(chunk)
-        if size == len(chunk) and not _may_be_text(name, chunk):
-            break
+        # Looked at when it begins, and again when there is enough to judge by.
+        if not looked or looked < _CHUNK <= size:
+            looked = size
+            if not _may_be_text(name, b"".join(chunks)):
+                break
     return b"".join(chunks)
 
 
 def _may_be_text(name: str, begin: bytes) -> bool:
-    """Whether it is worth while to read on after a first chunk."""
+    """Whether it is worth while to read on after the beginning."""
     if begin.startswith(_GZIP_MAGIC):
         return True
-    if len(begin) == _CHUNK and b"\0" in begin and b"\n" not in begin:
+    if len(begin) >= _CHUNK and b"\0" in begin and b"\n" not in begin:
         raise DataError(f"{name}:1: zero bytes and no line end; the file is not text; give another")
     try:
         codecs.getincrementaldecoder("utf-8")().decode(begin)

@@ -29,6 +29,7 @@ from typing import (
 import numpy as np
 
 from ..errors import DataError
+from ..structures.base import Floats
 from ..threads import is_integer
 
 if TYPE_CHECKING:
@@ -92,12 +93,12 @@ _PLAIN: Final = {
 
 def takes(solver: type[Solver], name: str) -> bool:
     """Whether the solver has an argument of that name."""
-    return name in inspect.signature(solver).parameters
+    return name in _parameters(solver)
 
 
 def check_options(solver: type[Solver], options: Iterable[str]) -> None:
     """Raise a DataError that lists the options of a solver if some are unknown."""
-    parameters = inspect.signature(solver).parameters.values()
+    parameters = _parameters(solver).values()
     unknown = set(options).difference(offered_options(solver))
     if unknown and not any(p.kind is p.VAR_KEYWORD for p in parameters):
         names = ", ".join(offered_options(solver))
@@ -109,7 +110,7 @@ def offered_options(solver: type[Solver]) -> tuple[str, ...]:
     """Name the options that users may give; arrays alone come from an earlier fit."""
     hints = _hints(solver)
     names = []
-    for p in inspect.signature(solver).parameters.values():
+    for p in _parameters(solver).values():
         given = p.name in _GIVEN or p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
         kinds = [k for k in _kinds(hints.get(p.name, Any)) if k is not type(None)]
         if not given and not all(_is_array(kind) for kind in kinds):
@@ -131,6 +132,13 @@ def check_values(solver: type[Solver], options: Mapping[str, Any]) -> None:
             raise DataError(f"the option {name} of {who} is {value!r}; give {allowed}")
 
 
+def _parameters(solver: type[Any]) -> Mapping[str, inspect.Parameter]:
+    # Not of the class itself: some versions of Python would look at __new__.
+    parameters = dict(inspect.signature(solver.__init__).parameters)
+    del parameters["self"]
+    return parameters
+
+
 @functools.cache
 def _hints(solver: type[Any]) -> dict[str, Any]:
     try:
@@ -146,7 +154,8 @@ def _kinds(hint: Any) -> list[Any]:
 
 
 def _is_array(kind: Any) -> bool:
-    return get_origin(kind) is np.ndarray
+    # An array of numpy, or an alias of one that some versions of numpy do not resolve.
+    return get_origin(kind) in (np.ndarray, get_origin(Floats))
 
 
 def _is_record(kind: Any) -> bool:
