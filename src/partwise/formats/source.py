@@ -8,7 +8,7 @@ import io
 import os
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any, BinaryIO, Final, TextIO
 
@@ -80,7 +80,7 @@ def _read_bytes(source: str) -> tuple[str, bytes]:
         if sys.stdin is None:
             raise DataError("<stdin>: is closed; give a file, or something to read on stdin")
         try:
-            return "<stdin>", _read_stream("<stdin>", sys.stdin.buffer)
+            return "<stdin>", _read_stream("<stdin>", _arrived(sys.stdin.buffer))
         except OSError as error:
             raise _unreadable("<stdin>", error) from error
     try:
@@ -92,7 +92,7 @@ def _read_bytes(source: str) -> tuple[str, bytes]:
         raise _unreadable(source, error) from error
     try:
         with file:
-            return source, _read_stream(source, file)
+            return source, _read_stream(source, _arrived(file))
     except OSError as error:
         raise _unreadable(source, error) from error
 
@@ -102,14 +102,21 @@ def _unreadable(source: str, error: Exception) -> DataError:
     return DataError(f"{source}: cannot be read ({reason}); give a readable file, or - for stdin")
 
 
-def _read_stream(name: str, stream: Any) -> bytes:
+def _arrived(stream: Any) -> Callable[[int], bytes]:
+    """Give what reads as much as is there.
+
+    While `read` waits for the rest of a chunk it may be deaf to a signal that came with data.
+    """
+    found: Callable[[int], bytes] = stream.read1
+    return found
+
+
+def _read_stream(name: str, read: Callable[[int], bytes]) -> bytes:
     """Read to the end, unless there is none: a device or a pipe may go on for ever."""
     most = memory_limit() / _SHARE
     chunks: list[bytes] = []
     size, looked = 0, 0
-    # As much as is there at a time: while `read` waits for the rest of a chunk it may be deaf to a
-    # signal that came together with data.
-    while chunk := stream.read1(_CHUNK):
+    while chunk := read(_CHUNK):
         size += len(chunk)
         if size > most:
             raise DataError(
@@ -141,7 +148,7 @@ def _may_be_text(name: str, begin: bytes) -> bool:
 def _gunzip(name: str, data: bytes) -> bytes:
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            return _read_stream(name, file)
+            return _read_stream(name, file.read)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataError(
             f"{name}: damaged or truncated gzip file ({error}); fetch or compress it again"
