@@ -173,7 +173,7 @@ def heard() -> Iterator[io.StringIO]:
 def by_command(case: Case, loss: str, solver: str) -> tuple[str, float]:
     """What the command logs, and the MiB that its fit takes."""
     from partwise.cli import main, train
-    from partwise.memory import held_bytes
+    from partwise.problem.footprint import held_bytes
 
     measured = 0.0
     fit = train._fit

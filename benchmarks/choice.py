@@ -26,7 +26,7 @@ from .methods import tell
 from .report import write_text
 
 if TYPE_CHECKING:
-    from partwise.problem import Problem
+    from partwise.problem.problem import Problem
 
 RIVALS = {
     "log": ("online-eg", "proximal-eg", "lbfgs", "newton", "sag-nus", "dual-cd"),
@@ -51,13 +51,13 @@ class Cell:
 
 def spanish(loss: str) -> Problem:
     """Spanish dependency trees, projective, without relations."""
-    from partwise.encoders.arcs import ArcEncoder
-    from partwise.features.arcs import ArcFeatures
     from partwise.formats.conll import read_conll
-    from partwise.losses import make_loss
-    from partwise.problem import build_problem
-    from partwise.structures.projective import ProjectiveTree
-    from partwise.trees.gold import gold_trees
+    from partwise.problem.losses import make_loss
+    from partwise.problem.problem import build_problem
+    from partwise.structures.dependency.projective import ProjectiveTree
+    from partwise.tasks.dependency.arc_features import ArcFeatures
+    from partwise.tasks.dependency.features import ArcEncoder
+    from partwise.tasks.dependency.gold import gold_trees
 
     read = read_conll(data.data_file("conllx_es_cast3lb/train.conll.gz"))
     gold = gold_trees(read, [sentence.head for sentence in read])
@@ -70,9 +70,9 @@ def spanish(loss: str) -> Problem:
 
 def mnist(loss: str) -> Problem:
     """59,000 images."""
-    from partwise.losses import make_loss
-    from partwise.problem import build_problem
-    from partwise.rows import Rows
+    from partwise.problem.losses import make_loss
+    from partwise.problem.problem import build_problem
+    from partwise.problem.rows import Rows
     from partwise.structures.multiclass import Multiclass
 
     x, y = data.mnist("train")
@@ -92,8 +92,8 @@ TASKS: dict[str, Callable[[str], Problem]] = {
 
 def measure(problem: Problem, task: str, l2: float, solver: str, tol: float, most: float) -> Cell:
     """Train once, for at most so many CPU seconds."""
-    from partwise.certificate import ConvergenceWarning
-    from partwise.training import Progress, train
+    from partwise.training.certificate import ConvergenceWarning
+    from partwise.training.loop import Progress, train
 
     began = time.process_time()
 

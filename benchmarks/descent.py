@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from partwise.problem import Problem
+    from partwise.problem.problem import Problem
 
 #: Relative to the optimum; below this the curves show only rounding.
 FLOOR = 1e-10
@@ -96,7 +96,7 @@ class Descent:
 def follow(problem: Problem, l2: float, method: Method, limits: Limits, **options: Any) -> Descent:
     """Run a method; a divergence ends it with a point whose objective is infinite."""
     from partwise.errors import DataError
-    from partwise.evaluation import Evaluator
+    from partwise.problem.evaluation import Evaluator
     from partwise.solvers.registry import make_solver
 
     evaluator = Evaluator(problem)
@@ -127,7 +127,7 @@ def follow(problem: Problem, l2: float, method: Method, limits: Limits, **option
 
 def descend(problem: Problem, l2: float, method: Method, limits: Limits) -> Descent:
     """Run a method; if it is tuned, with powers of 10 as its step, of which the best one counts."""
-    from partwise.solvers.step_search import best_power
+    from partwise.solvers.stochastic.step_search import best_power
 
     if not method.tuned:
         return follow(problem, l2, method, limits)
@@ -143,7 +143,7 @@ def descend(problem: Problem, l2: float, method: Method, limits: Limits) -> Desc
 
 def warm_up(problem: Problem, l2: float, methods: list[Method]) -> None:
     """Compile, or load, what the methods need."""
-    from partwise.subset import subset
+    from partwise.problem.subset import subset
 
     few = subset(problem, np.arange(min(3, problem.n_examples)))
     for method in methods:

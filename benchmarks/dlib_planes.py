@@ -18,7 +18,7 @@ import numpy as np
 from .descent import Descent, Limits, Method, Point
 
 if TYPE_CHECKING:
-    from partwise.problem import Problem
+    from partwise.problem.problem import Problem
 
 
 class OutOfTimeError(Exception):
@@ -34,8 +34,8 @@ class WholeSet:
     be_verbose = False
 
     def __init__(self, problem: Problem, l2: float, limits: Limits) -> None:
-        from partwise.evaluation import Evaluator
-        from partwise.solvers.worst_labels import WorstLabels
+        from partwise.problem.evaluation import Evaluator
+        from partwise.solvers.planes.worst_labels import WorstLabels
 
         self.problem, self.l2, self.limits = problem, l2, limits
         self.evaluator = Evaluator(problem)
@@ -51,8 +51,8 @@ class WholeSet:
 
     def separation_oracle(self, _: int, solution: Any) -> tuple[float, Any]:
         """The cost and features of the worst labels; also where the objective is taken."""
-        from partwise.evaluation import penalty
-        from partwise.numerics.vectors import inner
+        from partwise.compiled.vectors import inner
+        from partwise.problem.evaluation import penalty
 
         handed = time.process_time()
         w = np.array(solution, dtype=np.float64).ravel()

@@ -52,7 +52,7 @@ TASKS = {"mnist": mnist, "digits": digits}
 def partwise_ascent(X: Any, y: Any, l2: float, tol: float) -> Ascent:
     """Train once and note the dual after every epoch."""
     from partwise import LinearClassifier
-    from partwise.training import Progress
+    from partwise.training.loop import Progress
 
     points: Ascent = []
     begin = time.process_time()

@@ -27,7 +27,7 @@ from .methods import finite, number, tell
 from .report import write_text
 
 if TYPE_CHECKING:
-    from partwise.problem import Problem
+    from partwise.problem.problem import Problem
 
 
 def annealing(problem: Problem, l2: float) -> Any:

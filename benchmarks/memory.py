@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from .limits import table
 
 if TYPE_CHECKING:
-    from partwise.problem import Problem
-    from partwise.solvers.gradient_memory import GradientMemory
+    from partwise.problem.problem import Problem
+    from partwise.solvers.average.gradient_memory import GradientMemory
 
     from .sequences import SequenceTask
 
@@ -17,7 +17,7 @@ _HOW = ("sparse", "marginals", "mixed")
 
 def count(problem: Problem) -> GradientMemory:
     """The numbers to keep, by what is kept."""
-    from partwise.solvers.gradient_memory import gradient_memory
+    from partwise.solvers.average.gradient_memory import gradient_memory
 
     return gradient_memory(problem)
 

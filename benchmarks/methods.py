@@ -26,9 +26,9 @@ from .report import write_text
 from .sequences import SEQUENCE_TASKS, Sequences, SequenceTask
 
 if TYPE_CHECKING:
-    from partwise.certificate import Certificate
-    from partwise.problem import Problem
-    from partwise.solvers.gradient_memory import GradientMemory
+    from partwise.problem.problem import Problem
+    from partwise.solvers.average.gradient_memory import GradientMemory
+    from partwise.training.certificate import Certificate
 
 METHODS: tuple[Method, ...] = (
     Method("lbfgs", "L-BFGS", "lbfgs"),
@@ -73,8 +73,8 @@ class Comparison:
 
 def certified(problem: Problem, tol: float) -> Certificate:
     """The optimum, as far as ``tol``; what could not be proved is in the certificate."""
-    from partwise.certificate import ConvergenceWarning
-    from partwise.training import train
+    from partwise.training.certificate import ConvergenceWarning
+    from partwise.training.loop import train
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

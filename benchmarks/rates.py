@@ -26,10 +26,10 @@ TAIL = 0.1
 
 def problem() -> Any:
     """Eight random sequences of three labels, with noise."""
-    from partwise.losses import make_loss
-    from partwise.problem import build_problem
-    from partwise.rows import Rows
-    from partwise.structures.chain import Chain
+    from partwise.problem.losses import make_loss
+    from partwise.problem.problem import build_problem
+    from partwise.problem.rows import Rows
+    from partwise.structures.chain.structure import Chain
 
     rng = np.random.default_rng(0)
     chain, lengths = Chain(3), rng.integers(2, 5, 8)
@@ -55,7 +55,7 @@ def solvers() -> dict[str, tuple[str, dict[str, Any]]]:
 
 def gaps(name: str, options: dict[str, Any], l2: float, marks: list[int]) -> list[float]:
     """The gap after some numbers of iterations."""
-    from partwise.evaluation import Evaluator
+    from partwise.problem.evaluation import Evaluator
     from partwise.solvers.registry import make_solver
 
     data = problem()

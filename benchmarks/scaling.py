@@ -40,7 +40,7 @@ class Oracle:
 
 def grid(n: int) -> Any:
     """A graph of 3 rows and n columns."""
-    from partwise.structures.graph import GraphShape
+    from partwise.structures.graph.structure import GraphShape
 
     nodes = range(3 * n)
     edges = [(v, v + 1) for v in nodes if (v + 1) % 3] + [(v, v + 3) for v in nodes[:-3]]
@@ -50,12 +50,12 @@ def grid(n: int) -> Any:
 
 def oracles() -> dict[str, Oracle]:
     """The oracles that are measured, by name."""
-    from partwise.structures.grammar import Grammar
-    from partwise.structures.graph import Graph
-    from partwise.structures.projective import ProjectiveTree
-    from partwise.structures.segments import SemiMarkov
-    from partwise.structures.spanning import SpanningTree
-    from partwise.structures.trigram import SecondOrderChain
+    from partwise.structures.dependency.projective import ProjectiveTree
+    from partwise.structures.dependency.spanning import SpanningTree
+    from partwise.structures.grammar.structure import Grammar
+    from partwise.structures.graph.structure import Graph
+    from partwise.structures.second_order.structure import SecondOrderChain
+    from partwise.structures.segments.structure import SemiMarkov
 
     n_symbols, rng = 20, np.random.default_rng(0)
     rules = sorted({tuple(map(int, rng.integers(n_symbols, size=3))) for _ in range(100)})

@@ -18,8 +18,8 @@ from .features import TEMPLATES
 from .problems import Ints
 
 if TYPE_CHECKING:
-    from partwise.problem import Problem
-    from partwise.rows import Rows
+    from partwise.problem.problem import Problem
+    from partwise.problem.rows import Rows
 
 Template = tuple[str, tuple[int, ...]]
 
@@ -42,10 +42,10 @@ class Sequences:
 
     def build(self, tied: bool = True, loss: str = "log") -> Problem:
         """A chain with all weights; ``tied``: one part a pair of labels."""
-        from partwise.encoders.positions import PositionEncoder
-        from partwise.losses import make_loss
-        from partwise.problem import build_problem
-        from partwise.structures.chain import Chain
+        from partwise.problem.losses import make_loss
+        from partwise.problem.problem import build_problem
+        from partwise.structures.chain.structure import Chain
+        from partwise.tasks.sequences.features import PositionEncoder
 
         structure = Chain(self.n_labels, tied=tied)
         features = PositionEncoder(self.rows.n_features).features(structure, self.rows)
@@ -68,7 +68,7 @@ def window(
     rows: Sequence[tuple[str, ...]], templates: Sequence[Template]
 ) -> list[list[tuple[int | str, ...]]]:
     """The attributes of each token: the number of a template, and what it sees."""
-    from partwise.features.templates import word_shape
+    from partwise.tasks.templates import word_shape
 
     before, after = ["<2", "<1"], [">1", ">2"]
     columns = {
@@ -97,7 +97,7 @@ def numbered(labels: Iterable[Iterable[str]]) -> tuple[list[Ints], int]:
 
 def text(columns: list[data.Rows], templates: Sequence[Template], min_count: int) -> Sequences:
     """Sentences of (word, part of speech, label), with the attributes that occur often enough."""
-    from partwise.rows import Rows
+    from partwise.problem.rows import Rows
 
     index: dict[tuple[int | str, ...], int] = {}
     numbers = [
@@ -129,7 +129,7 @@ def letters() -> Sequences:
     """Words of handwritten letters, 128 pixels each, and a bias; all ten folds."""
     import gzip
 
-    from partwise.rows import Rows
+    from partwise.problem.rows import Rows
 
     labels: list[list[str]] = [[]]
     pixels: list[list[str]] = []

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import partwise
-from partwise import estimators
+from partwise.moved import MOVED
 
 LOADED = """
 import sys
@@ -26,7 +26,9 @@ def test_import_loads_next_to_nothing() -> None:
     # What makes an import slow is what it loads: not even numpy here.
     command = [sys.executable, "-c", LOADED]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["partwise", "partwise.errors"]
+    assert done.stdout.split() == [
+        "partwise", "partwise.errors", "partwise.lazy", "partwise.moved",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", partwise.__all__)
@@ -87,7 +89,7 @@ assert main(["predict", "m", "train.txt", "--output", "out"]) == 0
 assert main(["evaluate", "m", "train.txt", "--quiet"]) == 0
 """
 NAMES = """
-from partwise.estimators import (
+from partwise import (
     DependencyParser, DependencyParserCV, KernelClassifier, KernelTagger, LinearClassifier,
     LinearClassifierCV, SequenceTagger, SequenceTaggerCV,
 )
@@ -109,12 +111,17 @@ def test_kernels_of_other_structures_stay_out(program: str, chain: bool, tmp_pat
     assert ("chain" in found) == chain
 
 
-@pytest.mark.parametrize("name", estimators.__all__)
-def test_estimators_have_a_home(name: str) -> None:
-    assert getattr(estimators, name) is getattr(partwise, name)
-    assert name in dir(estimators)
-
-
-def test_unknown_estimator_is_an_attribute_error() -> None:
+@pytest.mark.parametrize("old", MOVED)
+def test_modules_are_found_by_their_old_paths(old: str) -> None:
+    with pytest.warns(DeprecationWarning, match=MOVED[old].replace(".", r"\.")):
+        module = importlib.import_module(f"partwise.{old}")
+    new = importlib.import_module(f"partwise.{MOVED[old]}".rstrip("."))
+    public = [name for name in dir(new) if not name.startswith("_")]
+    assert all(getattr(module, name) is getattr(new, name) for name in public)
     with pytest.raises(AttributeError, match="no_such_name"):
-        estimators.no_such_name  # noqa: B018
+        module.no_such_name  # noqa: B018
+
+
+def test_other_modules_are_not_found() -> None:
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("partwise.no_such_module")

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from commands import SVMLIGHT
+from support.commands import SVMLIGHT
 
 from partwise.cli import main
 from partwise.datasets import tagged_text, write

@@ -10,7 +10,11 @@ from pathlib import Path
 from typing import Final
 
 _WORD: Final = re.compile(r"\w+")
-_GENERAL: Final = frozenset({"base", "kernels", "search", "registry", "solvers", "structures"})
+_GENERAL: Final = frozenset(
+    {"base", "oracles", "structure", "search", "registry", "solvers", "structures"}
+)
+    {"base", "oracles", "structure", "search", "registry", "solvers", "structures"}
+)
 _CLOCKS: Final = frozenset({"perf_counter", "process_time", "thread_time", "timeit"})
 _BY_CLASS: Final = ("__init__", "__post_init__", "__new__", "__call__")
 
@@ -28,7 +32,7 @@ class Node:
     @property
     def test(self) -> str | None:
         """The id of the test that this is, if it is one."""
-        if not self.file.startswith("tests/test_") or not self.name.startswith("test"):
+        if not _holds_tests(self.file) or not self.name.startswith("test"):
             return None
         return "::".join(word for word in (self.file, self.owner, self.name) if word)
 
@@ -111,7 +115,7 @@ class Reach:
             own = [node for node in self.nodes if (node.file, node.owner) == (file, owner)]
             words = set().union(*(node.words for node in own))
             known = {node.name for node in own}
-            waiting = [owner] if file.startswith("tests/test_") else []
+            waiting = [owner] if _holds_tests(file) else []
             while waiting:
                 found = self._classes.get(waiting.pop())
                 waiting += [_called(base) or "" for base in found.bases] if found else []
@@ -206,9 +210,9 @@ class Reach:
             themselves.
         """
         stem = Path(file).stem
-        named = f"tests/test_{stem}.py"
+        named = {test for test in self.imports if Path(test).name == f"test_{stem}.py"}
         ranked = self.tests(file, function)
-        ranked += [(99, node.test) for node in self.nodes if node.file == named and node.test]
+        ranked += [(99, node.test) for node in self.nodes if node.file in named and node.test]
         steps: dict[str, dict[str, int]] = defaultdict(dict)
         for step, test in ranked:
             test_file, _, name = test.partition("::")
@@ -223,7 +227,7 @@ class Reach:
             shared = [word for word in words if any(_alike(word, own) for own in own_words)]
             near = sorted(steps[test_file].values())[:5]
             return (
-                test_file != named,
+                test_file not in named,
                 -len(shared),
                 away.get(test_file, 99),
                 sum(near) / len(near),
@@ -231,6 +235,10 @@ class Reach:
 
         chosen = sorted(steps, key=rank)[:most]
         return [sorted(steps[name], key=lambda test: steps[name][test]) for name in chosen]
+
+
+def _holds_tests(file: str) -> bool:
+    return file.startswith("tests/") and Path(file).name.startswith("test_")
 
 
 def _stem(file: str) -> str:

@@ -45,7 +45,8 @@ def pytest_runtest_protocol() -> Generator[None, object, object]:
 
 def _keep_cache(tree: str) -> None:
     """Let the stamps of kernels that do not hold the change be those of the clean tree."""
-    from partwise import imported_sources, jit
+    from partwise.compiled import jit
+    from partwise.compiled import sources as imported_sources
 
     clean = json.loads(os.environ["MUTANTS_CLEAN"])
     content: Any = imported_sources._content

@@ -20,11 +20,11 @@ from ..recorder import Recorder
 from .base import Contestant
 
 if TYPE_CHECKING:
-    from partwise.losses import Loss
-    from partwise.problem import Problem
-    from partwise.rows import Rows
+    from partwise.problem.losses import Loss
+    from partwise.problem.problem import Problem
+    from partwise.problem.rows import Rows
     from partwise.structures.base import Structure
-    from partwise.training import Fit, Progress
+    from partwise.training.loop import Fit, Progress
 
 CERTIFIED = (1e-3, 1e-4)
 TRAJECTORY = 1e-7
@@ -50,8 +50,8 @@ class Input:
 
     def build(self) -> Problem:
         """The training problem."""
-        from partwise.encoders.positions import PositionEncoder
-        from partwise.problem import build_problem
+        from partwise.problem.problem import build_problem
+        from partwise.tasks.sequences.features import PositionEncoder
 
         features = PositionEncoder(self.rows.n_features).features(self.structure, self.rows)
         return build_problem(
@@ -67,9 +67,9 @@ class Input:
 
 def chain_input(problem: ChainProblem) -> Input:
     """Numbers for attributes and labels, in the order in which they are first seen."""
-    from partwise.features.vocabulary import fit_rows
-    from partwise.losses import make_loss
-    from partwise.structures.chain import Chain
+    from partwise.problem.losses import make_loss
+    from partwise.structures.chain.structure import Chain
+    from partwise.tasks.vocabulary import fit_rows
 
     rows, vocabulary, lengths = fit_rows(sentence.attributes for sentence in problem.train())
     index: dict[str, int] = {}
@@ -93,8 +93,8 @@ def chain_input(problem: ChainProblem) -> Input:
 
 def linear_input(problem: LinearProblem) -> Input:
     """One row an example. Two classes have two weight vectors here, hence twice the l2."""
-    from partwise.losses import make_loss
-    from partwise.rows import Rows
+    from partwise.problem.losses import make_loss
+    from partwise.problem.rows import Rows
     from partwise.structures.multiclass import Multiclass
 
     return Input(
@@ -113,8 +113,8 @@ def linear_input(problem: LinearProblem) -> Input:
 
 def fit(problem: Problem, solver: str, l2: float, l1: float, tol: float, *callbacks: Any) -> Fit:
     """Train; that it may end before ``tol`` is what the record says."""
-    from partwise.certificate import ConvergenceWarning
-    from partwise.training import train
+    from partwise.training.certificate import ConvergenceWarning
+    from partwise.training.loop import train
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -135,7 +135,7 @@ class Partwise(Contestant):
         self.kinds = frozenset(kinds or ("chain", "chain-l1", "softmax", "logistic", "hinge"))
 
     def load_library(self) -> None:
-        import partwise.fitting.fit
+        import partwise.models.fit
 
         self._library: Any = partwise
 
@@ -187,7 +187,7 @@ class Partwise(Contestant):
         return certificate.converged
 
     def _watch(self, training: Problem, recorder: Recorder) -> Any:
-        from partwise.evaluation import Evaluator
+        from partwise.problem.evaluation import Evaluator
 
         evaluator = Evaluator(training)
         following = 1

@@ -6,29 +6,31 @@ program that only reads a model file never pays for the compiler.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import TYPE_CHECKING
 
 from .errors import DataError, MismatchError, ModelFileError, PartwiseError
+from .lazy import lazy_names
+from .moved import MovedModules
 
 if TYPE_CHECKING:
-    from .certificate import ConvergenceWarning
-    from .estimators.classifier import LinearClassifier
-    from .estimators.classifier_cv import LinearClassifierCV
-    from .estimators.constituency import ConstituencyParser
-    from .estimators.graphs import GraphLabeler
-    from .estimators.kernel_classifier import KernelClassifier
-    from .estimators.kernel_tagger import KernelTagger
-    from .estimators.parser import DependencyParser
-    from .estimators.parser_cv import DependencyParserCV
-    from .estimators.path import path
-    from .estimators.segmenter import SegmentTagger
-    from .estimators.tagger import SequenceTagger
-    from .estimators.tagger_cv import SequenceTaggerCV
-    from .features.known import UnknownFeaturesWarning
-    from .graphs.examples import GraphExample
-    from .models.modelfile import load_model, save_model
-    from .simplex_qp import QuadraticResult, minimise_quadratic
+    from .models.file import load_model, save_model
+    from .solvers.eg.simplex_qp import QuadraticResult, minimise_quadratic
+    from .tasks.constituency.estimator import ConstituencyParser
+    from .tasks.dependency.estimator import DependencyParser
+    from .tasks.dependency.parser_cv import DependencyParserCV
+    from .tasks.graph.estimator import GraphLabeler
+    from .tasks.graph.examples import GraphExample
+    from .tasks.path import path
+    from .tasks.sequences.classifier import LinearClassifier
+    from .tasks.sequences.classifier_cv import LinearClassifierCV
+    from .tasks.sequences.kernel_classifier import KernelClassifier
+    from .tasks.sequences.kernel_tagger import KernelTagger
+    from .tasks.sequences.segmenter import SegmentTagger
+    from .tasks.sequences.tagger import SequenceTagger
+    from .tasks.sequences.tagger_cv import SequenceTaggerCV
+    from .tasks.tally import UnknownFeaturesWarning
+    from .training.certificate import ConvergenceWarning
 
 __version__ = "0.1.0"
 
@@ -60,36 +62,28 @@ __all__ = [
 ]
 
 _HOMES = {
-    "ConstituencyParser": ".estimators.constituency",
-    "ConvergenceWarning": ".certificate",
-    "DependencyParser": ".estimators.parser",
-    "DependencyParserCV": ".estimators.parser_cv",
-    "GraphExample": ".graphs.examples",
-    "GraphLabeler": ".estimators.graphs",
-    "KernelClassifier": ".estimators.kernel_classifier",
-    "KernelTagger": ".estimators.kernel_tagger",
-    "LinearClassifier": ".estimators.classifier",
-    "LinearClassifierCV": ".estimators.classifier_cv",
-    "QuadraticResult": ".simplex_qp",
-    "SegmentTagger": ".estimators.segmenter",
-    "SequenceTagger": ".estimators.tagger",
-    "SequenceTaggerCV": ".estimators.tagger_cv",
-    "UnknownFeaturesWarning": ".features.known",
-    "load_model": ".models.modelfile",
-    "minimise_quadratic": ".simplex_qp",
-    "path": ".estimators.path",
-    "save_model": ".models.modelfile",
+    "ConstituencyParser": ".tasks.constituency.estimator",
+    "ConvergenceWarning": ".training.certificate",
+    "DependencyParser": ".tasks.dependency.estimator",
+    "DependencyParserCV": ".tasks.dependency.parser_cv",
+    "GraphExample": ".tasks.graph.examples",
+    "GraphLabeler": ".tasks.graph.estimator",
+    "KernelClassifier": ".tasks.sequences.kernel_classifier",
+    "KernelTagger": ".tasks.sequences.kernel_tagger",
+    "LinearClassifier": ".tasks.sequences.classifier",
+    "LinearClassifierCV": ".tasks.sequences.classifier_cv",
+    "QuadraticResult": ".solvers.eg.simplex_qp",
+    "SegmentTagger": ".tasks.sequences.segmenter",
+    "SequenceTagger": ".tasks.sequences.tagger",
+    "SequenceTaggerCV": ".tasks.sequences.tagger_cv",
+    "UnknownFeaturesWarning": ".tasks.tally",
+    "load_model": ".models.file",
+    "minimise_quadratic": ".solvers.eg.simplex_qp",
+    "path": ".tasks.path",
+    "save_model": ".models.file",
 }
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(home, __name__), name)
-    globals()[name] = value
-    return value
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)
 
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+sys.meta_path.append(MovedModules())

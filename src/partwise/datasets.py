@@ -10,7 +10,7 @@ import numpy as np
 
 from partwise.errors import DataError
 from partwise.formats.columns import Columns, write_columns
-from partwise.rows import Rows
+from partwise.problem.rows import Rows
 
 __all__ = ["digits", "tagged_text", "write"]
 

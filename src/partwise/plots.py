@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .errors import DataError, PartwiseError
-from .whole_files import remedy, replacing
+from .formats.whole_files import remedy, replacing
 
 if TYPE_CHECKING:
-    from .path_table import PathRow
-    from .training import TraceRow
+    from .training.loop import TraceRow
+    from .training.path_table import PathRow
 
 __all__ = ["convergence_picture", "path_picture", "require_matplotlib"]
 

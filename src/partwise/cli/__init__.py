@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-    from ..interrupt import ended_in_order
+    from ..training.interrupt import ended_in_order
     from .last_words import last_words
 
     try:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from partwise.errors import DataError
-from partwise.rows import Rows
+from partwise.problem.rows import Rows
 
 from .report import DONE, Outcome
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import argparse
 import time
 
+from ..tasks.options import settle
+from ..tasks.registry import all_tasks, task_of
 from .compilation import noted_compilation
-from .options import settle
 from .report import Outcome
 from .resemblance import explained
-from .tasks.registry import all_tasks, task_of
 
 __all__ = ["run"]
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
     """Evaluate a model on a file with labels."""
-    from partwise.models.modelfile import load_model
+    from partwise.models.file import load_model
 
     with noted_compilation():
         model = load_model(arguments.model)

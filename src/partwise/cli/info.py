@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from partwise.certificate import Certificate
-from partwise.encoders.positions import PositionEncoder
-from partwise.encoders.segments import SegmentEncoder
-from partwise.features.templates import TemplateSet
-from partwise.models.modelfile import read_header
+from partwise.models.file import read_header
+from partwise.tasks.sequences.features import PositionEncoder
+from partwise.tasks.sequences.segment_features import SegmentEncoder
+from partwise.tasks.templates import TemplateSet
+from partwise.training.certificate import Certificate
 
 from .report import Outcome, certificate_record, in_words
 

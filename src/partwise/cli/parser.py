@@ -10,9 +10,10 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 import partwise
-from partwise.path_table import RULES
+from partwise.training.path_table import RULES
 
-from .options import (
+from ..tasks.base import Task
+from ..tasks.options import (
     add_options,
     fraction,
     natural,
@@ -22,13 +23,12 @@ from .options import (
     seed,
     threads,
 )
+from ..tasks.registry import all_tasks
 from .report import USAGE, Outcome, deliver, refuse
-from .tasks.base import Task
-from .tasks.registry import all_tasks
 
 __all__ = ["LOSSES", "build_parser", "run"]
 
-#: As in partwise.losses, which cannot be imported without the compiler.
+#: As in partwise.problem.losses, which cannot be imported without the compiler.
 LOSSES = ("log", "hinge", "softmax-margin")
 
 _CODES = """\

@@ -11,11 +11,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from partwise.certificate import ConvergenceWarning
 from partwise.errors import DataError
+from partwise.training.certificate import ConvergenceWarning
 
+from ..tasks.options import settle
+from ..tasks.registry import all_tasks, task_of
 from .compilation import noted_compilation
-from .options import settle
 from .report import (
     DONE,
     STOPPED_EARLY,
@@ -27,16 +28,15 @@ from .report import (
     in_words,
 )
 from .resemblance import explained
-from .tasks.registry import all_tasks, task_of
 from .train import evaluation_of, named
 
 if TYPE_CHECKING:
     from partwise.models.model import Model
-    from partwise.path_table import BestModel, PathRow
-    from partwise.progress import ProgressLine
-    from partwise.training import Progress
+    from partwise.training.loop import Progress
+    from partwise.training.path_table import BestModel, PathRow
+    from partwise.training.progress import ProgressLine
 
-    from .tasks.base import Task, Trained
+    from ..tasks.base import Task, Trained
 
 __all__ = ["run"]
 
@@ -80,8 +80,8 @@ class _Walk:
     """One run of the verb."""
 
     def __init__(self, arguments: argparse.Namespace, task: Task[Any]) -> None:
-        from partwise.l2_path import l2_values
         from partwise.solvers.registry import SOLVERS
+        from partwise.training.path import l2_values
 
         if arguments.solver not in SOLVERS:
             raise UsageError(
@@ -104,7 +104,7 @@ class _Walk:
             trained, model, rows, score = self._folds(source)
         metrics, text = score.found.get(model.l2, (None, None))
         if arguments.model is not None:
-            from partwise.models.modelfile import save_model
+            from partwise.models.file import save_model
 
             save_model(model, arguments.model)
             _log.info("wrote %s", arguments.model)
@@ -158,7 +158,7 @@ class _Walk:
         return trained, best.model, best.rows, score
 
     def _folds(self, source: Any) -> tuple[Trained, Model, Sequence[PathRow], _Score]:
-        from partwise.path_table import choose, pooled
+        from partwise.training.path_table import choose, pooled
 
         tables = []
         for number, (train, test) in enumerate(self._cut(source), 1):
@@ -193,8 +193,8 @@ class _Walk:
         self, source: Any, values: Sequence[float], score: _Score | None
     ) -> tuple[Trained, BestModel]:
         """Train for all values."""
-        from partwise.l2_path import Descent
-        from partwise.path_table import BestModel
+        from partwise.training.path import Descent
+        from partwise.training.path_table import BestModel
 
         arguments, task = self.arguments, self.task
 
@@ -249,7 +249,7 @@ class _Table:
         self.callbacks = (self._progress,) if live else ()
 
     def _progress(self, progress: Progress) -> None:
-        from partwise.progress import ProgressLine
+        from partwise.training.progress import ProgressLine
 
         if self.line is None:
             self.line = ProgressLine()

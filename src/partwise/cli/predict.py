@@ -6,18 +6,18 @@ import argparse
 import time
 from typing import Any
 
+from ..tasks.options import settle
+from ..tasks.registry import all_tasks, task_of
 from .compilation import noted_compilation
-from .options import settle
 from .report import Outcome, check_target
 from .resemblance import explained
-from .tasks.registry import all_tasks, task_of
 
 __all__ = ["run"]
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
     """Predict the labels of a file and write them."""
-    from partwise.models.modelfile import load_model
+    from partwise.models.file import load_model
 
     if arguments.output != "-":
         check_target(arguments.output, "--output", (arguments.model,), devices=True)

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from partwise.errors import DataError, PartwiseError
-from partwise.whole_files import remedy
+from partwise.formats.whole_files import remedy
 
 if TYPE_CHECKING:
-    from partwise.certificate import Certificate
+    from partwise.training.certificate import Certificate
 
 __all__ = [
     "BAD_DATA",

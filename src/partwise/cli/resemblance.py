@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from partwise.errors import DataError
 
-from .tasks.base import Task
+from ..tasks.base import Task
 
 __all__ = ["explained"]
 
@@ -44,7 +44,7 @@ def _lookalikes(path: str, task: Task[Any]) -> list[str]:
     """Name the tasks that the file looks like, if it looks less like the one at hand."""
     from partwise.formats.source import read_text
 
-    from .tasks.registry import all_tasks
+    from ..tasks.registry import all_tasks
 
     if not os.path.isfile(path):
         # What comes through a pipe comes only once, and whoever waits for more waits for ever.

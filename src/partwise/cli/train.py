@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from partwise.certificate import CLOSER_SIZES, Certificate, ConvergenceWarning
 from partwise.errors import DataError, MismatchError
+from partwise.training.certificate import CLOSER_SIZES, Certificate, ConvergenceWarning
 
+from ..tasks.options import defaults, settle
+from ..tasks.registry import all_tasks, task_of
 from .compilation import noted_compilation
-from .options import defaults, settle
 from .report import (
     DONE,
     STOPPED_EARLY,
@@ -27,12 +28,11 @@ from .report import (
     in_words,
 )
 from .resemblance import explained
-from .tasks.registry import all_tasks, task_of
 
 if TYPE_CHECKING:
     from partwise.models.model import Model
 
-    from .tasks.base import Task, Trained
+    from ..tasks.base import Task, Trained
 
 __all__ = ["evaluation_of", "named", "run"]
 
@@ -60,7 +60,7 @@ def _run(arguments: argparse.Namespace, task: Task[Any], began: float) -> Outcom
     trained = _fit(arguments, task, source, initial)
     model = trained.model
 
-    from partwise.models.modelfile import save_model
+    from partwise.models.file import save_model
 
     save_model(model, arguments.model)
     _log.info("wrote %s", arguments.model)
@@ -118,7 +118,7 @@ def _check(arguments: argparse.Namespace) -> None:
 def _resumed(arguments: argparse.Namespace) -> Model | None:
     if arguments.resume is None:
         return None
-    from partwise.models.modelfile import load_model
+    from partwise.models.file import load_model
 
     initial = load_model(arguments.resume)
     if initial.task != arguments.task:
@@ -132,8 +132,8 @@ def _resumed(arguments: argparse.Namespace) -> Model | None:
 def _fit(
     arguments: argparse.Namespace, task: Task[Any], source: Any, initial: Model | None
 ) -> Trained:
-    from partwise.progress import ProgressLine
     from partwise.solvers.registry import SOLVERS
+    from partwise.training.progress import ProgressLine
 
     if arguments.solver not in SOLVERS:
         raise UsageError(f"unknown solver {arguments.solver!r}; use one of {', '.join(SOLVERS)}")

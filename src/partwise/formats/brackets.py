@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from partwise.errors import DataError
 from partwise.formats.source import read_text, writing
-from partwise.trees.tree import Tree
+from partwise.formats.tree import Tree
 
 __all__ = [
     "Brackets",

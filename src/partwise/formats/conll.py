@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from partwise.errors import DataError
 from partwise.formats.source import read_text, writing
-from partwise.trees.projectivity import find_cycle
+from partwise.structures.dependency.projectivity import find_cycle
 
 __all__ = ["UNKNOWN", "Sentence", "read_conll", "write_conll"]
 

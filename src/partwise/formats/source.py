@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from typing import IO, Any, BinaryIO, Final, TextIO
 
 from partwise.errors import DataError
+from partwise.formats.whole_files import remedy, replacing
 from partwise.memory import memory_limit
-from partwise.whole_files import remedy, replacing
 
 __all__ = ["read_text", "writing"]
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from partwise.errors import DataError
 from partwise.formats.source import read_text
 from partwise.memory import BYTES_A_FEATURE, check_memory
-from partwise.rows import Rows
+from partwise.problem.rows import Rows
 
 __all__ = ["SvmlightData", "read_svmlight"]
 

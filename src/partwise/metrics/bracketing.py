@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from partwise.errors import DataError
+from partwise.formats.tree import Bracket, Tree
 from partwise.metrics.labels import Score, SpanScores
-from partwise.trees.tree import Bracket, Tree
 
 __all__ = ["PUNCTUATION", "ROOTS", "BracketScores", "bracket_scores"]
 

@@ -36,7 +36,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import ModelFileError
-from ..whole_files import remedy, replacing
+from ..formats.whole_files import remedy, replacing
 
 __all__ = ["FORMAT_VERSION", "read_container", "write_container"]
 

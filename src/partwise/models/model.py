@@ -8,23 +8,21 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from ..certificate import Certificate
-from ..encoders.base import Encoder
+from ..arrays import Floats, Ints
 from ..errors import DataError, MismatchError
-from ..rows import Rows
+from ..problem.rows import Rows
+from ..training.certificate import Certificate
+from .features import Encoder
 
 if TYPE_CHECKING:
-    from ..layout import Layout
-    from ..prediction.inference import Batch, Stored
+    from ..problem.layout import Layout
     from ..structures.base import Structure
+    from .inference import Batch, Stored
 
 __all__ = ["Label", "Model", "check_label_names"]
 
 Label = str | int | float | bool
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _COMPUTED: Final = ("label_index", "stored")
 
@@ -36,7 +34,7 @@ class Model:
     Its methods take features as training does: for each kind of site of the structure, rows for
     the sites of all examples, one after the other, or one row for all of them. How examples become
     such rows is known to the encoder. For the labels of positions see
-    :class:`partwise.prediction.labeller.PositionLabeller`.
+    :class:`partwise.tasks.sequences.labeller.PositionLabeller`.
 
     Threads may share a model: no method changes it, and every call has buffers of its own.
 
@@ -91,7 +89,7 @@ class Model:
     @cached_property
     def stored(self) -> Stored:
         """The weights as prediction takes them."""
-        from ..prediction.inference import Stored
+        from .inference import Stored
 
         return Stored.of(self.layout, self.weights)
 
@@ -106,7 +104,7 @@ class Model:
     @property
     def probabilistic(self) -> bool:
         """Whether the scores are log-probabilities up to a constant; those of the hinge are not."""
-        from ..losses import make_loss
+        from ..problem.losses import make_loss
 
         return make_loss(self.loss, self.structure.n_labels).tau > 0.0
 
@@ -138,7 +136,7 @@ class Model:
         list of ndarray
             The label of each example, in the shape that the structure gives it.
         """
-        from ..prediction.inference import best_labels
+        from .inference import best_labels
 
         return best_labels(self._batch(features, shapes, own_constraints), n_jobs)
 
@@ -155,7 +153,7 @@ class Model:
 
         Examples that have fewer than k labels get fewer. Other parameters as in `predict`.
         """
-        from ..prediction.inference import k_best_labels
+        from .inference import k_best_labels
 
         if k < 1:
             raise DataError(f"k is {k}; ask for at least 1 label")
@@ -183,7 +181,7 @@ class Model:
         MismatchError
             If the model was trained with the hinge loss.
         """
-        from ..prediction.inference import part_marginals
+        from .inference import part_marginals
 
         self._need_probabilities()
         return part_marginals(self._batch(features, shapes, own_constraints), n_jobs)
@@ -217,7 +215,7 @@ class Model:
         MismatchError
             If the model was trained with the hinge loss.
         """
-        from ..prediction.inference import log_probabilities
+        from .inference import log_probabilities
 
         self._need_probabilities()
         return log_probabilities(self._batch(features, shapes, own_constraints, labels), n_jobs)
@@ -253,7 +251,7 @@ class Model:
         MismatchError
             If the model was trained with the hinge loss.
         """
-        from ..prediction.inference import draw_labels
+        from .inference import draw_labels
 
         self._need_probabilities()
         if size < 1:
@@ -275,7 +273,7 @@ class Model:
         own_constraints: Sequence[Any] | None,
         gold: Sequence[Ints | None] | None = None,
     ) -> Batch:
-        from ..prediction.inference import make_batch
+        from .inference import make_batch
 
         counts = self.layout.n_features
         if len(features) != len(counts):

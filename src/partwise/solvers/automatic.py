@@ -18,16 +18,16 @@ from typing import Any, ClassVar, Final, final
 
 import numpy as np
 
-from ..dual_point import DualPoint
+from ..arrays import Floats
 from ..errors import MismatchError
-from ..evaluation import Evaluator
-from ..memory import Footprint
-from ..problem import Problem
-from ..structures.base import Floats
+from ..problem.dual_point import DualPoint
+from ..problem.evaluation import Evaluator
+from ..problem.footprint import Footprint
+from ..problem.problem import Problem
 from .base import Epoch, Evaluation, Solver
 from .beginning import beginning
-from .exponentiated_gradient import LINEAR, Annealing, easy_l2
-from .online_eg import OnlineEG
+from .eg.base import LINEAR, Annealing, easy_l2
+from .eg.online import OnlineEG
 from .options import check_options
 from .registry import SOLVERS, offered
 
@@ -137,10 +137,10 @@ class Automatic(Solver):
 
     def _take_over(self, before: OnlineEG, left: float) -> None:
         # Few fits come here, and what is imported for it takes longer than a small fit.
-        from .lbfgs import LBFGS
-        from .newton import TrustRegionNewton
-        from .owlqn import OrthantWise
-        from .proximal_eg import ProximalEG
+        from .batch.lbfgs import LBFGS
+        from .batch.newton import TrustRegionNewton
+        from .batch.owlqn import OrthantWise
+        from .eg.proximal import ProximalEG
 
         weights = before.evaluate().weights
         s = before.scaled()[1] if isinstance(before, ProximalEG) else 1.0

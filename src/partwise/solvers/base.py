@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..dual_point import DualPoint
-from ..evaluation import Evaluator
-from ..memory import Footprint
-from ..problem import Problem
-from ..structures.base import Floats
+from ..arrays import Floats
+from ..problem.dual_point import DualPoint
+from ..problem.evaluation import Evaluator
+from ..problem.footprint import Footprint
+from ..problem.problem import Problem
 from .options import check_values
 
 

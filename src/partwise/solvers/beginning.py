@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..dual_point import DualPoint
-from ..evaluation import Evaluator
-from ..numerics.vectors import shrunk
-from ..structures.base import Floats
+from ..arrays import Floats
+from ..compiled.vectors import shrunk
+from ..problem.dual_point import DualPoint
+from ..problem.evaluation import Evaluator
 from .base import Solver
 from .options import takes
 

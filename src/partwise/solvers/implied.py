@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..dual_point import DualPoint
-from ..evaluation import Dial, Evaluator, Slope
-from ..problem import Problem
-from ..structures.base import Floats
+from ..arrays import Floats
+from ..problem.dual_point import DualPoint
+from ..problem.evaluation import Dial, Evaluator, Slope
+from ..problem.problem import Problem
 
 
 class Implied(NamedTuple):

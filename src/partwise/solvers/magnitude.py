@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from ..errors import DataError
-from ..problem import Problem
+from ..problem.problem import Problem
 
 #: The largest square; the square of it is still finite, with some room.
 _LARGEST: Final = 1e150

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from ..structures.base import Floats
+from ..arrays import Floats
 
 #: k changes by a factor within these bounds whenever z moves.
 _SLOWEST: Final = 0.8

@@ -28,9 +28,9 @@ from typing import (
 
 import numpy as np
 
+from ..arrays import Floats
 from ..errors import DataError
-from ..structures.base import Floats
-from ..threads import is_integer
+from ..values import is_integer
 
 if TYPE_CHECKING:
     from .base import Solver

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dual_point import DualPoint
-from ..evaluation import Evaluator, Slope, penalty
-from ..memory import Footprint
-from ..numerics.vectors import inner, shrunk_square
-from ..problem import Problem
-from ..structures.base import Floats
+from ..arrays import Floats
+from ..compiled.vectors import inner, shrunk_square
+from ..problem.dual_point import DualPoint
+from ..problem.evaluation import Evaluator, Slope, penalty
+from ..problem.footprint import Footprint
+from ..problem.problem import Problem
 from .base import Evaluation, Solver
 from .scaling import scaled_dual
 

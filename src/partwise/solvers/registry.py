@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..dual_point import DualPoint
+from ..arrays import Floats
 from ..errors import DataError, MismatchError
-from ..evaluation import Evaluator
-from ..problem import Problem
-from ..structures.base import Floats
+from ..problem.dual_point import DualPoint
+from ..problem.evaluation import Evaluator
+from ..problem.problem import Problem
 from .base import Solver
 from .beginning import beginning
 from .magnitude import check_magnitude
@@ -59,34 +59,34 @@ class Registry(MutableMapping[str, type[Solver]]):
 SOLVERS: Final = Registry(
     {
         "auto": ("automatic", "Automatic"),
-        "online-eg": ("online_eg", "OnlineEG"),
-        "batch-eg": ("batch_eg", "BatchEG"),
-        "primal-eg": ("primal_eg", "PrimalEG"),
-        "proximal-eg": ("proximal_eg", "ProximalEG"),
-        "lbfgs": ("lbfgs", "LBFGS"),
-        "cg": ("conjugate_gradient", "ConjugateGradient"),
-        "newton": ("newton", "TrustRegionNewton"),
-        "owl-qn": ("owlqn", "OrthantWise"),
-        "sag": ("sag", "SAG"),
-        "saga": ("sag", "SAGA"),
-        "sag-nus": ("sag", "SAGNUS"),
-        "sdca": ("sdca", "SDCA"),
-        "bcfw": ("frank_wolfe", "FrankWolfe"),
-        "crammer-singer": ("crammer_singer", "CrammerSinger"),
-        "smo": ("smo", "SMO"),
-        "smo-eg": ("smo_eg", "SMOThenEG"),
-        "svm-struct": ("cutting_planes", "CuttingPlanes"),
-        "bmrm": ("bmrm", "BMRM"),
-        "excessive-gap": ("excessive_gap", "ExcessiveGap"),
-        "extragradient": ("extragradient", "Extragradient"),
-        "dual-cd": ("dual_coordinate_descent", "DualCoordinateDescent"),
-        "primal-cd": ("primal_coordinate_descent", "PrimalCoordinateDescent"),
-        "sgd": ("sgd", "SGD"),
-        "asgd": ("sgd", "AveragedSGD"),
-        "pegasos": ("sgd", "Pegasos"),
-        "adagrad": ("adagrad", "AdaGrad"),
-        "smd": ("smd", "MetaDescent"),
-        "hybrid": ("hybrid", "Hybrid"),
+        "online-eg": ("eg.online", "OnlineEG"),
+        "batch-eg": ("eg.batch", "BatchEG"),
+        "primal-eg": ("eg.primal", "PrimalEG"),
+        "proximal-eg": ("eg.proximal", "ProximalEG"),
+        "lbfgs": ("batch.lbfgs", "LBFGS"),
+        "cg": ("batch.conjugate_gradient", "ConjugateGradient"),
+        "newton": ("batch.newton", "TrustRegionNewton"),
+        "owl-qn": ("batch.owlqn", "OrthantWise"),
+        "sag": ("average.sag", "SAG"),
+        "saga": ("average.sag", "SAGA"),
+        "sag-nus": ("average.sag", "SAGNUS"),
+        "sdca": ("coordinate.sdca", "SDCA"),
+        "bcfw": ("margin.frank_wolfe", "FrankWolfe"),
+        "crammer-singer": ("margin.crammer_singer", "CrammerSinger"),
+        "smo": ("margin.smo", "SMO"),
+        "smo-eg": ("margin.smo_eg", "SMOThenEG"),
+        "svm-struct": ("planes.cutting_planes", "CuttingPlanes"),
+        "bmrm": ("planes.bmrm", "BMRM"),
+        "excessive-gap": ("margin.excessive_gap", "ExcessiveGap"),
+        "extragradient": ("margin.extragradient", "Extragradient"),
+        "dual-cd": ("coordinate.dual", "DualCoordinateDescent"),
+        "primal-cd": ("coordinate.primal", "PrimalCoordinateDescent"),
+        "sgd": ("stochastic.sgd", "SGD"),
+        "asgd": ("stochastic.sgd", "AveragedSGD"),
+        "pegasos": ("stochastic.sgd", "Pegasos"),
+        "adagrad": ("stochastic.adagrad", "AdaGrad"),
+        "smd": ("stochastic.smd", "MetaDescent"),
+        "hybrid": ("stochastic.hybrid", "Hybrid"),
     }
 )
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..numerics.vectors import inner, shrunk_square
-from ..structures.base import Floats
+from ..arrays import Floats
+from ..compiled.vectors import inner, shrunk_square
 
 
 def scaled_dual(

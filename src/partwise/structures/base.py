@@ -27,13 +27,10 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Floats, Ints
+from ..compiled.jit import njit
 from ..errors import DataError, MismatchError
-from ..jit import njit
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 #: The one signature of all oracles, so that one compiled solver serves every structure.
 ORACLE: Final = "float64(int64[::1], int64[::1], float64[::1], float64[::1], float64[::1])"
@@ -63,7 +60,7 @@ class Structure(ABC):
     name: ClassVar[str]
     #: The kinds of sites, in the order in which their features are laid out.
     kinds: tuple[str, ...]
-    #: Compiled by :func:`partwise.jit.cfunc` with the signature ``ORACLE``.
+    #: Compiled by :func:`partwise.compiled.jit.cfunc` with the signature ``ORACLE``.
     marginals: ClassVar[Any]
     maximum: ClassVar[Any]
     marginal_entropy: ClassVar[Any] = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..jit import FAST, njit
+from ..compiled.jit import FAST, njit
 
 
 @njit(fastmath=FAST)

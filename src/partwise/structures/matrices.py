@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..jit import FAST, njit
+from ..compiled.jit import FAST, njit
 
 
 @njit(fastmath=FAST)

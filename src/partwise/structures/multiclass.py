@@ -11,9 +11,10 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from ..jit import cfunc
-from ..numerics.exponential import exp_into
-from .base import ORACLE, Constraints, Floats, Ints, Sites, Structure, label_costs
+from ..arrays import Floats, Ints
+from ..compiled.exponential import exp_into
+from ..compiled.jit import cfunc
+from .base import ORACLE, Constraints, Sites, Structure, label_costs
 from .entropy import add_entropy
 
 

@@ -17,8 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..arrays import Floats, Ints
 from ..errors import DataError
-from .base import Floats, Ints, Structure, call
+from .base import Structure, call
 
 
 class _Found(NamedTuple):

@@ -16,13 +16,13 @@ __all__ = ["MAX_WIDTH", "STRUCTURES", "make_structure", "structure_class"]
 #: The module and the class of every structure, imported when it is first asked for.
 STRUCTURES: Final = {
     "multiclass": ("multiclass", "Multiclass"),
-    "chain": ("chain", "Chain"),
-    "second-order-chain": ("trigram", "SecondOrderChain"),
-    "semi-markov": ("segments", "SemiMarkov"),
-    "projective": ("projective", "ProjectiveTree"),
-    "spanning-tree": ("spanning", "SpanningTree"),
-    "grammar": ("grammar", "Grammar"),
-    "graph": ("graph", "Graph"),
+    "chain": ("chain.structure", "Chain"),
+    "second-order-chain": ("second_order.structure", "SecondOrderChain"),
+    "semi-markov": ("segments.structure", "SemiMarkov"),
+    "projective": ("dependency.projective", "ProjectiveTree"),
+    "spanning-tree": ("dependency.spanning", "SpanningTree"),
+    "grammar": ("grammar.structure", "Grammar"),
+    "graph": ("graph.structure", "Graph"),
 }
 
 #: More parts at one site than these cannot be held for any example.

@@ -1,1 +1,0 @@
-"""What the command line can train, a file a task."""

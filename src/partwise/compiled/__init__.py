@@ -1,0 +1,1 @@
+"""Compiled code: the decorators, the cache on disk, threads and vector arithmetic."""

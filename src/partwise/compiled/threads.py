@@ -1,0 +1,40 @@
+"""Threads: how many, and how they share examples."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import TypeVar
+
+from ..errors import DataError
+from ..values import is_integer
+
+__all__ = ["run", "thread_count"]
+
+_Result = TypeVar("_Result")
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Say how many threads a user asks for: None is 1, -1 is one a core."""
+    if n_jobs is None:
+        return 1
+    if not is_integer(n_jobs) or not (n_jobs >= 1 or n_jobs == -1):
+        raise DataError(f"n_jobs is {n_jobs!r}; give a whole number from 1, -1 for all cores")
+    if n_jobs > 0:
+        return int(n_jobs)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def run(size: int, n_jobs: int | None, task: Callable[[int, int], _Result]) -> list[_Result]:
+    """Split range(size) into one run a thread, and give the results in order."""
+    jobs = max(1, min(thread_count(n_jobs), size))
+    if jobs == 1:
+        return [task(0, size)]
+    ends = [size * j // jobs for j in range(jobs + 1)]
+    with ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(task, a, b) for a, b in pairwise(ends)]
+        return [future.result() for future in futures]

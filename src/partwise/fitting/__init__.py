@@ -1,1 +1,0 @@
-"""From examples to a model: one module a kind of example, around ``fit.fit_model``."""

@@ -1,1 +1,0 @@
-"""Graphs and the labels of their vertices, as users hold them."""

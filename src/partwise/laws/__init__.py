@@ -1,1 +1,0 @@
-"""The laws of structures, and what they are tried on; ``partwise.testing`` is the way in."""

@@ -1,0 +1,270 @@
+"""From examples of any structure to a model: checks, training, warm starts."""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..arrays import Floats, Ints
+from ..compiled.threads import thread_count
+from ..errors import DataError
+from ..problem.dual_point import DualPoint
+from ..problem.losses import make_loss
+from ..problem.problem import Problem, build_problem, make_topologies
+from ..problem.rows import Rows
+from ..structures.base import Structure
+from ..training.announcement import announcement
+from ..training.loop import Callback, Fit
+from ..training.path import train_path
+from ..training.settings import Settings
+from .features import Encoder
+from .model import Label, Model, check_label_names
+from .transfer import transfer_weights
+
+__all__ = ["Finish", "Settings", "check_weights", "fit_model"]
+
+_log = logging.getLogger(__name__)
+
+#: What brings a trained model into its last form.
+Finish = Callable[[Problem, Model, Fit], Model]
+
+
+def fit_model(
+    task: str,
+    structure: Structure,
+    features: Sequence[Rows],
+    shapes: Sequence[Any] | Ints,
+    gold: Sequence[Ints],
+    encoder: Encoder,
+    settings: Settings,
+    *,
+    labels: Sequence[Label] = (),
+    constraints: Any = None,
+    own_constraints: Sequence[Any] | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    callbacks: Sequence[Callback] = (),
+    initial: Model | None = None,
+    dual_point: DualPoint | None = None,
+    meta: dict[str, Any] | None = None,
+    finish: Finish | None = None,
+    beside: Any = (),
+) -> tuple[Model, Fit]:
+    """Train a model of any structure.
+
+    Parameters
+    ----------
+    task : str
+        What the model does, in a word.
+    structure : Structure
+        What a label is made of.
+    features : sequence of Rows
+        For each of ``structure.kinds``, a row for each site of that kind, the examples one after
+        the other, or a single row that stands for all of them.
+    shapes : sequence
+        The shape of each example, as `structure.topology` takes it.
+    gold : sequence of ndarray
+        The right label of each example, as the structure takes it.
+    encoder : Encoder
+        What makes such features again; its `feature_counts` must be those of the rows.
+    settings : Settings
+        How to train. What concerns positions alone (``min_count``, ``class_weight``,
+        ``constraints``, ``start``, ``end``, ``intercept``) is not used here.
+    labels : sequence
+        The labels that parts carry, in the order of their numbers; none where they carry none.
+    constraints : object or None
+        What no label may hold, as `structure.mask` takes it.
+    own_constraints : sequence or None
+        For each example, constraints of its own or None; they hold in training alone.
+    sample_weight : array-like or None
+        The weight of each example. Those of weight 0 are left out.
+    callbacks : sequence of callables
+        See :func:`partwise.training.loop.train`.
+    initial : Model or None
+        A model whose weights to start from, matched by feature and label.
+    dual_point : DualPoint or None
+        The dual point of an earlier fit of the same examples; it goes before `initial`.
+    meta : dict or None
+        The model's `meta`.
+    finish : callable or None
+        Called with the problem, each model that was trained and its fit; gives the model in the
+        form in which it is handed on.
+    beside : object
+        What the caller made on the way to the features and still holds. It counts in the memory
+        that is announced.
+
+    Returns
+    -------
+    model, fit
+        With a `descent` in the settings, those of the last of its values of l2 that was trained.
+    """
+    if not len(shapes):
+        raise DataError("there are no examples to train on; give at least two, of different labels")
+    if len(gold) != len(shapes):
+        raise DataError(f"labels for {len(gold)} examples where there are {len(shapes)}")
+    labels = () if labels is None else labels
+    check_label_names(structure, labels)
+    _check_features(structure, features, encoder)
+    weight = check_weights(sample_weight, len(shapes))
+    kept = weight > 0.0
+    if not kept.all():
+        features = _take(structure, features, shapes, kept)
+        which = np.flatnonzero(kept).tolist()
+        shapes, gold = [shapes[i] for i in which], [gold[i] for i in which]
+        if own_constraints is not None:
+            own_constraints = [own_constraints[i] for i in which]
+    given = [weakref.ref(rows) for rows in features]
+    problem = build_problem(
+        structure,
+        shapes,
+        features,
+        gold,
+        make_loss(settings.loss, structure.n_labels, settings.cost_matrix),
+        weights=settings.weights,
+        sample_weight=weight[kept],
+        constraints=constraints,
+        own_constraints=own_constraints,
+    )
+    # The problem has what it needs of the features, and often nobody else holds them.
+    del features
+    _check_gold(problem)
+    if _log.isEnabledFor(logging.INFO):
+        left = [rows() for rows in given]
+        _log.info(announcement(problem, settings, (encoder, gold), (left, beside)))
+        del left
+    first = None
+    if initial is not None and dual_point is None:
+        first = transfer_weights(initial, structure, problem.layout, labels, encoder)
+
+    def model(l2: float, fit: Fit) -> Model:
+        made = Model(
+            task=task,
+            structure=structure,
+            layout=problem.layout,
+            weights=fit.weights,
+            labels=tuple(labels),
+            encoder=encoder,
+            constraints=constraints,
+            loss=settings.loss,
+            l2=l2,
+            l1=float(settings.l1),
+            certificate=fit.certificate,
+            meta=dict(meta or {}),
+            settings=settings.noted(),
+        )
+        return made if finish is None else finish(problem, made, fit)
+
+    descent = settings.descent
+    values = (float(settings.l2),) if descent is None else descent.values
+    fits = _fits(problem, values, settings, callbacks, dual_point, first)
+    models = ((model(l2, fit), fit) for l2, fit in zip(values, fits, strict=False))
+    return next(models) if descent is None else descent.follow(models)
+
+
+def _fits(
+    problem: Problem,
+    values: Sequence[float],
+    settings: Settings,
+    callbacks: Sequence[Callback],
+    dual_point: DualPoint | None,
+    first: Floats | None,
+) -> Iterator[Fit]:
+    if dual_point is not None and dual_point.theta.shape != (problem.n_parts,):
+        raise DataError(
+            f"a dual point of {dual_point.theta.size} numbers where the examples have "
+            f"{problem.n_parts} parts; it must come from a fit of the same examples"
+        )
+    return train_path(
+        problem,
+        values,
+        l1=float(settings.l1),
+        solver=settings.solver,
+        tol=float(settings.tol),
+        max_passes=float(settings.max_passes),
+        n_jobs=thread_count(settings.n_jobs),
+        seed=settings.seed,
+        callbacks=callbacks,
+        start=dual_point,
+        initial_weights=first,
+        options=None if settings.solver_options is None else dict(settings.solver_options),
+    )
+
+
+def _check_features(structure: Structure, features: Sequence[Rows], encoder: Encoder) -> None:
+    for kind, rows in zip(structure.kinds, features, strict=False):
+        if not isinstance(rows, Rows):
+            raise DataError(
+                f"the features of {kind} sites are a {type(rows).__name__}; expected Rows: make "
+                "them by Rows.from_dense or Rows.from_scipy"
+            )
+    counts = encoder.feature_counts(structure)
+    given = tuple(rows.n_features for rows in features)
+    if given != counts:
+        raise DataError(
+            f"rows of {given} features where the encoder has {counts}, for the sites "
+            f"{', '.join(structure.kinds)}; give one Rows for each kind, and an encoder for them"
+        )
+    for kind, rows in zip(structure.kinds, features, strict=True):
+        rows.check_finite(f"the features of {kind} sites")
+
+
+def _check_gold(problem: Problem) -> None:
+    """Make sure that compiled code will find the gold parts inside their examples."""
+    a = problem.arrays
+    sizes = np.repeat(np.diff(a.part_ptr), np.diff(a.gold_ptr))
+    bad = np.flatnonzero((a.gold_part < 0) | (a.gold_part >= sizes))
+    if len(bad):
+        i = int(np.searchsorted(a.gold_ptr, bad[0], side="right")) - 1
+        raise DataError(
+            f"the gold label of example {i} (counted from 0, those of weight 0 left out) is none "
+            f"of its shape; give labels as a {problem.structure.name} has them"
+        )
+
+
+def _take(
+    structure: Structure,
+    features: Sequence[Rows],
+    shapes: Sequence[Any] | Ints,
+    kept: npt.NDArray[np.bool_],
+) -> list[Rows]:
+    """Keep the rows of some examples; a single row that stands for all stays."""
+    kinds = len(structure.kinds)
+    topologies = make_topologies(structure, shapes)
+    known = {topo.tobytes(): topo for topo in topologies}
+    sizes = {
+        key: np.bincount(structure.sites(topo).kind, minlength=kinds) for key, topo in known.items()
+    }
+    sites = np.array([sizes[topo.tobytes()] for topo in topologies])  # examples x kinds
+    return [
+        rows.take(np.repeat(kept, sites[:, kind])) if len(rows) == sites[:, kind].sum() else rows
+        for kind, rows in enumerate(features)
+    ]
+
+
+def check_weights(given: npt.ArrayLike | None, n: int) -> Floats:
+    """Read the weights of n examples as a user gives them; None is 1 each."""
+    if given is None:
+        return np.ones(n)
+    try:
+        weight = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"sample_weight does not hold numbers: {error}") from error
+    if weight.ndim == 0:
+        weight = np.full(n, float(weight))
+    if weight.shape != (n,):
+        raise DataError(
+            f"sample_weight.shape == {weight.shape}, expected {(n,)}: one number an example"
+        )
+    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0.0)))
+    if len(bad):
+        raise DataError(
+            f"sample_weight of example {bad[0]} (counted from 0) is {weight[bad[0]]}; weights must "
+            "be finite and not negative"
+        )
+    if n and not weight.any():
+        raise DataError("all sample weights are zero; give some example a positive weight")
+    return weight

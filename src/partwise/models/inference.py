@@ -1,0 +1,314 @@
+"""Prediction for many examples at once: score, then one oracle call an example.
+
+Threads split the examples into runs. Every example is computed by one thread on its own, so the
+results do not depend on how many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..arrays import Floats, Ints
+from ..compiled.jit import FAST, njit
+from ..compiled.threads import run
+from ..errors import DataError
+from ..problem.design import make_design, score, site_rows
+from ..problem.evaluation import not_finite
+from ..problem.layout import Layout
+from ..problem.problem import (
+    Arrays,
+    example_marginals,
+    example_maximum,
+    make_masks,
+    make_topologies,
+)
+from ..problem.rows import Rows
+from ..problem.storage import Storage
+from ..structures.base import Structure
+
+#: How many part counts are held at a time: 32 MB.
+_STRETCH: Final = 1 << 22
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Examples to predict, as the arrays that the kernels run on."""
+
+    structure: Structure
+    weights: Floats
+    arrays: Arrays
+    work_size: int
+    max_parts: int
+    unknown: npt.NDArray[np.bool_]  # examples whose gold label is None
+
+    @property
+    def n_examples(self) -> int:
+        """How many examples there are."""
+        return len(self.arrays.weight)
+
+    def topology(self, i: int) -> Ints:
+        """The shape of example i."""
+        a = self.arrays
+        return a.topo[a.topo_ptr[i] : a.topo_ptr[i + 1]]
+
+    def scores(self, i: int, q: Floats) -> Floats | None:
+        """The scores of the parts of example i under its mask; None if some are no numbers."""
+        a = self.arrays
+        n = int(a.part_ptr[i + 1] - a.part_ptr[i])
+        score(a.design, i, self.weights, q)
+        theta = q[:n]
+        if a.mask.size:
+            theta = theta + a.mask[a.mask_ptr[i] : a.mask_ptr[i] + n]
+        return None if np.isnan(theta).any() or np.isposinf(theta).any() else theta
+
+
+class Stored(NamedTuple):
+    """The weights of a model as the kernels take them; what all its predictions share."""
+
+    storage: Storage
+    weights: Floats
+
+    @classmethod
+    def of(cls, layout: Layout, weights: Floats) -> Stored:
+        """Look through all of the layout: once for a model, not once for a prediction."""
+        return cls(Storage.plain(layout), np.require(weights, requirements=["C", "W"]))
+
+
+def make_batch(
+    structure: Structure,
+    stored: Stored,
+    features: Sequence[Rows],
+    shapes: Sequence[Any] | Ints,
+    *,
+    constraints: Any = None,
+    own_constraints: Sequence[Any] | None = None,
+    gold: Sequence[Ints | None] | None = None,
+) -> Batch:
+    """Put examples together for prediction.
+
+    Parameters
+    ----------
+    structure
+        The model's.
+    stored
+        Its weights.
+    features : sequence of Rows
+        For each kind of site, its features (see :func:`partwise.problem.design.site_rows`).
+    shapes : sequence
+        What `structure.topology` takes, for each example.
+    constraints : Constraints or None
+        What holds for all examples, as `structure.mask` takes it.
+    own_constraints : sequence or None
+        For each example, constraints of its own or None.
+    gold : sequence or None
+        Labels to be scored, for :func:`log_probabilities`; None for one that is impossible.
+    """
+    topologies = make_topologies(structure, shapes)
+    site_ptr, sites, rows = site_rows(structure, topologies, features)
+    mask, mask_ptr = make_masks(structure, topologies, constraints, own_constraints)
+    encoded = _encoded(structure, topologies, gold)
+    distinct = {topo.tobytes(): topo for topo in topologies}
+    sizes = {key: structure.n_parts(topo) for key, topo in distinct.items()}
+    parts = np.array([sizes[topo.tobytes()] for topo in topologies], dtype=np.int64)
+    empty = np.zeros(0, dtype=np.int64)
+    arrays = Arrays(
+        marginals=structure.marginals,
+        maximum=structure.maximum,
+        spec=structure.spec,
+        topo=np.concatenate([*topologies, empty]),
+        topo_ptr=_pointers(np.array([len(topo) for topo in topologies], dtype=np.int64)),
+        part_ptr=_pointers(parts),
+        design=make_design(stored.storage, site_ptr, sites, rows),
+        tau=1.0,
+        cost=np.zeros(0),
+        mask=mask,
+        mask_ptr=mask_ptr,
+        gold_ptr=_pointers(np.array([len(p) for p, _ in encoded], dtype=np.int64)),
+        gold_part=np.concatenate([*(p for p, _ in encoded), empty]),
+        gold_count=np.concatenate([*(c for _, c in encoded), np.zeros(0)]),
+        weight=np.ones(len(topologies)),
+    )
+    return Batch(
+        structure=structure,
+        weights=stored.weights,
+        arrays=arrays,
+        work_size=max((structure.work_size(topo) for topo in distinct.values()), default=0),
+        max_parts=int(parts.max(initial=0)),
+        unknown=np.array([y is None for y in gold or ()], dtype=bool),
+    )
+
+
+def _encoded(
+    structure: Structure, topologies: Sequence[Ints], gold: Sequence[Ints | None] | None
+) -> list[tuple[Ints, Floats]]:
+    """Give the parts of every label, none for None, after checking that there are such parts."""
+    if gold is None:
+        return []
+    if len(gold) != len(topologies):
+        raise DataError(f"labels for {len(gold)} examples where there are {len(topologies)}")
+    nothing = (np.zeros(0, dtype=np.int64), np.zeros(0))
+    encoded = []
+    for i, (label, topo) in enumerate(zip(gold, topologies, strict=True)):
+        parts, counts = nothing if label is None else structure.encode(label, topo)
+        if len(parts) and not (parts.min() >= 0 and parts.max() < structure.n_parts(topo)):
+            raise DataError(
+                f"the label of example {i} (counted from 0) is none of its shape: {label}; give "
+                f"labels as a {structure.name} has them"
+            )
+        encoded.append((parts, counts))
+    return encoded
+
+
+def best_labels(batch: Batch, n_jobs: int | None = 1) -> list[Ints]:
+    """Give the best label of every example."""
+    labels: list[Ints] = []
+    for begin, end, mu in _counts(batch, True, n_jobs):
+        topologies = [batch.topology(i) for i in range(begin, end)]
+        labels += batch.structure.decode_all(mu, topologies)
+    return labels
+
+
+def part_marginals(batch: Batch, n_jobs: int | None = 1) -> list[Floats]:
+    """Give the expected count of every part, an array an example."""
+    found: list[Floats] = []
+    ptr = batch.arrays.part_ptr
+    for begin, end, mu in _counts(batch, False, n_jobs):
+        found += np.split(mu, ptr[begin + 1 : end] - ptr[begin])
+    return found
+
+
+def _counts(batch: Batch, best: bool, n_jobs: int | None) -> Iterator[tuple[int, int, Floats]]:
+    """Run an oracle over all examples, a stretch of them at a time."""
+    ptr = batch.arrays.part_ptr
+    begin = 0
+    while begin < batch.n_examples:
+        end = int(np.searchsorted(ptr, ptr[begin] + _STRETCH, "right")) - 1
+        end = min(max(end, begin + 1), batch.n_examples)
+        mu = np.empty(int(ptr[end] - ptr[begin]))
+
+        def task(first: int, last: int, begin: int = begin, mu: Floats = mu) -> int:
+            first, last = first + begin, last + begin
+            mine = mu[ptr[first] - ptr[begin] :]
+            work = np.empty(batch.work_size)
+            size = batch.max_parts
+            return int(
+                _part_counts(batch.arrays, batch.weights, best, mine, first, last, size, work)
+            )
+
+        _complain(run(end - begin, n_jobs, task))
+        yield begin, end, mu
+        begin = end
+
+
+def log_probabilities(batch: Batch, n_jobs: int | None = 1) -> Floats:
+    """Give log p(gold_i | x_i) for every example; -inf where the constraints forbid it."""
+    out = np.empty(batch.n_examples)
+
+    def task(begin: int, end: int) -> int:
+        work = np.empty(batch.work_size)
+        size = batch.max_parts
+        return int(_log_probabilities(batch.arrays, batch.weights, out, begin, end, size, work))
+
+    _complain(run(batch.n_examples, n_jobs, task))
+    out[batch.unknown] = -np.inf
+    return out
+
+
+def k_best_labels(batch: Batch, k: int, n_jobs: int | None = 1) -> list[tuple[Floats, list[Ints]]]:
+    """Give the k best labels of every example, best first, and their scores."""
+    results: list[tuple[Floats, list[Ints]]] = [(np.zeros(0), [])] * batch.n_examples
+
+    def task(begin: int, end: int) -> int:
+        q = np.empty(batch.max_parts)
+        for i in range(begin, end):
+            theta = batch.scores(i, q)
+            if theta is None:
+                return i
+            results[i] = batch.structure.k_best(theta, batch.topology(i), k)
+            if not results[i][1]:
+                return i
+        return -1
+
+    _complain(run(batch.n_examples, n_jobs, task))
+    return results
+
+
+def draw_labels(
+    batch: Batch, size: int, rng: np.random.Generator, n_jobs: int | None = 1
+) -> list[list[Ints]]:
+    """Draw labels of every example with their probabilities."""
+    # One generator an example, so that the threads do not change what is drawn.
+    generators = rng.spawn(batch.n_examples)
+    results: list[list[Ints]] = [[]] * batch.n_examples
+
+    def task(begin: int, end: int) -> int:
+        q = np.empty(batch.max_parts)
+        for i in range(begin, end):
+            theta, topo = batch.scores(i, q), batch.topology(i)
+            if theta is None or not np.isfinite(batch.structure.log_partition(theta, topo)):
+                return i
+            results[i] = batch.structure.sample(theta, topo, size, generators[i])
+        return -1
+
+    _complain(run(batch.n_examples, n_jobs, task))
+    return results
+
+
+def _complain(bad: list[int]) -> None:
+    for i in bad:
+        if i >= 0:
+            raise not_finite(i)
+
+
+def _pointers(sizes: Ints) -> Ints:
+    pointers = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=pointers[1:])
+    return pointers
+
+
+@njit(fastmath=FAST)
+def _part_counts(
+    a: Any, w: Any, best: bool, out: Any, begin: int, end: int, size: int, work: Any
+) -> Any:
+    """out holds, example after example, the counts of the best label or the expected counts.
+
+    Returns the first example whose best score or log Z is not finite, or -1.
+    """
+    q, masked = np.empty(size), np.empty(size)
+    at = a.part_ptr[begin]
+    for i in range(begin, end):
+        n = a.part_ptr[i + 1] - a.part_ptr[i]
+        mu = out[a.part_ptr[i] - at : a.part_ptr[i + 1] - at]
+        score(a.design, i, w, q)
+        if best:
+            value = example_maximum(a, i, q[:n], mu, masked, work)
+        else:
+            value = example_marginals(a, i, q[:n], mu, masked, work)
+        if not np.isfinite(value):
+            return i
+    return -1
+
+
+@njit(fastmath=FAST)
+def _log_probabilities(a: Any, w: Any, out: Any, begin: int, end: int, size: int, work: Any) -> Any:
+    """out_i = gold_i.theta_i - logZ(theta_i) with theta_i = F_i w; returns as `_part_counts`."""
+    q, masked = np.empty(size), np.empty(size)
+    nothing = np.empty(0)
+    for i in range(begin, end):
+        n = a.part_ptr[i + 1] - a.part_ptr[i]
+        score(a.design, i, w, q)
+        log_z = example_marginals(a, i, q[:n], nothing, masked, work)
+        if not np.isfinite(log_z):
+            return i
+        total = 0.0
+        for g in range(a.gold_ptr[i], a.gold_ptr[i + 1]):
+            r = a.gold_part[g]
+            total += a.gold_count[g] * (masked[r] if a.mask.size > 0 else q[r])
+        # Rounding may lift the probability of a near certainty above 1.
+        out[i] = min(total - log_z, 0.0)
+    return -1

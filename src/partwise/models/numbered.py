@@ -1,0 +1,73 @@
+"""Features that have numbers and nothing else: whoever makes the rows knows what they mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, final
+
+import numpy.typing as npt
+
+from ..errors import DataError
+from .features import Arrays, Encoder, is_count, same_numbers, sound
+
+if TYPE_CHECKING:
+    from ..arrays import Ints
+    from ..structures.base import Structure
+
+__all__ = ["NumberedEncoder"]
+
+
+@final
+@dataclass(frozen=True)
+class NumberedEncoder(Encoder):
+    """Features are given as rows of numbers, for each kind of site.
+
+    Parameters
+    ----------
+    n_features : tuple of int
+        For each kind of site of the structure, how many features there are.
+    """
+
+    name: ClassVar[str] = "numbered"
+
+    n_features: tuple[int, ...]
+
+    def feature_counts(self, structure: Structure) -> tuple[int, ...]:
+        """As given; a kind of site that the structure does not use has none."""
+        kinds, widths = structure.kinds, structure.widths
+        if len(self.n_features) != len(kinds):
+            raise DataError(
+                f"numbers of features for {len(self.n_features)} kinds of sites where a "
+                f"{structure.name} has {len(kinds)}: {', '.join(kinds)}"
+            )
+        for kind, width, count in zip(kinds, widths, self.n_features, strict=True):
+            if count and not width:
+                raise DataError(
+                    f"{count} features for {kind} sites, which this {structure.name} does not "
+                    "have; give rows of 0 features there"
+                )
+        return self.n_features
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers."""
+        return {"n_features": list(self.n_features)}
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """None."""
+        return {}
+
+    @classmethod
+    def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> NumberedEncoder:
+        """Check that there are numbers."""
+        sound(data.keys() == {"n_features"}, "numbered features with other fields than n_features")
+        counts = data["n_features"]
+        sound(isinstance(counts, list) and all(map(is_count, counts)), "n_features are no counts")
+        sound(not arrays, "numbered features with an array")
+        return cls(tuple(counts))
+
+    def match(self, other: Encoder, structure: Structure) -> tuple[Ints, ...]:
+        """By number."""
+        if not isinstance(other, NumberedEncoder):
+            return super().match(other, structure)
+        pairs = zip(self.n_features, other.n_features, strict=True)
+        return tuple(same_numbers(n, n_other) for n, n_other in pairs)

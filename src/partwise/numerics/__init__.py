@@ -1,1 +1,0 @@
-"""Arithmetic that the compiled loops share."""

@@ -1,1 +1,0 @@
-"""From a model to predictions: one module a kind of label, around ``inference``."""

@@ -1,0 +1,29 @@
+"""Where a fit stands in the dual, so that another can go on from there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..arrays import Floats
+
+
+@dataclass(frozen=True)
+class DualPoint:
+    """A point u of the dual, for all examples.
+
+    Attributes
+    ----------
+    theta : ndarray
+        Scores of the parts: u_i = p(.; theta_i), or near it.
+    mu : ndarray or None
+        Marginals of u where they are not those of theta: not every point has a theta.
+    """
+
+    theta: Floats
+    mu: Floats | None = None
+
+    def beyond(self, before: DualPoint, a: float) -> DualPoint:
+        """Go on by a times the way from an earlier point; marginals cannot leave their set."""
+        if self.mu is not None or before.mu is not None:
+            return self
+        return DualPoint(self.theta + a * (self.theta - before.theta))

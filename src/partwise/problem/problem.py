@@ -1,0 +1,322 @@
+"""The training problem: structure, design and loss as the arrays that solvers run on.
+
+    P(w) = l2/2 |w|^2 + sum_i c_i [ tau log sum_y exp((w.f_i(y) + cost_i(y))/tau) - w.f_i(y_i) ]
+    D(u) = sum_i c_i [ tau H(u_i) + cost_i.mu_i ] - |v(u)|^2 / (2 l2)
+    v(u) = sum_i c_i F_i^T (gold_i - mu_i),   w(u) = v(u) / l2
+
+All arrays have one dtype and order each, so that every solver is compiled once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import Floats, Ints
+from ..compiled.jit import njit, typed_by_looks
+from ..errors import DataError
+from ..memory import BYTES_A_FEATURE, check_memory
+from ..structures.base import Structure
+from .design import Design, make_design, site_rows
+from .footprint import held_bytes
+from .layout import Layout
+from .losses import Loss
+from .rows import Rows
+from .storage import Storage
+
+
+@typed_by_looks
+class Arrays(NamedTuple):
+    """What the kernels see. The parts of example i are part_ptr[i] : part_ptr[i+1]."""
+
+    marginals: Any  # the structure's oracles
+    maximum: Any
+    spec: Ints
+    topo: Ints
+    topo_ptr: Ints
+    part_ptr: Ints
+    design: Design
+    tau: float
+    cost: Floats  # a part; empty if there is no cost
+    mask: Floats  # 0 or -inf for a part; examples of one shape share theirs; empty: no constraint
+    mask_ptr: Ints
+    gold_ptr: Ints  # the parts of the gold label and their counts
+    gold_part: Ints
+    gold_count: Floats
+    weight: Floats  # c_i
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A training problem, ready for a solver."""
+
+    structure: Structure
+    storage: Storage
+    loss: Loss
+    arrays: Arrays
+    work_size: int
+    max_parts: int
+    reach: Floats  # for each example, a bound on |F_i^T (gold_i - y)| over all labels y
+    build_bytes: int = 0  # what it took while it was built, with the features that it is made of
+
+    @property
+    def layout(self) -> Layout:
+        """Which weights there are."""
+        return self.storage.layout
+
+    @property
+    def n_examples(self) -> int:
+        """How many examples there are."""
+        return len(self.arrays.weight)
+
+    @property
+    def n_parts(self) -> int:
+        """How many parts all examples have together."""
+        return int(self.arrays.part_ptr[-1])
+
+
+def build_problem(
+    structure: Structure,
+    shapes: Sequence[Any] | Ints,
+    features: Sequence[Rows],
+    gold: Sequence[Ints],
+    loss: Loss,
+    *,
+    weights: str = "all",
+    sample_weight: Floats | None = None,
+    constraints: Any = None,
+    own_constraints: Sequence[Any] | None = None,
+) -> Problem:
+    """Put a training problem together.
+
+    Parameters
+    ----------
+    structure : Structure
+        What a label is made of.
+    shapes : sequence
+        What `structure.topology` takes, for each example: as a rule its number of positions.
+    features : sequence of Rows
+        For each kind of site, its features (see :func:`partwise.problem.design.site_rows`).
+    gold : sequence of ndarray
+        The label of each example, as `structure.encode` takes it.
+    loss : Loss
+        Temperature and cost.
+    weights : {"all", "observed"}
+        Whether a feature has a weight for every part of its site, or only for those it was seen
+        with in the gold labels.
+    sample_weight : ndarray or None
+        The weight c_i of each example.
+    constraints : Constraints or None
+        Hard constraints on all examples, as `structure.mask` takes them.
+    own_constraints : sequence or None
+        For each example, constraints of its own or None; they come on top.
+    """
+    n = len(shapes)
+    if n == 0:
+        raise DataError("there is no example to train on; check that the data are not empty")
+    _check_size(structure, features, weights)
+    topologies = make_topologies(structure, shapes)
+    site_ptr, sites, rows = site_rows(structure, topologies, features)
+    gold_ptr, gold_part, gold_count = structure.encode_all(gold, topologies)
+    part_ptr = _pointers([structure.n_parts(topo) for topo in topologies])
+
+    counts = [r.counts() * (1 if len(r) > 1 or n == 1 else n) for r in features]
+    layout = Layout.full(structure.widths, counts)
+    if weights == "observed":
+        seen = np.zeros(layout.n_weights, dtype=np.bool_)
+        gold_sites = (site_ptr, sites.part, gold_ptr, gold_part)
+        _mark_observed(*gold_sites, rows.indptr, rows.indices, layout.first, seen)
+        layout = layout.restricted(seen)
+
+    storage = Storage.spread(layout)
+
+    cost = np.zeros(0)
+    if loss.has_cost:
+        cost = structure.part_costs(gold, topologies, loss.cost_matrix)
+    mask, mask_ptr = make_masks(structure, topologies, constraints, own_constraints)
+    if mask.size:
+        _check_gold(mask, mask_ptr, gold_ptr, gold_part)
+    arrays = Arrays(
+        marginals=structure.marginals,
+        maximum=structure.maximum,
+        spec=structure.spec,
+        topo=np.concatenate([*topologies, np.zeros(0, dtype=np.int64)]),
+        topo_ptr=_pointers([len(topo) for topo in topologies]),
+        part_ptr=part_ptr,
+        design=make_design(storage, site_ptr, sites, rows),
+        tau=loss.tau,
+        cost=cost,
+        mask=mask,
+        mask_ptr=mask_ptr,
+        gold_ptr=gold_ptr,
+        gold_part=gold_part,
+        gold_count=gold_count,
+        weight=np.ones(n) if sample_weight is None else np.ascontiguousarray(sample_weight, float),
+    )
+    return Problem(
+        structure=structure,
+        storage=storage,
+        loss=loss,
+        arrays=arrays,
+        work_size=max((structure.work_size(t) for t in _distinct(topologies)), default=0),
+        max_parts=int(np.diff(part_ptr).max(initial=0)),
+        reach=_reach(site_ptr, sites.uses, rows),
+        build_bytes=held_bytes(storage, arrays, *features, rows, sites),
+    )
+
+
+def _check_size(structure: Structure, features: Sequence[Rows], weights: str) -> None:
+    """Refuse what there is no memory for: the layout; then v and w, or a mark a weight."""
+    n_features = sum(rows.n_features for rows in features)
+    # The number of kinds is checked where the sites are made.
+    n_weights = sum(
+        rows.n_features * width for rows, width in zip(features, structure.widths, strict=False)
+    )
+    needed = max(BYTES_A_FEATURE * n_features, (16 if weights == "all" else 1) * n_weights)
+    check_memory(needed, f"training with {n_features:,} features and {n_weights:,} weights")
+
+
+def make_topologies(structure: Structure, shapes: Sequence[Any] | Ints) -> list[Ints]:
+    """Describe every example; equal shapes share one description."""
+    known: dict[Any, Ints] = {}
+    topologies = []
+    for shape in shapes.tolist() if isinstance(shapes, np.ndarray) else shapes:
+        if shape not in known:
+            known[shape] = np.ascontiguousarray(structure.topology(shape), dtype=np.int64)
+        topologies.append(known[shape])
+    return topologies
+
+
+def _distinct(topologies: Sequence[Ints]) -> list[Ints]:
+    return list({t.tobytes(): t for t in topologies}.values())
+
+
+def _pointers(sizes: Sequence[int]) -> Ints:
+    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
+
+
+@njit
+def _mark_observed(
+    site_ptr: Any,
+    site_part: Any,
+    gold_ptr: Any,
+    gold_part: Any,
+    row_ptr: Any,
+    indices: Any,
+    first: Any,
+    seen: Any,
+) -> None:
+    """Mark the weights of a full layout that some gold part touches."""
+    for i in range(site_ptr.size - 1):
+        parts = site_part[site_ptr[i] : site_ptr[i + 1]]
+        for g in range(gold_ptr[i], gold_ptr[i + 1]):
+            # The site of a part is the last one that begins at or before it.
+            s = np.searchsorted(parts, gold_part[g], "right") - 1
+            slot = gold_part[g] - parts[s]
+            s += site_ptr[i]
+            for e in range(row_ptr[s], row_ptr[s + 1]):
+                seen[first[indices[e]] + slot] = True
+
+
+def make_masks(
+    structure: Structure,
+    topologies: Sequence[Ints],
+    constraints: Any,
+    own_constraints: Sequence[Any] | None,
+) -> tuple[Floats, Ints]:
+    """One mask a shape, shared, and one for each example with constraints of its own.
+
+    Returns the masks, one after the other, and where each example's begins; no masks at all if
+    nothing is constrained.
+    """
+    own = own_constraints if own_constraints is not None else [None] * len(topologies)
+    if len(own) != len(topologies):
+        raise DataError(f"constraints for {len(own)} examples where there are {len(topologies)}")
+    pointers = np.zeros(len(topologies), dtype=np.int64)
+    if constraints is None and all(mine is None for mine in own):
+        return np.zeros(0), pointers
+    begins: dict[bytes, int] = {}
+    masks = [np.zeros(0)]
+    at = 0
+    for i, (topo, mine) in enumerate(zip(topologies, own, strict=True)):
+        key = topo.tobytes()
+        if mine is None and key in begins:
+            pointers[i] = begins[key]
+            continue
+        if mine is None:
+            begins[key] = at
+        pointers[i] = at
+        mask = np.zeros(structure.n_parts(topo))
+        for rules in (constraints, mine):
+            if rules is not None:
+                mask += structure.mask(topo, rules)
+        masks.append(mask)
+        at += len(mask)
+    return np.concatenate(masks), pointers
+
+
+def _check_gold(mask: Floats, mask_ptr: Ints, gold_ptr: Ints, gold_part: Ints) -> None:
+    owner = np.repeat(np.arange(len(mask_ptr)), np.diff(gold_ptr))
+    broken = owner[np.isneginf(mask[mask_ptr[owner] + gold_part])]
+    if len(broken):
+        raise DataError(
+            f"the gold labels of example {broken[0]} (counted from 0) break the constraints; "
+            "mend the labels or relax the constraints"
+        )
+
+
+def _reach(site_ptr: Ints, uses: Ints, rows: Rows) -> Floats:
+    """Bound |F_i^T (gold_i - y)| by the sum over sites of sqrt(2) uses |features of the site|.
+
+    A site's count vectors of gold_i and y have non-negative entries that add up to at most
+    ``uses``, so they are at most sqrt(2) uses apart.
+    """
+    if rows.values is None:
+        norm = np.sqrt(np.diff(rows.indptr))
+    else:
+        norm = np.empty(len(rows))
+        _row_norms(rows.indptr, rows.values, norm)
+    # Summed run by run: what other runs hold must not round them.
+    owner = np.repeat(np.arange(len(site_ptr) - 1), np.diff(site_ptr))
+    sums: Any = np.bincount(owner, math.sqrt(2.0) * uses * norm, minlength=len(site_ptr) - 1)
+    return np.asarray(sums, dtype=np.float64)
+
+
+@njit
+def _row_norms(indptr: Any, values: Any, out: Any) -> None:
+    """out_i = the Euclidean norm of row i."""
+    for i in range(out.size):
+        square = 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            square += values[e] * values[e]
+        out[i] = math.sqrt(square)
+
+
+@njit
+def _allowed_scores(a: Any, i: int, theta: Any, masked: Any) -> Any:
+    """theta with the mask of example i added, in the scratch masked; theta itself without one."""
+    if a.mask.size == 0:
+        return theta
+    out = masked[: theta.size]
+    at = a.mask_ptr[i]
+    for r in range(theta.size):
+        out[r] = theta[r] + a.mask[at + r]
+    return out
+
+
+@njit
+def example_marginals(a: Any, i: int, theta: Any, mu: Any, masked: Any, work: Any) -> Any:
+    """Call the marginal oracle for example i under its mask."""
+    topo = a.topo[a.topo_ptr[i] : a.topo_ptr[i + 1]]
+    return a.marginals(a.spec, topo, _allowed_scores(a, i, theta, masked), mu, work)
+
+
+@njit
+def example_maximum(a: Any, i: int, theta: Any, mu: Any, masked: Any, work: Any) -> Any:
+    """Call the maximum oracle for example i under its mask."""
+    topo = a.topo[a.topo_ptr[i] : a.topo_ptr[i + 1]]
+    return a.maximum(a.spec, topo, _allowed_scores(a, i, theta, masked), mu, work)

@@ -1,0 +1,190 @@
+"""Where the weights stand in memory while they are trained.
+
+The blocks of a layout, in its order, made fit for vector instructions:
+
+- a block whose width is a little below a multiple of 8 is filled up to it (22 to 24) and begins at
+  a cache line: the inner loops then have no rest, and touch fewer lines;
+- a block that holds weights for many but not all parts of its site is spread to full width, and
+  the places without a weight are marked as not *live*.
+
+What is added holds 0 and stays 0, so norms and scores are those of the layout's weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ..arrays import Floats, Ints
+from ..compiled.jit import njit
+from ..compiled.lanes import LINE
+from ..errors import DataError
+from .layout import Layout
+
+#: Blocks with weights for at least this share of their site are spread to full width.
+_SPREAD: Final = 1 / 5
+
+
+@njit
+def filled_width(width: int) -> Any:
+    """The next multiple of 8, if that is at most an eighth more."""
+    filled = (width + 7) // 8 * 8
+    return filled if filled - width <= width // 8 else width
+
+
+@dataclass(frozen=True)
+class Storage:
+    """The places of the weights of a layout.
+
+    Attributes
+    ----------
+    layout : Layout
+        What is stored.
+    first : ndarray of int64
+        Where the block of each feature begins.
+    size : ndarray of int64
+        For each feature the number of its weights if these are stored one after the other with
+        their slots; 0 if its block has the full width of its site.
+    slot : ndarray of uint32
+        For a place in a block that is not of full width, its part, counted within the site. Empty
+        if all blocks are of full width.
+    live : ndarray of uint8
+        1 where there is a weight, 0 where the place is to stay 0. Empty if all places of blocks
+        of full width hold weights.
+    filled : bool
+        Whether blocks of full width are filled up (`filled_width`).
+    n_places : int
+        How many numbers are stored.
+    """
+
+    layout: Layout
+    first: Ints
+    size: Ints
+    slot: npt.NDArray[np.uint32]
+    live: npt.NDArray[np.uint8]
+    filled: bool
+    n_places: int
+
+    @cached_property
+    def blocks(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+        """`first` and `size` in narrow numbers, as they are looked up at random."""
+        return self.first.astype(np.uint32), self.size.astype(np.uint32)
+
+    @staticmethod
+    def plain(layout: Layout) -> Storage:
+        """Store the weights as the layout has them, as a model does."""
+        nothing = np.zeros(0, dtype=np.uint8)
+        slot = np.where(layout.slot < 0, ~layout.slot, layout.slot).astype(np.uint32)
+        size = layout.sizes() if len(slot) else np.zeros(len(layout.first), dtype=np.int64)
+        return Storage(layout, layout.first, size, slot, nothing, False, layout.n_weights)
+
+    @staticmethod
+    def spread(layout: Layout) -> Storage:
+        """Store the weights for training."""
+        width = np.repeat(np.asarray(layout.widths, dtype=np.int64), layout.n_features)
+        held = layout.sizes()
+        full = (held == width) | ((width >= LINE) & (held >= _SPREAD * width))
+        wide = np.array([filled_width(w) for w in layout.widths], dtype=np.int64)
+        place = np.where(full, np.repeat(wide, layout.n_features), held)
+        order = np.argsort(layout.first, kind="stable")
+        aligned = (full & (place % LINE == 0) & (place > 0))[order]
+        first = np.empty_like(layout.first)
+        first[order], n_places = _begin(place[order], aligned)
+        if n_places >= 2**32:
+            raise DataError(
+                f"{layout.n_weights:,} weights are more than 2^32; cut rare features (min_count), "
+                "or keep the observed weights only"
+            )
+        size = np.where(full, 0, held)
+        slot, live = np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint8)
+        storage = Storage(layout, first, size, slot, live, True, int(n_places))
+        if not layout.slot.size:
+            return storage
+        slot = np.zeros(n_places, dtype=np.uint32)
+        live = np.zeros(n_places, dtype=np.uint8)
+        places = storage.places()
+        slot[places] = np.where(layout.slot < 0, ~layout.slot, layout.slot)
+        live[places] = 1
+        return Storage(layout, first, size, slot, live, True, int(n_places))
+
+    def zeros(self) -> Floats:
+        """Room for all weights, beginning at a cache line."""
+        room = np.zeros(self.n_places + LINE)
+        skipped = -(room.ctypes.data // room.itemsize) % LINE
+        return room[skipped : skipped + self.n_places]
+
+    def places(self) -> Ints:
+        """Where each weight of the layout is stored."""
+        layout = self.layout
+        out = np.empty(layout.n_weights, dtype=np.int64)
+        _places(layout.first, layout.sizes(), layout.slot, self.first, self.size, out)
+        return out
+
+    def gather(self, stored: Floats) -> Floats:
+        """The weights of the layout."""
+        if self.n_places == self.layout.n_weights:
+            return stored
+        weights = np.empty(self.layout.n_weights)
+        self._copy(stored, weights, True)
+        return weights
+
+    def scatter(self, weights: Floats) -> Floats:
+        """Store the weights of the layout."""
+        if self.n_places == self.layout.n_weights:
+            return weights
+        stored = self.zeros()
+        self._copy(stored, weights, False)
+        return stored
+
+    def _copy(self, stored: Floats, weights: Floats, out: bool) -> None:
+        layout = self.layout
+        blocks = layout.first, layout.sizes(), layout.slot, self.first, self.size
+        _copy_weights(*blocks, stored, weights, out)
+
+
+@njit
+def _begin(size: Any, aligned: Any) -> Any:
+    """Lay blocks one after the other; those that are aligned begin at a multiple of 8."""
+    first = np.empty_like(size)
+    at = 0
+    for b in range(size.size):
+        if aligned[b]:
+            at = (at + 7) // 8 * 8
+        first[b] = at
+        at += size[b]
+    return first, at
+
+
+@njit
+def _within(at: int, j: int, slot: Any, size: int) -> Any:
+    """Where in its stored block a weight is: number j of a block that begins at a weight."""
+    if slot.size == 0 or size > 0:
+        return j
+    k = slot[at + j]
+    return ~k if k < 0 else k
+
+
+@njit
+def _places(first: Any, held: Any, slot: Any, stored: Any, size: Any, out: Any) -> None:
+    """out[weight] = its place."""
+    for f in range(first.size):
+        for j in range(held[f]):
+            out[first[f] + j] = stored[f] + _within(first[f], j, slot, size[f])
+
+
+@njit
+def _copy_weights(
+    first: Any, held: Any, slot: Any, begin: Any, size: Any, stored: Any, weights: Any, out: bool
+) -> None:
+    """Copy every weight out of its place, or into it; without a list of places, which is long."""
+    for f in range(first.size):
+        for j in range(held[f]):
+            place = begin[f] + _within(first[f], j, slot, size[f])
+            if out:
+                weights[first[f] + j] = stored[place]
+            else:
+                stored[place] = weights[first[f] + j]

@@ -1,0 +1,74 @@
+"""A problem with some of the examples of another one, and the same weights."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from ..arrays import Ints
+from .design import Design
+from .problem import Problem
+
+
+def subset(problem: Problem, examples: Ints) -> Problem:
+    """Take some examples of a problem, in a given order.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    examples : ndarray of int64
+        Which examples to take, counted from 0.
+
+    Returns
+    -------
+    Problem
+        The features, labels, costs and masks of these examples are copied; the places of the
+        weights are those of the whole problem.
+    """
+    a = problem.arrays
+    parts, part_ptr = _runs(a.part_ptr, examples)
+    topo, topo_ptr = _runs(a.topo_ptr, examples)
+    gold, gold_ptr = _runs(a.gold_ptr, examples)
+    arrays = a._replace(
+        topo=a.topo[topo],
+        topo_ptr=topo_ptr,
+        part_ptr=part_ptr,
+        design=_subdesign(a.design, examples),
+        cost=a.cost[parts] if a.cost.size else a.cost,
+        mask_ptr=a.mask_ptr[examples],
+        gold_ptr=gold_ptr,
+        gold_part=a.gold_part[gold],
+        gold_count=a.gold_count[gold],
+        weight=a.weight[examples],
+    )
+    return dataclasses.replace(
+        problem,
+        arrays=arrays,
+        max_parts=int(np.diff(part_ptr).max(initial=0)),
+        reach=problem.reach[examples],
+    )
+
+
+def _runs(pointers: Ints, chosen: Ints) -> tuple[Ints, Ints]:
+    """Give the positions of the chosen runs, one after the other, and the pointers to them."""
+    sizes = pointers[chosen + 1] - pointers[chosen]
+    ends = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    positions = np.arange(ends[-1]) + np.repeat(pointers[chosen] - ends[:-1], sizes)
+    return positions, ends
+
+
+def _subdesign(design: Design, examples: Ints) -> Design:
+    sites, site_ptr = _runs(design.site_ptr, examples)
+    entries, entry_ptr = _runs(design.entry_ptr, sites)
+    return design._replace(
+        site_ptr=site_ptr,
+        site_part=design.site_part[sites],
+        site_width=design.site_width[sites],
+        entry_ptr=entry_ptr,
+        sparse_ptr=design.sparse_ptr[sites] - design.entry_ptr[sites] + entry_ptr[:-1],
+        start=design.start[entries],
+        value=design.value[entries] if design.value.size else design.value,
+        size=design.size[entries] if design.size.size else design.size,
+    )

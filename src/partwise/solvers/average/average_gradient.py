@@ -1,0 +1,348 @@
+"""Stochastic average gradient: SAG, SAGA, and both with examples drawn by how curved they are.
+
+    f(w) = P(w) / n = 1/n sum_i f_i(w) + lambda/2 |w|^2,    f_i = c_i loss_i,    lambda = l2 / n
+
+Schmidt, Babanezhad, Ahmed, Defazio, Clifton and Sarkar (2015), Algorithms 1 and 2. A visit to
+example i replaces its gradient g_i in the sum d of all; every visit moves all weights:
+
+    SAG    w <- w - alpha [d / m + lambda w]                          m examples seen so far
+    SAGA   w <- w - alpha [(g - g_i) / (n p_i) + d / m + lambda w]    d before the visit
+
+g_i = c_i F_i^T (mu_i - gold_i) is kept as the marginals mu_i of the parts, which are also a dual
+point: d = -v(u). Examples that were not yet seen have mu_i = gold_i, whose gradient is 0.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final, NamedTuple
+
+from ...arrays import Floats, Ints
+from ...compiled.jit import FAST, njit
+from ...problem.design import scatter, score
+from ...problem.evaluation import lowest_entropy
+from ...problem.problem import example_marginals
+from .lazy import catch_up, catch_up_all, clear, settle
+from .pair import scatter_pair, score_pair
+from .sum_tree import find, put
+
+#: Which example comes next: all alike; half of the time in proportion to L_i; the scheme of
+#: Schmidt, Le Roux and Bach (2013, section 5.5), less alike the more examples were seen.
+SAMPLINGS: Final = ("uniform", "nus", "nus-2013")
+UNIFORM, NUS, NUS_2013 = range(3)
+
+#: L needs not go below this part of lambda: 1 / (L + lambda) hardly depends on it then.
+NEGLIGIBLE: Final = 1e-6
+#: Streaks do not count beyond this: no example is visited 2^30 times.
+LONGEST: Final = 31
+
+
+class Memory(NamedTuple):
+    """What is kept from visit to visit."""
+
+    mu: Floats  # a part: marginals at the last visit
+    loss: Floats  # an example: -tau log u_i(gold_i)
+    linear: Floats  # an example: tau H(u_i) + cost_i.mu_i
+    curvature: Floats  # an example: L_i; 0 if it was never chosen
+    streak: Ints  # an example: xi, searches in a row that found L_i large enough at once
+    skip: Ints  # an example: how many visits without a search are left
+    order: Ints  # the examples with a weight, those that were seen first
+    place: Ints  # an example: its place in order
+    least: Floats  # an example: no search where |g|^2 is at most this
+    tree: Floats  # sums of L_i
+    z: Floats  # a weight: w = beta (z - s d)
+    d: Floats  # a weight: sum of all g_i
+    room: Floats  # a weight: 0 between visits
+    stamp: Ints  # a weight: steps taken by the block that begins there; empty without l1
+    edges: Ints  # where blocks begin, and the end
+    totals: Floats
+
+
+#: Positions in ``Memory.totals``: beta, s; L_g; how many were seen (m), how many have an L_i;
+#: |d|^2, w.d, |w|^2; sum_i c_i (tau H_i + cost_i.mu_i); calls of the oracle; estimate of
+#: sum_i c_i tau KL(u_i, p_i); the step with l1, and how many were taken; searches.
+#: N_TOTALS is how many there are.
+BETA, SLIDE, LARGEST, SEEN, CHOSEN, NORM, CROSS, SQUARE = range(8)
+LINEAR, VISITS, STALE, STEP, STEPS, SEARCHES, N_TOTALS = range(8, 15)
+
+
+class Rule(NamedTuple):
+    """What the variants differ in."""
+
+    sampling: int
+    saga: bool
+    share: float  # of the step of SAG
+    skipping: bool
+    fixed: float  # alpha; 0: found by the search
+    l2: float
+    l1: float
+
+
+@njit
+def draw(memory: Any, rule: Any, coins: Any) -> Any:
+    """Choose an example; returns (its place in ``order``, p_i)."""
+    order, tree, n = memory.order, memory.tree, memory.order.size
+    seen = int(memory.totals[SEEN])
+    anyone = int(coins[1] * n)
+    if rule.sampling == UNIFORM or (rule.sampling == NUS and tree[1] == 0.0):
+        return anyone, 1.0 / n
+    if rule.sampling == NUS:
+        # Half of the time alike, half of the time in proportion to L_i.
+        k = memory.place[find(tree, coins[1])] if coins[0] < 0.5 else anyone
+        return k, 0.5 / n + 0.5 * memory.curvature[order[k]] / tree[1]
+    # One not yet seen with probability 1 - m/n, else in proportion to L_i + mean L + 2 lambda.
+    if coins[0] * n >= seen:
+        return seen + int(coins[1] * (n - seen)), 1.0 / n
+    even = tree[1] / seen + 2.0 * rule.l2 / n
+    total = tree[1] + seen * even
+    steep = coins[2] * total < tree[1]
+    k = memory.place[find(tree, coins[1])] if steep else int(coins[1] * seen)
+    return k, seen / n * (memory.curvature[order[k]] + even) / total
+
+
+@njit
+def see(memory: Any, k: int) -> None:
+    """Move the example at place k to those that were seen."""
+    order, place, totals = memory.order, memory.place, memory.totals
+    seen = int(totals[SEEN])
+    if k >= seen:
+        order[k], order[seen] = order[seen], order[k]
+        place[order[k]], place[order[seen]] = k, seen
+        totals[SEEN] += 1.0
+
+
+@njit(fastmath=FAST)
+def value_after(a: Any, i: int, L: float, buffers: Any) -> Any:
+    """f_i(w - g / L), where q and change hold F_i w and F_i g: only the forward pass."""
+    q, change, theta, _, _, masked, work = buffers
+    lo, n = a.part_ptr[i], a.part_ptr[i + 1] - a.part_ptr[i]
+    gold = 0.0
+    for g in range(a.gold_ptr[i], a.gold_ptr[i + 1]):
+        r = a.gold_part[g]
+        gold += a.gold_count[g] * (q[r] - change[r] / L)
+    for r in range(n):
+        theta[r] = q[r] - change[r] / L
+    if a.cost.size > 0:
+        for r in range(n):
+            theta[r] += a.cost[lo + r]
+    for r in range(n):
+        theta[r] /= a.tau
+    log_z = example_marginals(a, i, theta[:n], theta[:0], masked, work)
+    return a.weight[i] * (a.tau * log_z - gold)
+
+
+@njit(fastmath=FAST)
+def line_search(
+    a: Any, i: int, f: float, noise: float, gradient: Any, L: float, memory: Any, buffers: Any
+) -> Any:
+    """Double L until f_i(w - g / L) <= f_i(w) - |g|^2 / (2 L): Algorithm 2.
+
+    gradient: c_i (mu_i - gold_i), so that g is its image under F_i^T. Rounding may raise the value
+    by noise. The first search of all begins at a number that has nothing to do with the features:
+    it goes down first. From any number there are at most some 2,100 doublings or halvings to where
+    float64 ends; an L of inf, which makes no step, is what is left where no value is finite.
+    Returns (L, trials); no trial where g is next to 0.
+    """
+    change = buffers[1]
+    trials = 0
+    square = scatter(a.design, i, gradient, memory.room)
+    if square > memory.least[i]:
+        score(a.design, i, memory.room, change)
+        down = memory.totals[SEARCHES] == 0.0
+        while 0.0 < L < math.inf:
+            trials += 1
+            # A value that is not finite is larger, too.
+            if not value_after(a, i, L, buffers) <= f - square / (2.0 * L) + noise:
+                L *= 2.0
+                down = False
+            elif down:
+                L *= 0.5
+            else:
+                break
+        memory.totals[SEARCHES] += 1.0
+    clear(a.design, i, memory.room)
+    return L, trials
+
+
+@njit
+def new_curvature(
+    a: Any, i: int, f: float, noise: float, gradient: Any, memory: Any, rule: Any, buffers: Any
+) -> None:
+    """Bring L_i and L_g up to date at a visit to example i."""
+    totals, n = memory.totals, memory.order.size
+    alone = rule.sampling != UNIFORM  # whether the example has an L of its own
+    if alone and memory.skip[i] > 0:
+        memory.skip[i] -= 1
+        totals[LARGEST] = max(totals[LARGEST], memory.curvature[i])
+        return
+    L = memory.curvature[i] if alone else totals[LARGEST]
+    trial = L
+    if alone and L > 0.0:
+        trial *= 0.9 if rule.sampling == NUS else 0.5
+    elif alone:
+        L = trial = 1.0
+        if rule.sampling == NUS and totals[CHOSEN] > 0.0:
+            L = trial = 0.5 * memory.tree[1] / totals[CHOSEN]
+        totals[CHOSEN] += 1.0
+    found, trials = line_search(a, i, f, noise, gradient, trial, memory, buffers)
+    totals[VISITS] += trials
+    if trials > 0:
+        L = found
+    if not alone:
+        totals[LARGEST] = L
+        return
+    if trials > 0:
+        memory.streak[i] = min(memory.streak[i] + 1, LONGEST) if trials == 1 else 0
+        if rule.skipping and memory.streak[i] > 0:
+            memory.skip[i] = 1 << (memory.streak[i] - 1)
+    memory.curvature[i] = max(L, NEGLIGIBLE * rule.l2 / n)
+    put(memory.tree, i, memory.curvature[i])
+    totals[LARGEST] = max(totals[LARGEST], memory.curvature[i])
+
+
+@njit
+def step_size(memory: Any, rule: Any) -> Any:
+    """alpha for the present L_g and mean L."""
+    if rule.fixed > 0.0:
+        return rule.fixed
+    totals, n = memory.totals, memory.order.size
+    lam = rule.l2 / n
+    alpha = 1.0 / (totals[LARGEST] + lam)
+    if rule.sampling != UNIFORM:
+        even = 0.5 * (alpha + 1.0 / (memory.tree[1] / totals[CHOSEN] + lam))
+        # The scheme of 2013 goes over to that step as examples are seen.
+        part = totals[SEEN] / n if rule.sampling == NUS_2013 else 1.0
+        alpha += part * (even - alpha)
+    return rule.share * alpha
+
+
+@njit
+def next_step(memory: Any, rule: Any) -> Any:
+    """alpha of this step; with l1 it stays until it is too large, as lazy steps need one T."""
+    alpha, totals = step_size(memory, rule), memory.totals
+    if rule.l1 == 0.0:
+        return alpha
+    if alpha < 0.8 * totals[STEP]:
+        shrink_all(memory, rule, alpha)
+    return totals[STEP]
+
+
+@njit
+def shrink_all(memory: Any, rule: Any, alpha: float) -> None:
+    """Take the steps that are due everywhere; later ones have this alpha."""
+    totals, n = memory.totals, memory.order.size
+    step, now = totals[STEP], int(totals[STEPS])
+    numbers = (step / n, step * rule.l2 / n, step * rule.l1 / n)
+    catch_up_all(memory.edges, memory.z, memory.d, memory.stamp, now, *numbers)
+    totals[STEP], totals[STEPS] = alpha, 0.0
+
+
+@njit(fastmath=FAST)
+def move(
+    a: Any, i: int, delta: Any, products: Any, alpha: float, k: float, memory: Any, rule: Any
+) -> None:
+    """d += x, x = F_i^T delta; then w <- (1 - alpha lambda) w - alpha [d / m + (k - 1/m) x].
+
+    products: w.x and d.x with the old d, from which those of the new w and d follow. With l1 only
+    the jump along x is made; the rest of the step is left to the next ``catch_up``.
+    """
+    totals = memory.totals
+    m = totals[SEEN]
+    rho = 1.0 - alpha * rule.l2 / memory.order.size
+    b, jump = alpha / m, alpha * (k - 1.0 / m)
+    beta, s = rho * totals[BETA], totals[SLIDE]
+    change = scatter_pair(a.design, i, delta, memory.d, memory.z, s - jump / beta)
+    totals[NORM] += change
+    totals[STEPS] += 1.0
+    if rule.l1 > 0.0:
+        return
+    wx, dx = products
+    xx = change - 2.0 * dx
+    dx += xx
+    wd, dd, ww = totals[CROSS] + wx, totals[NORM], totals[SQUARE]
+    totals[CROSS] = rho * wd - b * dd - jump * dx
+    totals[SQUARE] = rho * (rho * ww - 2.0 * (b * wd + jump * wx)) + b * (b * dd + 2.0 * jump * dx)
+    totals[SQUARE] += jump * jump * xx
+    totals[BETA], totals[SLIDE] = beta, s + b / beta
+    if beta < 1e-100:
+        settle(memory.z, memory.d, beta, totals[SLIDE])
+        totals[BETA], totals[SLIDE] = 1.0, 0.0
+
+
+@njit(fastmath=FAST)
+def scores(a: Any, i: int, memory: Any, rule: Any, q: Any, pull: Any) -> None:
+    """q = F_i w, pull = F_i d (not needed with l1)."""
+    totals, n = memory.totals, memory.order.size
+    if rule.l1 > 0.0:
+        step, now = totals[STEP], int(totals[STEPS])
+        numbers = (step / n, step * rule.l2 / n, step * rule.l1 / n)
+        catch_up(a.design, i, memory.z, memory.d, memory.stamp, now, *numbers)
+        score(a.design, i, memory.z, q)
+        return
+    score_pair(a.design, i, memory.z, memory.d, q, pull)
+    beta, s = totals[BETA], totals[SLIDE]
+    for r in range(a.part_ptr[i + 1] - a.part_ptr[i]):
+        q[r] = beta * (q[r] - s * pull[r])
+
+
+@njit(fastmath=FAST)
+def sag_epoch(a: Any, memory: Any, rule: Any, coins: Any, buffers: Any) -> Any:
+    """Visit as many examples as there are rows of coins.
+
+    Returns the first example without a finite logZ, or -1.
+    """
+    q, pull, theta, mu, delta, masked, work = buffers
+    tau, totals, n = a.tau, memory.totals, memory.order.size
+    decay = 2.0 ** (-1.0 / n)
+    totals[STALE] = 0.0
+    for t in range(coins.shape[0]):
+        at, p = draw(memory, rule, coins[t])
+        i = memory.order[at]
+        c = a.weight[i]
+        lo, size = a.part_ptr[i], a.part_ptr[i + 1] - a.part_ptr[i]
+        old = memory.mu[lo : lo + size]
+        scores(a, i, memory, rule, q, pull)
+        for r in range(size):
+            theta[r] = q[r]
+        if a.cost.size > 0:
+            for r in range(size):
+                theta[r] += a.cost[lo + r]
+        for r in range(size):
+            theta[r] /= tau
+        totals[VISITS] += 1.0
+        log_z = example_marginals(a, i, theta[:size], mu[:size], masked, work)
+        if not math.isfinite(log_z):
+            return i
+        linear = tau * lowest_entropy(log_z, theta[:size], mu[:size])
+        past = present = gold = dx = 0.0
+        for r in range(size):
+            past += q[r] * old[r]
+            present += q[r] * mu[r]
+            dx += c * pull[r] * (mu[r] - old[r])
+            delta[r] = c * mu[r]
+        for g in range(a.gold_ptr[i], a.gold_ptr[i + 1]):
+            gold += a.gold_count[g] * q[a.gold_part[g]]
+            delta[a.gold_part[g]] -= c * a.gold_count[g]
+        # tau KL(u_i, p_i) = tau logZ - linear_i - F_i w.mu(u_i), and 0 for the new u_i. Dividing
+        # by p makes the mean unbiased.
+        totals[STALE] += c * (tau * log_z - memory.linear[i] - past) / p
+        if a.cost.size > 0:
+            for r in range(size):
+                linear += a.cost[lo + r] * mu[r]
+        totals[LINEAR] += c * (linear - memory.linear[i])
+        memory.linear[i], memory.loss[i] = linear, tau * log_z - gold
+        first = at >= totals[SEEN]
+        see(memory, at)
+        if rule.fixed == 0.0:
+            noise = 1e-15 * c * (tau * abs(log_z) + abs(gold))
+            new_curvature(a, i, c * memory.loss[i], noise, delta, memory, rule, buffers)
+        for r in range(size):
+            delta[r] = c * (mu[r] - old[r])
+            old[r] = mu[r]
+        k = 1.0 / totals[SEEN]
+        if rule.saga and not first:
+            k = 1.0 / (n * p)
+        move(a, i, delta, (c * (present - past), dx), next_step(memory, rule), k, memory, rule)
+        totals[LARGEST] = max(decay * totals[LARGEST], NEGLIGIBLE * rule.l2 / n)
+    totals[STALE] /= coins.shape[0]
+    return -1

@@ -1,0 +1,1 @@
+"""Methods that take the gradient of all examples at each step."""

@@ -1,0 +1,52 @@
+"""L-BFGS: the limited-memory quasi-Newton method, by scipy, over the threaded objective."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, final
+
+from ...arrays import Floats
+from ...problem.evaluation import Evaluator
+from ...problem.footprint import Footprint
+from ...problem.problem import Problem
+from ..options import Count
+from .stepped import SteppedSolver
+
+
+@final
+class LBFGS(SteppedSolver):
+    """L-BFGS.
+
+    Parameters
+    ----------
+    problem, l2, evaluator, start, initial_weights
+        As in :class:`partwise.solvers.primal.PrimalSolver`.
+    memory : int
+        How many pairs of steps and gradients are kept.
+    """
+
+    name: ClassVar[str] = "lbfgs"
+    method: ClassVar[str] = "L-BFGS-B"
+
+    @classmethod
+    def footprint(
+        cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
+    ) -> Footprint:
+        """Say what the pairs take, and the room of the same size that scipy works in."""
+        return Footprint(vectors=23 + 2 * options.get("memory", 10), parts=1, examples=6)
+
+    def __init__(
+        self,
+        problem: Problem,
+        l2: float,
+        evaluator: Evaluator,
+        *,
+        start: Floats | None = None,
+        initial_weights: Floats | None = None,
+        memory: Count = 10,
+    ) -> None:
+        self.memory = memory
+        super().__init__(problem, l2, evaluator, start=start, initial_weights=initial_weights)
+
+    def settings(self) -> dict[str, Any]:
+        """Keep the memory; never stop by scipy's own rules."""
+        return {"maxcor": self.memory, "maxfun": 10**9, "ftol": 0.0, "gtol": 0.0, "maxls": 50}

@@ -1,0 +1,237 @@
+"""What batch and online exponentiated gradient share: the duals and their evaluation.
+
+Collins, Globerson, Koo, Carreras and Bartlett (2008), sections 3 and 4. The dual variables of
+example i are a distribution over its labels, held through one number a part:
+
+    u_i(y) ~ exp(theta_i.y),    theta_i <- theta_i + eta (F_i w + cost_i - tau theta_i)
+    w = v / l2,                 v = sum_i c_i F_i^T (gold_i - mu_i)
+
+v is the paper's w; kept without the factor 1/l2, it does not change when l2 does.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from ...arrays import Floats
+from ...compiled.vectors import approach, inner
+from ...errors import DataError
+from ...problem.dual_point import DualPoint
+from ...problem.evaluation import Evaluator
+from ...problem.footprint import Footprint
+from ...problem.problem import Problem
+from ..base import Evaluation, Solver
+from ..options import CountFrom0, Factor, NotNegative, Positive
+
+
+class Annealing(NamedTuple):
+    """l2 begins at start, stays for hold epochs, then decays towards the target.
+
+    Epoch t (from 0) uses ``target + (start - target) factor^(t - hold + 1)``, the schedule of
+    section 7.1.1, and the target itself once it is within 10%.
+    """
+
+    start: Positive
+    hold: CountFrom0 = 0
+    factor: Factor = 0.7
+
+    def at(self, target: float, t: int) -> float:
+        """The l2 of epoch t."""
+        l2 = target + (self.start - target) * self.factor ** max(0, t - self.hold + 1)
+        return l2 if l2 > 1.1 * target else target
+
+
+class Duals(NamedTuple):
+    """The dual variables and what is kept beside them."""
+
+    theta: Floats  # a part
+    mu: Floats  # a part: expected counts under theta
+    entropy: Floats  # an example
+    eta: Floats  # an example: its step
+    gap: Floats  # an example: estimate of its share of the gap, at its last visit
+    v: Floats  # a weight
+    totals: Floats  # |v|^2, sum_i c_i (tau H_i + cost_i.mu_i), visits
+
+    def copy(self) -> Duals:
+        """Copy every array."""
+        return Duals(*(array.copy() for array in self))
+
+
+#: With this theta on its parts a gold label has all the probability, to more than 16 digits.
+VERTEX: Final = 50.0
+#: Positions in ``Duals.totals``.
+NORM, LINEAR, VISITS = range(3)
+
+
+class Average:
+    """Averages the iterates v since the last power of two, with weights that grow linearly.
+
+    For the hinge loss the primal at w(u) may lag behind the dual; any weights may serve a
+    certificate, and the averaged ones are often better.
+    """
+
+    def __init__(self) -> None:
+        self.v: Floats | None = None
+        self.added = 0
+        self.begun = 0
+
+    def add(self, v: Floats) -> None:
+        """Take one more iterate in."""
+        self.added += 1
+        if self.v is None or self.added & (self.added - 1) == 0:
+            self.v, self.begun = v.copy(), self.added
+        else:
+            approach(self.v, v, 2.0 / (self.added - self.begun + 2.0))
+
+
+class ExponentiatedGradient(Solver):
+    """The state of an EG solver and its certificate.
+
+    Parameters
+    ----------
+    problem, l2, evaluator
+        What to solve.
+    start : float, ndarray or None
+        The first theta: a number for the parts of the gold label, 0 elsewhere (0: the uniform
+        distribution), or a whole theta from another fit. None: 10, or 3 for the hinge, the
+        values that served best; too small a number saturates examples, too large a one is slow
+        for the hinge, whose steps are the same however far theta has to go. ``VERTEX``: the
+        distributions that are the gold labels, where w = 0.
+    first_step : float
+        The first eta of every example.
+    annealing : Annealing, tuple or None
+        How l2 approaches its target; a tuple holds the fields of an :class:`Annealing`.
+    """
+
+    needs = frozenset({"marginals"})
+
+    @classmethod
+    def footprint(
+        cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
+    ) -> Footprint:
+        """Say what theta and mu, v and w take; for the hinge the mean of v, and w of that."""
+        vectors = 2 if problem.loss.tau > 0.0 else 4
+        return Footprint(vectors=vectors, parts=2, examples=7)
+
+    def __init__(
+        self,
+        problem: Problem,
+        l2: float,
+        evaluator: Evaluator,
+        *,
+        start: NotNegative | Floats | None = None,
+        first_step: Positive = 0.5,
+        annealing: Annealing | None = None,
+    ) -> None:
+        super().__init__(problem, l2, evaluator)
+        arrays = problem.arrays
+        n = problem.n_examples
+        if isinstance(start, np.ndarray):
+            theta = np.array(start, dtype=np.float64)
+            if theta.shape != (problem.n_parts,):
+                raise DataError(
+                    f"start has shape {theta.shape}; give a number, or one number for each of the "
+                    f"{problem.n_parts} parts"
+                )
+        else:
+            if start is None:
+                start = first_theta(problem)
+            theta = gold_parts(problem, start)
+        vertices = not isinstance(start, np.ndarray) and start >= VERTEX
+        self.duals = Duals(
+            theta=theta,
+            mu=gold_parts(problem, arrays.gold_count) if vertices else np.empty_like(theta),
+            entropy=np.zeros(n),
+            eta=np.full(n, float(first_step)),
+            gap=np.where(arrays.weight > 0.0, np.inf, 0.0),
+            v=np.empty(0),
+            totals=np.zeros(3),
+        )
+        self.annealing = None if annealing is None else Annealing(*annealing)
+        self.epochs = 0
+        self.average = Average()
+        if vertices:
+            self.rebuild()
+        else:
+            self.refresh()
+
+    @property
+    def current_l2(self) -> float:
+        """The l2 of the next epoch."""
+        return self.annealing.at(self.l2, self.epochs) if self.annealing else self.l2
+
+    @property
+    def settled(self) -> bool:
+        """Whether annealing is over."""
+        return self.epochs > 0 and self.last_l2 == self.l2
+
+    @property
+    def last_l2(self) -> float:
+        """The l2 of the epoch before."""
+        return self.annealing.at(self.l2, self.epochs - 1) if self.annealing else self.l2
+
+    def refresh(self) -> None:
+        """Compute mu, H and v from theta alone."""
+        self.evaluator.marginals(self.duals.theta, self.duals.mu, self.duals.entropy)
+        self.rebuild()
+
+    def rebuild(self) -> None:
+        """Compute v and the totals from mu and H: the running ones drift."""
+        v = self.evaluator.dual_sum(self.duals.mu)
+        self.duals = self.duals._replace(v=v)
+        self.duals.totals[NORM] = inner(v, v)
+        self.duals.totals[LINEAR] = self.evaluator.dual_linear(self.duals.mu, self.duals.entropy)
+
+    def running_dual(self, l2: float) -> float:
+        """D(u) from the running totals."""
+        return float(self.duals.totals[LINEAR] - self.duals.totals[NORM] / (2.0 * l2))
+
+    def evaluate(self) -> Evaluation:
+        """Compute mu, H and v from theta again, then both sides."""
+        self.refresh()
+        dual = self.running_dual(self.l2)
+        weights = self.current_weights()
+        primal = self.evaluator.primal(weights, self.l2)
+        if self.average.v is not None:
+            averaged = self.average.v / self.l2
+            other = self.evaluator.primal(averaged, self.l2)
+            if other < primal:
+                weights, primal = averaged, other
+        return Evaluation(weights, primal, dual)
+
+    def current_weights(self) -> Floats:
+        """w(u); while annealing, for the l2 of the last epoch, since v / l2 is then far off."""
+        return self.duals.v / self.last_l2
+
+    def dual_point(self) -> DualPoint:
+        """Theta itself."""
+        return DualPoint(self.duals.theta)
+
+
+def first_theta(problem: Problem) -> float:
+    """Give the first theta of the parts of the gold labels: the values that served best."""
+    return 10.0 if problem.loss.tau > 0.0 else 3.0
+
+
+def easy_l2(problem: Problem) -> float:
+    """Give half the mean squared norm of a position's features, an l2 for which EG is fast."""
+    design = problem.arrays.design
+    squares = inner(design.value, design.value) if design.value.size else len(design.start)
+    return 0.5 * float(squares) / max(1, len(design.site_part))
+
+
+def gold_parts(problem: Problem, value: float | Floats) -> Floats:
+    """Give a number a part: a value, or one of each, on those of the gold labels, 0 elsewhere."""
+    arrays = problem.arrays
+    parts = np.zeros(problem.n_parts)
+    offset = np.repeat(arrays.part_ptr[:-1], np.diff(arrays.gold_ptr))
+    parts[offset + arrays.gold_part] = value
+    return parts
+
+
+def scratch(problem: Problem) -> tuple[Any, ...]:
+    """The buffers that an epoch needs: five as long as the parts of one example, one work."""
+    size = problem.max_parts
+    return (*(np.empty(size) for _ in range(5)), np.empty(problem.work_size))

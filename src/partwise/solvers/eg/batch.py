@@ -1,0 +1,124 @@
+"""Batch exponentiated gradient: all duals at once.
+
+Primal, dual and update are those of online EG, but every theta_i moves by the same step from the
+same weights (Figure 1 of Collins et al. 2008). The step is halved until the dual improves, then
+multiplied by 1.05; or it is the fixed one of Theorem 1, 1 / (tau + n |A|).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from ...arrays import Floats
+from ...compiled.jit import FAST, njit
+from ...compiled.vectors import inner
+from ...problem.design import score
+from ...problem.evaluation import Evaluator
+from ...problem.footprint import Footprint
+from ...problem.problem import Problem
+from ..base import Epoch
+from ..options import NotNegative, Positive
+from .base import Annealing, ExponentiatedGradient
+
+
+@njit(fastmath=FAST)
+def batch_eg_directions(
+    a: Any, v: Any, l2: float, theta: Any, out: Any, begin: int, end: int
+) -> None:
+    """out_i = F_i w + cost_i - tau theta_i for i in [begin, end): the way of every EG step."""
+    for i in range(begin, end):
+        lo, hi = a.part_ptr[i], a.part_ptr[i + 1]
+        score(a.design, i, v, out[lo:hi])
+        for r in range(lo, hi):
+            out[r] = out[r] / l2 - a.tau * theta[r]
+            if a.cost.size > 0:
+                out[r] += a.cost[r]
+
+
+@final
+class BatchEG(ExponentiatedGradient):
+    """Batch EG.
+
+    Parameters
+    ----------
+    problem, l2, evaluator, start, first_step, annealing
+        As in :class:`ExponentiatedGradient`.
+    safe : bool
+        Use the fixed step of Theorem 1 instead of the search.
+    """
+
+    name: ClassVar[str] = "batch-eg"
+
+    @classmethod
+    def footprint(
+        cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
+    ) -> Footprint:
+        """Say what theta and mu of two points take, the way between, and three products."""
+        return replace(super().footprint(problem, l2, l1, options), parts=8, examples=4)
+
+    def __init__(
+        self,
+        problem: Problem,
+        l2: float,
+        evaluator: Evaluator,
+        *,
+        start: NotNegative | Floats | None = None,
+        first_step: Positive = 0.5,
+        safe: bool = False,
+        annealing: Annealing | None = None,
+    ) -> None:
+        super().__init__(
+            problem, l2, evaluator, start=start, first_step=first_step, annealing=annealing
+        )
+        self.safe = safe
+        self.eta = safe_step(problem, l2) if safe else first_step
+
+    def epoch(self) -> Epoch:
+        """Take one step; every trial of it counts as a pass."""
+        l2 = self.current_l2
+        arrays, old = self.problem.arrays, self.duals
+        before = self.running_dual(l2)
+        direction = np.empty_like(old.theta)
+
+        def task(begin: int, end: int) -> None:
+            batch_eg_directions(arrays, old.v, l2, old.theta, direction, begin, end)
+
+        self.evaluator.run(self.problem.n_examples, task)
+        passes = 0
+        tau = self.problem.loss.tau
+        while True:
+            passes += 1
+            eta = self.eta
+            self.duals = old._replace(
+                theta=old.theta + eta * direction,
+                mu=np.empty_like(old.mu),
+                entropy=np.empty_like(old.entropy),
+                totals=old.totals.copy(),
+            )
+            self.refresh()
+            after = self.running_dual(l2)
+            if self.safe or after >= before - 1e-14 * abs(before):
+                break
+            self.eta *= 0.5
+            if passes > 60:
+                self.duals = old
+                break
+        change = self.duals.mu - old.mu
+        weight = np.repeat(arrays.weight, np.diff(arrays.part_ptr))
+        spread = inner(eta * direction * change, weight)
+        estimate = spread / (2.0 * tau * eta * eta) if tau > 0.0 else spread / eta
+        if not self.safe:
+            self.eta = min(1.05 * self.eta, 1.0 / tau if tau else np.inf)
+        self.epochs += 1
+        if tau == 0.0:
+            self.average.add(self.duals.v)
+        return Epoch(float(passes), self.running_dual(l2), float(estimate), l2)
+
+
+def safe_step(problem: Problem, l2: float) -> float:
+    """1 / (tau + n |A|), with |A| <= max_i max_y c_i |F_i^T (gold_i - y)|^2 / l2: Theorem 1."""
+    size = float((problem.arrays.weight * problem.reach**2).max(initial=0.0)) / l2
+    return 1.0 / max(problem.arrays.tau + problem.n_examples * size, 1e-300)

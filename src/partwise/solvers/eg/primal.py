@@ -1,0 +1,125 @@
+"""Batch exponentiated gradient in its primal form: no duals are stored.
+
+All theta_i move by the same step from the same weights, so they stay in a small family, and a
+vector z as long as w stands for all of them (Bartlett et al. 2004, section 3, for tau = 0):
+
+    theta_i = F_i z + y cost_i + x [gold_i]
+    z <- (1 - eta tau) z + eta w,    y <- (1 - eta tau) y + eta,    x <- (1 - eta tau) x
+
+The step is halved until the dual improves, then multiplied by 1.05, or it is the fixed one of
+Theorem 1, as in batch EG; both make the same steps. Memory: two weight vectors, and the marginals
+of some examples at a time.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, final
+
+from ...arrays import Floats
+from ...compiled.vectors import inner
+from ...problem.dual_point import DualPoint
+from ...problem.evaluation import Evaluator, Slope
+from ...problem.footprint import Footprint
+from ...problem.problem import Problem
+from ..base import Epoch, Evaluation, Solver
+from ..implied import first_implied
+from ..options import NotNegative, Positive
+from .base import Average, first_theta
+from .batch import safe_step
+
+
+@final
+class PrimalEG(Solver):
+    """Batch EG without stored duals.
+
+    Parameters
+    ----------
+    problem, l2, evaluator
+        What to solve.
+    initial_weights : ndarray or None
+        Stored weights w to start from, at u_i = p(.|x_i; w).
+    gold : float or None
+        Else the first theta of the parts of the gold labels; None: as for the other EG solvers.
+    first_step : float
+        The first eta.
+    safe : bool
+        Use the fixed step of Theorem 1 instead of the search.
+    """
+
+    name: ClassVar[str] = "primal-eg"
+    occupies = Footprint(vectors=6, parts=1, examples=7)
+    needs = frozenset({"marginals"})
+
+    def __init__(
+        self,
+        problem: Problem,
+        l2: float,
+        evaluator: Evaluator,
+        *,
+        initial_weights: Floats | None = None,
+        gold: NotNegative | None = None,
+        first_step: Positive = 0.5,
+        safe: bool = False,
+    ) -> None:
+        super().__init__(problem, l2, evaluator)
+        self.safe = safe
+        self.eta = safe_step(problem, l2) if safe else first_step
+        first = first_theta(problem) if gold is None else gold
+        self.point = first_implied(problem, initial_weights, first)
+        self.average = Average()
+        self.slope = self.point.slope(evaluator)
+
+    @property
+    def settled(self) -> bool:
+        """Always: there is one l2."""
+        return True
+
+    def _dual(self, slope: Slope) -> float:
+        linear = inner(slope.linear, self.problem.arrays.weight)
+        return float(linear - inner(slope.v, slope.v) / (2.0 * self.l2))
+
+    def epoch(self) -> Epoch:
+        """Take one step; every trial of it counts as a pass."""
+        tau, before = self.problem.loss.tau, self._dual(self.slope)
+        w = self.current_weights()
+        passes = 0
+        while True:
+            passes += 1
+            eta = self.eta
+            point = self.point.moved(w, eta, 1.0 - eta * tau)
+            slope = point.slope(self.evaluator)
+            dual = self._dual(slope)
+            if self.safe or dual >= before - 1e-14 * abs(before):
+                self.point, self.slope = point, slope
+                break
+            self.eta *= 0.5
+            if passes > 60:
+                dual = before
+                break
+        # What the step gained, for the whole way: twice the gap where only the entropy curves.
+        estimate = (dual - before) / (2.0 * eta * tau if tau else eta)
+        if not self.safe:
+            self.eta = min(1.05 * self.eta, 1.0 / tau if tau else 1e6)
+        if tau == 0.0:
+            self.average.add(self.slope.v)
+        return Epoch(float(passes), dual, max(estimate, 0.0), self.l2)
+
+    def evaluate(self) -> Evaluation:
+        """Compute the primal at w(u), and at the mean of these where that may be better."""
+        weights = self.current_weights()
+        primal = self.evaluator.primal(weights, self.l2)
+        if self.average.v is not None:
+            averaged = self.average.v / self.l2
+            other = self.evaluator.primal(averaged, self.l2)
+            if other < primal:
+                weights, primal = averaged, other
+        return Evaluation(weights, primal, self._dual(self.slope))
+
+    def current_weights(self) -> Floats:
+        """Give w(u)."""
+        weights: Floats = self.slope.v / self.l2
+        return weights
+
+    def dual_point(self) -> DualPoint:
+        """Write theta out, for another solver to start from."""
+        return self.point.dual_point(self.evaluator)

@@ -1,0 +1,1 @@
+"""Solvers that keep marginals, most of them for the hinge loss."""

@@ -1,0 +1,120 @@
+"""The labels that a Frank-Wolfe method has met: mu_i = rest_i + sum_a alpha_a y_a.
+
+A label is held by its parts and their counts, in a pool that grows when it is full. An example
+keeps a few labels; the lightest makes room for a new one and goes into the rest, which is known
+only as the difference.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arrays import Floats, Ints
+from ...compiled.jit import njit
+from ...problem.problem import Problem
+
+#: Labels of an example for which the pool mostly has room in the end.
+_MET: Final = 16
+
+
+class Atoms(NamedTuple):
+    """The labels of all examples; example i has the slots i K .. i K + used[i] - 1."""
+
+    used: Ints  # an example
+    alpha: Floats  # a slot
+    begin: Ints  # a slot: where its parts begin in the pool
+    size: NDArray[np.int32]  # a slot: how many parts it holds
+    space: NDArray[np.int32]  # a slot: how many it can hold
+    part: NDArray[np.int32]  # the pool, in few bytes: to read it is what a step mostly waits for
+    times: NDArray[np.float32]  # how often the label holds each part, a small whole number
+    end: Ints  # one number: how much of the pool is taken
+
+
+def gold_atoms(problem: Problem, room: int) -> Atoms:
+    """Hold the gold label of every example, with weight 1, and room for others."""
+    arrays, n = problem.arrays, problem.n_examples
+    sizes = np.diff(arrays.gold_ptr)
+    begin, size, alpha = (
+        np.zeros((n, room), np.int64),
+        np.zeros((n, room), np.int32),
+        np.zeros(n * room),
+    )
+    begin[:, 0], size[:, 0] = arrays.gold_ptr[:-1], sizes
+    alpha[::room] = 1.0
+    taken = len(arrays.gold_part)
+    return Atoms(
+        used=np.ones(n, dtype=np.int64),
+        alpha=alpha,
+        begin=begin.ravel(),
+        size=size.ravel(),
+        space=size.ravel().copy(),
+        part=np.concatenate([arrays.gold_part, np.zeros(taken, np.int64)]).astype(np.int32),
+        times=np.concatenate([arrays.gold_count, np.zeros(taken)]).astype(np.float32),
+        end=np.array([taken], dtype=np.int64),
+    )
+
+
+def atoms_bytes(problem: Problem, room: int) -> float:
+    """Say how many bytes the labels take once the pool has grown as it mostly does."""
+    return 24.0 * problem.n_examples * room + 8.0 * _MET * len(problem.arrays.gold_part)
+
+
+def grown(atoms: Atoms, least: int) -> Atoms:
+    """Give a pool with a quarter more room, and some more places at least."""
+    size = len(atoms.part)
+    room = size + max(size // 4, least)
+    part, times = np.zeros(room, np.int32), np.zeros(room, np.float32)
+    part[:size], times[:size] = atoms.part, atoms.times
+    return atoms._replace(part=part, times=times)
+
+
+@njit
+def atom_score(atoms: Any, slot: int, q: Any) -> Any:
+    """q.y of the label in a slot."""
+    total = 0.0
+    for e in range(atoms.begin[slot], atoms.begin[slot] + atoms.size[slot]):
+        total += atoms.times[e] * q[atoms.part[e]]
+    return total
+
+
+@njit
+def add_atom(atoms: Any, slot: int, by: float, out: Any) -> None:
+    """out += by y for the label in a slot."""
+    for e in range(atoms.begin[slot], atoms.begin[slot] + atoms.size[slot]):
+        out[atoms.part[e]] += by * atoms.times[e]
+
+
+@njit
+def keep_atom(atoms: Any, i: int, room: int, y: Any) -> Any:
+    """Put a label into a slot of example i, with weight 0; -1 if the pool is full."""
+    size = 0
+    for r in range(y.size):
+        if y[r] != 0.0:
+            size += 1
+    first = i * room
+    slot = first + atoms.used[i]
+    if atoms.used[i] == room:
+        slot = first
+        for k in range(first, first + room):
+            if atoms.alpha[k] < atoms.alpha[slot]:
+                slot = k
+    if atoms.space[slot] < size:
+        if atoms.end[0] + size > atoms.part.size:
+            return -1
+        atoms.begin[slot] = atoms.end[0]
+        atoms.space[slot] = size
+        atoms.end[0] += size
+    if atoms.used[i] < room:
+        atoms.used[i] += 1
+    e = atoms.begin[slot]
+    for r in range(y.size):
+        if y[r] != 0.0:
+            atoms.part[e] = r
+            atoms.times[e] = y[r]
+            e += 1
+    atoms.size[slot] = size
+    atoms.alpha[slot] = 0.0
+    return slot

@@ -1,0 +1,220 @@
+"""Dual coordinate descent for the multiclass hinge loss of Crammer and Singer (2001).
+
+Sequential, as Keerthi, Sundararajan, Chang, Hsieh and Lin (2008). All parts of an example move at
+once, to where the dual is largest, which is a projection onto the simplex:
+
+    q = F_i w + cost_i,    A = c_i |x_i|^2 / l2
+    mu_i <- argmin |mu - (mu_i + q / A)|  over  mu >= 0, sum mu = 1
+
+exactly where every feature has a weight for every label, and on a bound from below of the dual
+else. An example that does not move has most likely found its place: it waits for twice as many
+rounds each time, as most examples end on one label.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Final, final
+
+import numpy as np
+
+from ...arrays import Floats
+from ...compiled.jit import FAST, njit
+from ...compiled.prefetch import prefetch
+from ...problem.design import fetch_example, scatter, score
+from ...problem.evaluation import Evaluator, not_finite
+from ...problem.problem import Problem
+from ..options import NotNegative
+from .marginal_ascent import LINEAR, NORM, MarginalAscent
+
+#: No example waits for more rounds.
+LONGEST: Final = 255
+#: What is smaller, beside the scores, is rounding.
+ROUNDING: Final = 1e-13
+
+
+# Without fast-math flags: z - top must not be put together with the level.
+@njit
+def project(z: Any, mu: Any) -> None:
+    """mu = the point of the simplex that is nearest to z (Michelot 1986); -inf gets 0.
+
+    What is 1 below the largest gets nothing. So z counts from there: the sums have terms from -1
+    to 0, and mu adds up to 1 however large z is. The set of those above the level loses a place
+    in every round but the last, and never the largest; where it gains one, that is rounding.
+    """
+    top = z[0]
+    for k in range(z.size):
+        top = max(top, z[k])
+    level, count = -1.0, z.size + 1
+    while True:
+        total, left = 0.0, 0
+        for k in range(z.size):
+            if z[k] - top > level:
+                total += z[k] - top
+                left += 1
+        if left >= count:
+            break
+        count, level = left, (total - 1.0) / left
+    for k in range(z.size):
+        mu[k] = max(z[k] - top - level, 0.0)
+
+
+@njit
+def who_is_due(due: Any, number: int, draws: Any, order: Any) -> Any:
+    """Order the examples that are due in round number at random; returns how many there are."""
+    count = 0
+    for i in range(due.size):
+        if due[i] <= number:
+            k = int(draws[count] * (count + 1))
+            order[count] = order[k]
+            order[k] = i
+            count += 1
+    return count
+
+
+@njit(fastmath=FAST)
+def place(
+    a: Any, i: int, l2: float, square: Any, mu: Any, gap: Any, v: Any, totals: Any, buffers: Any
+) -> Any:
+    """Move the parts of example i to their best place.
+
+    Returns whether its scores are finite, and whether it moved.
+    """
+    q, z, way = buffers
+    c = a.weight[i]
+    lo, n = a.part_ptr[i], a.part_ptr[i + 1] - a.part_ptr[i]
+    own = mu[lo : lo + n]
+    score(a.design, i, v, q)
+    high, mean = -math.inf, 0.0
+    for k in range(n):
+        q[k] /= l2
+        if a.cost.size > 0:
+            q[k] += a.cost[lo + k]
+        if own[k] > 0.0:
+            mean += q[k] * own[k]
+        if a.mask.size > 0:
+            q[k] += a.mask[a.mask_ptr[i] + k]
+        if not q[k] < math.inf:
+            return False, False
+        high = max(high, q[k])
+    gap[i] = c * max(high - mean, 0.0)
+    if high - mean <= ROUNDING * (1.0 + abs(high)):
+        return True, False
+    bend = c * square[i] / l2
+    # Without features the dual is linear: the end of a way that is long enough is its end.
+    bend = max(bend, ROUNDING * (high - mean))
+    for k in range(n):
+        z[k] = own[k] + (q[k] - high) / bend
+    project(z[:n], way[:n])
+    cost = 0.0
+    for k in range(n):
+        change = way[k] - own[k]
+        if a.cost.size > 0:
+            cost += a.cost[lo + k] * change
+        own[k] = way[k]
+        way[k] = -c * change
+    totals[NORM] += scatter(a.design, i, way, v)
+    totals[LINEAR] += c * cost
+    return True, True
+
+
+@njit(fastmath=FAST)
+def crammer_singer_rounds(
+    a: Any, draws: Any, l2: float, square: Any, mu: Any, gap: Any, rests: Any, order: Any, v: Any,
+    totals: Any, buffers: Any,
+) -> Any:  # fmt: skip
+    """Rounds through the examples that are due, until there were as many visits as examples.
+
+    rests: for each example, how many rounds it waits and in which one it is due; the next round.
+    draws: numbers from [0, 1), twice as many as there are examples.
+
+    Returns (the first example without finite scores or -1, how many visits there were).
+    """
+    wait, due, clock = rests
+    visits = 0
+    while visits < due.size:
+        count = who_is_due(due, clock[0], draws[visits:], order)
+        if count == 0:
+            clock[0] = due.min()
+            continue
+        clock[0] += 1
+        for turn in range(count):
+            i = order[turn]
+            if turn + 1 < count:
+                fetch_example(a.design, order[turn + 1])
+                prefetch(mu, a.part_ptr[order[turn + 1]])
+            finite, moved = place(a, i, l2, square, mu, gap, v, totals, buffers)
+            if not finite:
+                return i, visits
+            wait[i] = 0 if moved else min(2 * wait[i] + 1, LONGEST)
+            due[i] = clock[0] + wait[i]
+        visits += count
+    return -1, visits
+
+
+@final
+class CrammerSinger(MarginalAscent):
+    """Dual coordinate descent for classifiers with the hinge loss.
+
+    Parameters
+    ----------
+    problem, l2, evaluator
+        What to solve.
+    rng : numpy.random.Generator
+        Draws the order of the examples.
+    marginals : ndarray or None
+        Those of a dual point to start from; without it, the gold labels.
+    initial_weights, nearness
+        As in :class:`MarginalAscent`.
+    """
+
+    name: ClassVar[str] = "crammer-singer"
+    needs = frozenset({"maximum", "tau=0", "multiclass"})
+
+    def __init__(
+        self,
+        problem: Problem,
+        l2: float,
+        evaluator: Evaluator,
+        rng: np.random.Generator,
+        *,
+        marginals: Floats | None = None,
+        initial_weights: Floats | None = None,
+        nearness: NotNegative | None = 0.0,
+    ) -> None:
+        super().__init__(
+            problem,
+            l2,
+            evaluator,
+            marginals=marginals,
+            initial_weights=initial_weights,
+            nearness=nearness,
+        )
+        self.rng = rng
+        self.square = 0.5 * problem.reach**2  # |x_i|^2
+        n = problem.n_examples
+        self.wait, self.due = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+        self.due[problem.arrays.weight == 0.0] = np.iinfo(np.int64).max
+        self.clock = np.zeros(1, dtype=np.int64)
+        self.order = np.empty(n, dtype=np.int64)
+        self.buffers = tuple(np.empty(problem.max_parts) for _ in range(3))
+
+    def visit(self, l2: float, v: Floats) -> float:
+        """Make as many visits as there are examples, or some more, to those that do not wait."""
+        n = self.problem.n_examples
+        bad, visits = crammer_singer_rounds(
+            self.problem.arrays,
+            self.rng.random(2 * n),
+            l2,
+            self.square,
+            self.mu,
+            self.gap,
+            (self.wait, self.due, self.clock),
+            self.order,
+            v,
+            self.totals,
+            self.buffers,
+        )
+        if bad >= 0:
+            raise not_finite(int(bad))
+        return float(visits / n)

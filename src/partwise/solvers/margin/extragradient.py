@@ -1,0 +1,208 @@
+"""Dual extragradient with Bregman projections.
+
+Taskar, Lacoste-Julien and Jordan (2006), for the saddle point that the hinge is:
+
+    min_w max_u  l2/2 |w|^2 + sum_i c_i cost_i.mu_i - w.v(u)
+
+They keep w in a ball, where the function is bilinear. Here l2/2 |w|^2 stays in the function and is
+minimised exactly. With steps g_j, G = sum_j g_j and A = a + G l2, from w0 and theta0:
+
+    w  = (a w0 + sum_j g_j v(u'_j)) / A,     theta_i  = theta0_i + sum_j g_j (F_i w'_j + cost_i)
+    w' = (A w + g v(u)) / (A + g l2),        theta'_i = theta_i + g (F_i w + cost_i)
+
+Each step looks ahead to (w', u') and adds what it sees there; the averages of w' and u', weighted
+by g, are the result.
+
+Proof of the step. Let z = (w, u), f(z) = l2/2 |w|^2 and B(z) the slope of the rest, its sign
+turned in u: a monotone map. z is the minimum of
+
+    Phi(z) = sum_j g_j (B(z'_j).z + f(z)) + a/2 |w - w0|^2 + sum_i c_i KL(u_i, u0_i)
+
+and with the distance d(x, z), A/2 |.|^2 between the weights and sum_i c_i KL between the duals,
+
+    Phi(z+) >= Phi(z) + d(z+, z),    z' is the minimum of g (B(z).x + f(x)) + d(x, z) over x
+
+so the next Phi, at its minimum z+, has risen by
+
+    Phi(z+) + g (B(z').z+ + f(z+)) - Phi(z)
+        >= g (B(z').z' + f(z')) + d(z+, z') + d(z', z) - g (B(z') - B(z)).(z' - z+)
+
+If the last three terms are together not negative (*) at any step, then for every z = (w, u)
+
+    sum_j g_j [ B(z'_j).(z'_j - z) + f(z'_j) - f(z) ] <= a/2 |w - w0|^2 + sum_i c_i KL(u_i, u0_i)
+
+and the averages have a gap of at most the right side, at w = v(u)/l2 of the average, over G.
+|v(u) - v(u')| <= sum_i c_i R_i |u_i - u'_i|_1 <= M |u - u'|, with M^2 = sum_i c_i R_i^2 and |u|^2 =
+sum_i c_i |u_i|_1^2 <= 2 KL, so (*) holds for g <= sqrt(A) / M.
+
+With a = l2 g_0 and g_0 = l2 / M^2 the step g = g_0 is safe at all times and gives O(1/k), the rate
+of the paper. But A grows with G: g = sqrt(A) / M is safe as well, grows like k, and gives O(1/k^2).
+M supposes that all examples push the weights the same way. By default it is a guess, raised while
+(*) does not hold and lowered after each step; all terms of (*) are known. It is not raised beyond
+M itself, where only rounding can hide that (*) holds.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, ClassVar, Final, NamedTuple, final
+
+import numpy as np
+
+from ...arrays import Floats
+from ...compiled.vectors import inner
+from ...problem.dual_point import DualPoint
+from ...problem.evaluation import Evaluator, Slope
+from ...problem.footprint import Footprint
+from ...problem.problem import Problem
+from ..base import Epoch, Evaluation, Solver
+from ..implied import Implied, first_implied
+from ..options import NotNegative, OneOf
+from .excessive_gap import largest_cost
+from .mixture import Mixture
+
+STEPS: Final = ("search", "growing", "constant")
+#: The first guess at M^2 is this part of what it were if no two examples shared a feature.
+_GUESS: Final = 1.0 / 16.0
+#: How the guess at M changes where (*) fails, and where it holds.
+_RISE, _FALL = 1.4, 0.9
+#: Part of the terms of (*) that rounding may add to their sum.
+_NOISE: Final = 1e-13
+
+
+class _Place(NamedTuple):
+    """One (w, u)."""
+
+    w: Floats
+    point: Implied
+    slope: Slope
+
+
+@final
+class Extragradient(Solver):
+    """Dual extragradient with Bregman projections.
+
+    Parameters
+    ----------
+    problem, l2, evaluator
+        What to solve.
+    initial_weights : ndarray or None
+        Stored weights w to start from, with u_i = p(.|x_i; w) at temperature 1.
+    gold : float
+        Else w = 0, and the first theta of the parts of the gold labels; 0: the uniform
+        distributions.
+    step : {"search", "growing", "constant"}
+        Steps found by trial; safe steps that grow; or the safe constant step of the paper.
+    """
+
+    name: ClassVar[str] = "extragradient"
+    occupies = Footprint(vectors=12, parts=3, examples=8)
+    needs = frozenset({"marginals", "tau=0"})
+
+    def __init__(
+        self,
+        problem: Problem,
+        l2: float,
+        evaluator: Evaluator,
+        *,
+        initial_weights: Floats | None = None,
+        gold: NotNegative = 0.0,
+        step: Annotated[str, OneOf(STEPS)] = "search",
+    ) -> None:
+        super().__init__(problem, l2, evaluator)
+        self.step = step
+        point = first_implied(problem, initial_weights, gold)
+        self.ahead = np.empty(problem.n_parts)
+        slope = point.slope(evaluator, self.ahead)
+        w = problem.storage.zeros() if initial_weights is None else initial_weights
+        self.place = _Place(w, point, slope)
+        self.log_z = self._sum(slope.losses)
+        self.mean_w = w
+        self.mean_u = Mixture(evaluator, l2, self.ahead.copy(), slope)
+        c, reach = problem.arrays.weight, problem.reach
+        # A step of l2 / M^2 need not be longer: it leads to the labels of the highest cost.
+        self.least = math.sqrt(l2 * _NOISE * largest_cost(problem))
+        self.limit = max(math.sqrt(inner(c, reach**2)), self.least)
+        self.m = self.limit
+        if step == "search":
+            guess = math.sqrt(_GUESS * float((c * reach**2).max(initial=0.0)))
+            self.m = max(guess, self.least)
+        self.first = l2 / self.m**2
+        self.total = 0.0
+        self.passes = 1.0
+
+    @property
+    def settled(self) -> bool:
+        """Always: there is one l2."""
+        return True
+
+    def _sum(self, values: Floats) -> float:
+        return float(inner(values, self.problem.arrays.weight))
+
+    def _look(
+        self, a: float, g: float, at: _Place, w: Floats, v: Floats, into: Floats | None
+    ) -> _Place:
+        """Go from a place by g along the slope at (w, u), v = v(u)."""
+        point = at.point.moved(w, g)
+        moved = (a * at.w + g * v) / (a + g * self.l2)
+        return _Place(moved, point, point.slope(self.evaluator, into))
+
+    def _holds(self, a: float, g: float, z: _Place, ahead: _Place, after: _Place) -> bool:
+        """Whether (*) holds.
+
+        KL(u', u) = (theta' - theta).mu' - log Z' + log Z, with v and the costs for mu.
+        """
+        loss = [self._sum(place.slope.losses) for place in (z, ahead, after)]
+        v = [place.slope.v for place in (z, ahead, after)]
+        there, back = ahead.w - z.w, ahead.w - after.w
+        far = 0.5 * a * float(inner(there, there) + inner(back, back))
+        cost, score = g * self._sum(ahead.slope.linear), g * float(inner(z.w, v[1]))
+        far += cost - score - loss[1] + loss[0]
+        far += loss[1] - loss[2] - g * float(inner(there, v[2]))
+        cross = g * float(inner(there, v[1] - v[2]) - inner(v[1] - v[0], back))
+        noise = _NOISE * (sum(map(abs, loss)) + abs(cost) + abs(score))
+        return cross <= far + noise
+
+    def epoch(self) -> Epoch:
+        """Make one step: two passes a trial."""
+        z = self.place
+        a = self.l2 * (self.first + self.total)
+        while True:
+            g = self.first if self.step == "constant" else math.sqrt(a) / self.m
+            ahead = self._look(a, g, z, z.w, z.slope.v, self.ahead)
+            after = self._look(a, g, z, ahead.w, ahead.slope.v, None)
+            self.passes += 2.0
+            if self.step != "search" or self.m >= self.limit:
+                break
+            if self._holds(a, g, z, ahead, after):
+                break
+            self.m *= _RISE
+        self.total += g
+        share = g / self.total
+        self.mean_w = (1.0 - share) * self.mean_w + share * ahead.w
+        self.mean_u.add(share, ahead.slope, self.ahead)
+        self.place = after
+        if self.step == "search":
+            self.m = max(_FALL * self.m, self.least)
+        passes, self.passes = self.passes, 0.0
+        return Epoch(passes, self.mean_u.dual(), self._bound(), self.l2)
+
+    def _bound(self) -> float:
+        """Bound the gap if the first point is uniform: KL(u_i, u0_i) is then at most log Z0_i."""
+        apart = self.mean_u.v / self.l2
+        weights = 0.5 * self.l2 * self.first * float(inner(apart, apart))
+        return (weights + self.log_z) / self.total
+
+    def evaluate(self) -> Evaluation:
+        """Compute both sides at the averages, the dual from their marginals."""
+        self.mean_u.rebuild()
+        primal = self.evaluator.primal(self.mean_w, self.l2)
+        return Evaluation(self.mean_w, primal, self.mean_u.dual())
+
+    def current_weights(self) -> Floats:
+        """Give the average of the weights."""
+        return self.mean_w
+
+    def dual_point(self) -> DualPoint:
+        """Give the marginals of the average, with the theta of the last iterate beside them."""
+        return self.place.point.dual_point(self.evaluator, self.mean_u.mu)

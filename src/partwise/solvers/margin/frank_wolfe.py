@@ -1,0 +1,230 @@
+"""Block-coordinate Frank-Wolfe for the hinge loss.
+
+Lacoste-Julien, Jaggi, Schmidt and Pletscher (2013); sampling by gap, cached labels and pairwise
+steps as in Osokin et al. (2016). The block of example i moves towards the label y that the weights
+find worst, all of it, or only the weight of the best label a that it already has:
+
+    q = F_i w + cost_i,    y = argmax q.y,    gap_i = c_i q.(y - mu_i)
+    mu_i <- mu_i + g (y - mu_i)     or     mu_i <- mu_i + g (y - a),  g <= alpha_a
+    d = c_i F_i^T (the way),    g = min(l2 c_i q.(the way) / |d|^2, the end of the way)
+
+The weight that is on none of the labels that the example keeps, because they made room for others
+or because the fit began elsewhere, counts as one label more: it is a point of the same set.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, Final, final
+
+import numpy as np
+
+from ...arrays import Floats, Ints
+from ...compiled.jit import njit
+from ...problem.evaluation import Evaluator, not_finite
+from ...problem.footprint import Footprint
+from ...problem.problem import Problem, example_maximum
+from ..options import Count, NotNegative, OneOf
+from .atoms import add_atom, atom_score, atoms_bytes, gold_atoms, grown, keep_atom
+from .marginal_ascent import MarginalAscent, score_with_cost, step
+
+#: In place of a slot: no label; the weight on no kept label.
+NONE, REST = -2, -3
+#: A rest that is smaller may be rounding.
+LEAST = 1e-9
+#: Labels that all examples keep together, unless that were fewer than 20 each.
+_SLOTS: Final = 1 << 22
+
+
+@njit
+def _choose(i: int, q: Any, mean: float, atoms: Any, room: int) -> Any:
+    """Give the slots of the worst kept label and of the best one with weight, and their scores.
+
+    The second may be REST, and is NONE if no kept label has weight.
+    """
+    top, bottom = NONE, NONE
+    high, low = -math.inf, math.inf
+    rest, rest_value = 1.0, mean
+    for slot in range(i * room, i * room + atoms.used[i]):
+        value = atom_score(atoms, slot, q)
+        if value > high:
+            top, high = slot, value
+        if atoms.alpha[slot] > 0.0:
+            rest -= atoms.alpha[slot]
+            rest_value -= atoms.alpha[slot] * value
+            if value < low:
+                bottom, low = slot, value
+    if rest > LEAST and rest_value < low * rest:
+        bottom, low = REST, rest_value / rest
+    return top, bottom, high, low
+
+
+@njit
+def _towards(
+    i: int, c: float, atoms: Any, room: int, top: int, bottom: int, own: Any, way: Any
+) -> Any:
+    """way = c (y_top - y_bottom), or c (y_top - mu_i) without a bottom; how far it leads."""
+    slots = range(i * room, i * room + atoms.used[i])
+    most = 1.0
+    if bottom >= 0:
+        most = atoms.alpha[bottom]
+    elif bottom == REST:
+        for slot in slots:
+            most -= atoms.alpha[slot]
+    for r in range(own.size):
+        way[r] = 0.0 if bottom >= 0 else -c * own[r] / most
+    if bottom == REST:
+        for slot in slots:
+            if atoms.alpha[slot] > 0.0:
+                add_atom(atoms, slot, c * atoms.alpha[slot] / most, way)
+    if bottom >= 0:
+        add_atom(atoms, bottom, -c, way)
+    add_atom(atoms, top, c, way)
+    return most
+
+
+@njit
+def frank_wolfe_epoch(
+    a: Any, order: Any, first: int, l2: float, room: int, pairwise: bool, mu: Any,
+    gap: Any, atoms: Any, v: Any, d: Any, totals: Any, buffers: Any,
+) -> Any:  # fmt: skip
+    """Visit order[first:]; returns where it had to stop, and the example with bad scores or -1."""
+    q, way, y, masked, work = buffers
+    for t in range(first, order.size):
+        i = order[t]
+        c = a.weight[i]
+        if c == 0.0:
+            continue
+        lo, n = a.part_ptr[i], a.part_ptr[i + 1] - a.part_ptr[i]
+        own = mu[lo : lo + n]
+        mean = score_with_cost(a, i, v, l2, own, q)
+        found = example_maximum(a, i, q[:n], y[:n], masked, work)
+        if not math.isfinite(found):
+            return t, i
+        gap[i] = c * max(found - mean, 0.0)
+        top, bottom, high, low = _choose(i, q[:n], mean, atoms, room)
+        # A label that scores as well as a known one is that one, but for rounding.
+        if found > high + 1e-12 * (1.0 + abs(found)):
+            crowded = atoms.used[i] == room
+            top, high = keep_atom(atoms, i, room, y[:n]), found
+            if top < 0:
+                return t, -1
+            if crowded:  # the label that had to make room is now part of the rest
+                _, bottom, _, low = _choose(i, q[:n], mean, atoms, room)
+        if not (pairwise and low < mean):
+            bottom, low = NONE, mean
+        rise = c * (high - low)
+        most = _towards(i, c, atoms, room, top, bottom, own, way[:n])
+        g = step(a, i, way[:n], rise, most, l2, own, d, v, totals)
+        if bottom >= 0:
+            atoms.alpha[bottom] -= g
+        elif bottom == NONE:
+            for slot in range(i * room, i * room + atoms.used[i]):
+                atoms.alpha[slot] *= 1.0 - g
+        atoms.alpha[top] += g
+    return order.size, -1
+
+
+@final
+class FrankWolfe(MarginalAscent):
+    """Block-coordinate Frank-Wolfe.
+
+    Parameters
+    ----------
+    problem, l2, evaluator
+        What to solve.
+    rng : numpy.random.Generator
+        Draws the examples.
+    sampling : {"gap", "uniform"}
+        Draw half of the examples in proportion to their share of the gap, or visit all in turn.
+    pairwise : bool
+        Move weight from one label to another where that promises more than to move all.
+    room : int or None
+        How many labels an example keeps; None: 100, or fewer where there are many examples.
+    marginals : ndarray or None
+        Those of a dual point to start from; without it, the gold labels.
+    initial_weights, nearness
+        As in :class:`MarginalAscent`.
+    """
+
+    name: ClassVar[str] = "bcfw"
+
+    @classmethod
+    def footprint(
+        cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
+    ) -> Footprint:
+        """Say what the labels that were met take, and a direction, beside the marginals."""
+        size = super().footprint(problem, l2, l1, options)
+        labels = atoms_bytes(problem, _room(problem, options.get("room")))
+        return replace(size, vectors=size.vectors + 1, other=labels)
+
+    def __init__(
+        self,
+        problem: Problem,
+        l2: float,
+        evaluator: Evaluator,
+        rng: np.random.Generator,
+        *,
+        sampling: Annotated[str, OneOf(("gap", "uniform"))] = "gap",
+        pairwise: bool = True,
+        room: Count | None = None,
+        marginals: Floats | None = None,
+        initial_weights: Floats | None = None,
+        nearness: NotNegative | None = 0.0,
+    ) -> None:
+        super().__init__(
+            problem,
+            l2,
+            evaluator,
+            marginals=marginals,
+            initial_weights=initial_weights,
+            nearness=nearness,
+        )
+        self.rng, self.sampling = rng, sampling
+        self.pairwise = pairwise
+        self.room = _room(problem, room)
+        self.atoms = gold_atoms(problem, self.room)
+        if marginals is not None:
+            self.atoms.alpha[:] = 0.0
+        self.d = problem.storage.zeros()
+        size = problem.max_parts
+        self.buffers = (*(np.empty(size) for _ in range(4)), np.empty(problem.work_size))
+
+    def _draw(self) -> Ints:
+        n = self.problem.n_examples
+        total = self.gap.sum()
+        if self.sampling == "uniform" or not 0.0 < total < np.inf:
+            return self.rng.permutation(n)
+        return self.rng.choice(n, size=n, p=0.5 * self.gap / total + 0.5 / n)
+
+    def visit(self, l2: float, v: Floats) -> float:
+        """Visit as many examples as there are."""
+        order, at = self._draw(), 0
+        while True:
+            at, bad = frank_wolfe_epoch(
+                self.problem.arrays,
+                order,
+                at,
+                l2,
+                self.room,
+                self.pairwise,
+                self.mu,
+                self.gap,
+                self.atoms,
+                v,
+                self.d,
+                self.totals,
+                self.buffers,
+            )
+            if bad >= 0:
+                raise not_finite(int(bad))
+            if at == len(order):
+                break
+            self.atoms = grown(self.atoms, self.problem.max_parts)
+        return 1.0
+
+
+def _room(problem: Problem, room: int | None) -> int:
+    """Say how many labels an example keeps."""
+    return room or min(max(_SLOTS // problem.n_examples, 20), 100)

@@ -1,0 +1,178 @@
+"""The bundle method for regularised risk minimisation (Teo et al. 2010).
+
+The risk R(w) = sum_i c_i loss_i(w) is convex, so at any weights w_k it has a plane below it:
+
+    R(w) >= b_k - a_k.w,    a_k = v(u_k),    b_k = sum_i c_i [ tau H(u_k) + cost.mu_k ]
+
+with u_k = p(.|x; w_k), or the worst labels at w_k for tau = 0. R(w) >= 0 is the plane of the gold
+labels. The weights go to the minimum of l2/2 |w|^2 + max_k (b_k - a_k.w), whose dual is
+
+    max  b.alpha - |sum_k alpha_k a_k|^2 / (2 l2)    over  alpha >= 0,  sum alpha <= 1
+
+and w = sum_k alpha_k a_k / l2. Since entropy is concave, this is at most D at the mixture of the
+u_k, and for tau = 0 it is D: every program gives a certificate. For the hinge loss this is the
+1-slack form of cutting planes (Joachims, Finley and Yu 2009).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Final, final
+
+import numpy as np
+
+from ...arrays import Floats, Ints
+from ...compiled.vectors import inner
+from ...problem.dual_point import DualPoint
+from ...problem.evaluation import Evaluator, Slope, penalty
+from ...problem.footprint import Footprint
+from ...problem.problem import Problem
+from ..base import Epoch, Evaluation, Solver
+from ..margin.marginal_ascent import gold_marginals
+from ..options import Count
+from .bundle_qp import require_clarabel
+from .working_set import WorkingSet
+from .worst_labels import Rescaling, WorstLabels
+
+#: Planes that are kept at a time, mostly.
+PLANES: Final = 12
+
+
+@final
+class BMRM(Solver):
+    """The bundle method; one plane a pass, for the risk as a whole.
+
+    Parameters
+    ----------
+    problem, l2, evaluator
+        What to solve.
+    rescaling : {"margin", "slack"}
+        For the hinge: which one. With "slack" the loss is max_y cost(y) (1 + w.f(y) - w.f(gold)),
+        and primal, dual and certificate are those of that problem. It is for classifiers and
+        chains with a cost of 1 for each error.
+    patience : int
+        A plane that has had no weight in so many programs, one after the other, is dropped.
+    marginals : ndarray or None
+        Those of a dual point to start from: for the hinge its plane, otherwise its w(u).
+    initial_weights : ndarray or None
+        Weights to start from, as stored; they go before ``marginals``.
+    """
+
+    name: ClassVar[str] = "bmrm"
+    needs = frozenset({"marginals", "maximum"})
+    package = "clarabel"
+
+    @classmethod
+    def footprint(
+        cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
+    ) -> Footprint:
+        """Say what so many planes take, and the labels that each of them is made of."""
+        labels = 20.0 * PLANES * len(problem.arrays.gold_part)
+        return Footprint(vectors=3 + PLANES, parts=4, examples=6, other=labels)
+
+    def __init__(
+        self,
+        problem: Problem,
+        l2: float,
+        evaluator: Evaluator,
+        *,
+        rescaling: Rescaling = "margin",
+        patience: Count = 5,
+        marginals: Floats | None = None,
+        initial_weights: Floats | None = None,
+    ) -> None:
+        super().__init__(problem, l2, evaluator)
+        require_clarabel()
+        self.worst = WorstLabels(problem, evaluator, rescaling)
+        # Only for the labels of margin rescaling is the mixture a point that others can start from.
+        self.mixes = problem.loss.tau == 0.0 and rescaling == "margin"
+        self.planes: list[Floats] = []
+        self.labels: list[tuple[Ints, Floats]] = []  # y - gold: parts and counts
+        self.known = WorkingSet(l2, patience)
+        self.gold = gold_marginals(problem) if self.mixes else np.zeros(0)
+        self.weights = problem.storage.zeros()
+        self.best = Evaluation(self.weights, np.inf, 0.0)
+        self.slope: Slope | None = None  # at the weights, if they were evaluated
+        self.point = self.gold  # the worst labels there
+        if marginals is not None:
+            v = evaluator.dual_sum(marginals)
+            self.weights = v / l2
+            if self.mixes:
+                none = np.zeros(problem.n_examples)
+                self._add(v, evaluator.dual_linear(marginals, none), marginals)
+                self._improve()
+        if initial_weights is not None:
+            self.weights = initial_weights.copy()
+
+    @property
+    def settled(self) -> bool:
+        """Always: there is one l2."""
+        return True
+
+    def _visit(self) -> Slope:
+        """Give the risk and its slope at the weights, and keep them if they are the best."""
+        if self.slope is None:
+            self.slope = self._risk()
+            primal = float(inner(self.slope.losses, self.problem.arrays.weight))
+            primal += penalty(self.weights, self.l2)
+            if primal < self.best.primal:
+                self.best = Evaluation(self.weights, primal, self.best.dual)
+        return self.slope
+
+    def _risk(self) -> Slope:
+        if self.problem.loss.tau > 0.0:
+            return self.evaluator.slope(self.weights)
+        found = self.worst.find(self.weights, 1.0)
+        self.point = found.point
+        v = self.evaluator.dual_sum(found.point)
+        return Slope(self.weights, found.losses, found.offset, v)
+
+    def epoch(self) -> Epoch:
+        """Add the plane at the weights, and go to the best point of all planes."""
+        slope = self._visit()
+        linear = float(inner(slope.linear, self.problem.arrays.weight))
+        self._add(slope.v, linear, self.point if self.mixes else None)
+        self._improve()
+        gap = self.best.primal - self.best.dual
+        return Epoch(1.0, self.best.dual, gap, self.l2)
+
+    def _add(self, v: Floats, linear: float, mu: Floats | None) -> None:
+        self.planes.append(v)
+        products = np.array([[inner(v, plane) for plane in self.planes]])
+        self.known.add(np.array([linear]), np.zeros(1, dtype=np.int64), products)
+        if mu is not None:
+            parts = np.flatnonzero(mu != self.gold)
+            self.labels.append((parts, mu[parts] - self.gold[parts]))
+
+    def _improve(self) -> None:
+        self.known.improve()
+        stay = self.known.drop_idle()
+        self.planes = [plane for plane, keep in zip(self.planes, stay, strict=True) if keep]
+        if self.mixes:
+            self.labels = [label for label, keep in zip(self.labels, stay, strict=True) if keep]
+        alpha = self.known.alpha
+        v = self.problem.storage.zeros()
+        for k in np.flatnonzero(alpha):
+            v += alpha[k] * self.planes[k]
+        dual = float(inner(self.known.offset, alpha)) - float(inner(v, v)) / (2.0 * self.l2)
+        self.weights, self.slope = v / self.l2, None
+        self.best = Evaluation(self.best.weights, self.best.primal, max(self.best.dual, dual))
+
+    def evaluate(self) -> Evaluation:
+        """Give the best weights that were met, the present ones among them, and the best dual."""
+        self._visit()
+        return self.best
+
+    def current_weights(self) -> Floats:
+        """Give the weights of the last program."""
+        return self.weights
+
+    def dual_point(self) -> DualPoint:
+        """Give the scores at the weights, and for the hinge the mixture of labels."""
+        theta = self.evaluator.scores(self.weights)
+        if not self.mixes:
+            return DualPoint(theta)
+        mu = self.gold.copy()
+        for k in np.flatnonzero(self.known.alpha):
+            parts, counts = self.labels[k]
+            mu[parts] += self.known.alpha[k] * counts
+        return DualPoint(theta, mu)

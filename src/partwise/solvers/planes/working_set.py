@@ -1,0 +1,69 @@
+"""The planes that one quadratic program mixes, by what the program needs to know of them.
+
+Plane k says that the losses of its group are at least b_k - a_k.w. For the groups of a set, with
+v' the part of v that other sets hold,
+
+    D(alpha) = b.alpha - |v' + sum_k alpha_k a_k|^2 / (2 l2)
+
+so only the offsets b and the inner products of the planes are kept here; the planes themselves are
+with the solver, in the same order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arrays import Floats, Ints
+from .bundle_qp import bundle_optimum
+
+
+class WorkingSet:
+    """Offsets, groups, inner products and weights of planes.
+
+    Parameters
+    ----------
+    l2 : float
+        The regulariser.
+    patience : int
+        A plane that has had no weight in so many programs, one after the other, is dropped.
+    """
+
+    def __init__(self, l2: float, patience: int) -> None:
+        self.l2, self.patience = l2, patience
+        self.offset: Floats = np.zeros(0)
+        self.group: Ints = np.zeros(0, dtype=np.int64)
+        self.gram: Floats = np.zeros((0, 0))
+        self.alpha: Floats = np.zeros(0)
+        self.idle: Ints = np.zeros(0, dtype=np.int64)
+
+    def __len__(self) -> int:
+        return len(self.offset)
+
+    def add(self, offset: Floats, group: Ints, products: Floats, alpha: float = 0.0) -> None:
+        """Take planes in, given their inner products with all planes, the new ones at the end."""
+        old, new = len(self), len(offset)
+        gram = np.empty((old + new, old + new))
+        gram[:old, :old] = self.gram
+        gram[old:] = products
+        gram[:old, old:] = products[:, :old].T
+        self.gram = gram
+        self.offset = np.concatenate([self.offset, offset])
+        self.group = np.concatenate([self.group, group])
+        self.alpha = np.concatenate([self.alpha, np.full(new, alpha)])
+        self.idle = np.concatenate([self.idle, np.zeros(new, dtype=np.int64)])
+
+    def improve(self, elsewhere: Floats | float = 0.0) -> None:
+        """Find the best weights; ``elsewhere`` is a_k.v' for every plane."""
+        linear = self.offset - elsewhere / self.l2
+        self.alpha = bundle_optimum(self.gram / self.l2, linear, self.group, self.alpha)
+        self.idle = np.where(self.alpha > 0.0, 0, self.idle + 1)
+
+    def drop_idle(self) -> NDArray[np.bool_]:
+        """Drop the planes that have long had no weight; give which stay."""
+        stay: NDArray[np.bool_] = self.idle < self.patience
+        if not stay.all():
+            self.offset, self.group = self.offset[stay], self.group[stay]
+            self.alpha, self.idle = self.alpha[stay], self.idle[stay]
+            self.gram = self.gram[np.ix_(stay, stay)]
+        return stay

@@ -1,0 +1,164 @@
+"""AdaGrad with the proximal step for the l2 (Duchi, Hazan and Singer 2011).
+
+    g = c_i F_i^T (gold_i - mu_i(w)),    G_j <- G_j + g_j^2,    alpha_j = eta / (delta + sqrt(G_j))
+    w_j <- (w_j + alpha_j g_j) / (1 + alpha_j lam),    lam = l2 / n
+
+A weight that an example does not touch keeps its alpha_j and only shrinks, so k such steps are
+one: w_j <- w_j / (1 + alpha_j lam)^k. They are made up for when the weight is touched again.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple, final
+
+import numpy as np
+
+from ...arrays import Floats, Ints
+from ...compiled.jit import FAST, njit
+from ...problem.design import scatter, score
+from ...problem.evaluation import Evaluator
+from ...problem.footprint import Footprint
+from ...problem.problem import Problem, example_marginals
+from ..options import Positive
+from .base import SEARCH, Eta, StochasticSolver, scratch
+from .blocks import every_block, make_blocks, touch
+
+
+class Gains(NamedTuple):
+    """The weights and what AdaGrad keeps for each of them."""
+
+    w: Floats  # a weight
+    square: Floats  # a weight: G
+    g: Floats  # a weight: 0 between steps
+
+
+@njit(fastmath=FAST)
+def _shrink(w: Any, square: Any, steps: int, eta: float, delta: float, lam: float, f: Any) -> None:
+    """w_j / (1 + alpha_j lam)^steps for the weights of a block, by repeated squaring."""
+    n = w.size
+    for k in range(n):
+        root = delta + math.sqrt(square[k])  # eta / alpha_j
+        f[k] = root / (root + lam * eta)
+    while steps > 0:
+        if steps & 1:
+            for k in range(n):
+                w[k] *= f[k]
+        for k in range(n):
+            f[k] *= f[k]
+        steps >>= 1
+
+
+@njit(fastmath=FAST)
+def shrink_rest(
+    s: Any, first: Any, width: Any, clock: Any, step: int, eta: float, delta: float, lam: float
+) -> None:
+    """Make up for the shrinking of all weights and set the clocks to 0."""
+    f = np.empty(width.max() if width.size > 0 else 0)
+    for b in range(first.size):
+        at, n = first[b], width[b]
+        idle = step - clock[at]
+        _shrink(s.w[at : at + n], s.square[at : at + n], idle, eta, delta, lam, f)
+        clock[at] = 0
+
+
+@njit(fastmath=FAST)
+def adagrad_epoch(
+    a: Any, s: Any, blocks: Any, order: Any, eta: float, delta: float, lam: float, buffers: Any
+) -> Any:
+    """Visit the examples in order.
+
+    Returns the first example whose scores were not finite, or -1.
+    """
+    q, mu, d, masked, work = buffers
+    f = np.empty(a.design.widest)
+    for step in range(order.size):
+        i = order[step]
+        c = a.weight[i]
+        lo, n = a.part_ptr[i], a.part_ptr[i + 1] - a.part_ptr[i]
+        count = touch(a.design, i, step, blocks)
+        for b in range(count):
+            at, m = blocks.first[b], blocks.width[b]
+            if blocks.idle[b] > 0:
+                w, square = s.w[at : at + m], s.square[at : at + m]
+                _shrink(w, square, blocks.idle[b], eta, delta, lam, f)
+        score(a.design, i, s.w, q)
+        for r in range(n):
+            q[r] = (q[r] + (a.cost[lo + r] if a.cost.size > 0 else 0.0)) / a.tau
+        if not math.isfinite(example_marginals(a, i, q[:n], mu[:n], masked, work)):
+            return i
+        for r in range(n):
+            d[r] = -c * mu[r]
+        for k in range(a.gold_ptr[i], a.gold_ptr[i + 1]):
+            d[a.gold_part[k]] += c * a.gold_count[k]
+        scatter(a.design, i, d, s.g)
+        for b in range(count):
+            at, m = blocks.first[b], blocks.width[b]
+            w, square, g = s.w[at : at + m], s.square[at : at + m], s.g[at : at + m]
+            for k in range(m):
+                square[k] += g[k] * g[k]
+                root = delta + math.sqrt(square[k])  # eta / alpha_j
+                w[k] = (root * w[k] + eta * g[k]) / (root + lam * eta)
+                g[k] = 0.0
+    return -1
+
+
+@final
+class AdaGrad(StochasticSolver):
+    """AdaGrad: a step for each weight, smaller the more its gradients were.
+
+    The mean of the objective over the iterates approaches the optimum as 1/sqrt(k); the last
+    iterate, which is taken here, behaves alike in practice.
+
+    Parameters
+    ----------
+    problem, l2, evaluator, rng, eta, start, initial_weights
+        As in :class:`partwise.solvers.stochastic.base.StochasticSolver`.
+    delta : float
+        Added to the root of the sum of squares.
+    """
+
+    name: ClassVar[str] = "adagrad"
+    occupies = Footprint(vectors=7, parts=1, examples=8)
+
+    def __init__(
+        self,
+        problem: Problem,
+        l2: float,
+        evaluator: Evaluator,
+        rng: np.random.Generator,
+        *,
+        eta: Eta = SEARCH,
+        delta: Positive = 1.0,
+        start: Floats | None = None,
+        initial_weights: Floats | None = None,
+    ) -> None:
+        super().__init__(
+            problem,
+            l2,
+            evaluator,
+            rng,
+            eta=eta,
+            settings={"delta": delta},
+            start=start,
+            initial_weights=initial_weights,
+        )
+        self.delta = delta
+        zeros = problem.storage.zeros
+        self.gains = Gains(w=self.weights, square=zeros(), g=zeros())
+        self.blocks = make_blocks(problem)
+        self.all_blocks = every_block(problem)
+        self.buffers = scratch(problem, 4)
+
+    def visit(self, order: Ints, eta: float) -> int:
+        """Take a step for each example, then let all weights shrink that were not touched."""
+        step = (eta, self.delta, self.lam)
+        arrays = self.problem.arrays
+        bad = adagrad_epoch(arrays, self.gains, self.blocks, order, *step, self.buffers)
+        self.visits += len(order)
+        shrink_rest(self.gains, *self.all_blocks, self.blocks.clock, len(order), *step)
+        return int(bad)
+
+    def values(self) -> tuple[float, float]:
+        """Know nothing of the dual: the sum of the gradients is not kept."""
+        return math.nan, math.inf

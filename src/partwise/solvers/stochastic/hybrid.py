@@ -1,0 +1,225 @@
+"""The hybrid of L-BFGS and a stochastic method: batches that grow (Friedlander and Schmidt 2012).
+
+An iteration takes the L-BFGS direction of the objective of its batch B, m of the n examples,
+
+    P_B(w) = l2/2 |w|^2 + (n/m) sum_{i in B} c_i loss_i(w),
+
+and a step that decreases P_B enough; then the batch grows to growth m + 1 examples. It keeps the
+examples that it has, so the slope of the old ones at the new w is known from the line search: only
+the new examples have to be visited, and both gradients of a pair (s, y) belong to one batch. Once
+the batch holds all examples this is L-BFGS.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import Any, ClassVar, Final, NamedTuple, final
+
+import numpy as np
+
+from ...arrays import Floats, Ints
+from ...compiled.jit import FAST, njit
+from ...compiled.vectors import inner
+from ...problem.evaluation import Evaluator, Slope
+from ...problem.footprint import Footprint
+from ...problem.problem import Problem
+from ...problem.subset import subset
+from ..base import Epoch, Evaluation
+from ..options import Count, Growth
+from ..primal import PrimalSolver
+
+#: A step must give this part of the decrease that the slope promises.
+_ENOUGH: Final = 1e-4
+#: Below this relative change of the objective rounding decides; the slope is then compared.
+_ROUNDING: Final = 1e-12
+_TRIALS: Final = 40
+
+
+@njit(fastmath=FAST)
+def _add(x: Any, factor: float, y: Any) -> None:
+    """x += factor y, without a vector in between."""
+    for k in range(x.size):
+        x[k] += factor * y[k]
+
+
+class Point(NamedTuple):
+    """Weights, and the objective of a batch and its gradient there."""
+
+    weights: Floats
+    loss: float  # sum of c_i loss_i over the batch
+    v: Floats  # v(u) of the batch
+    value: float
+    gradient: Floats
+
+
+class Pair(NamedTuple):
+    """A step and the change of the gradient along it."""
+
+    s: Floats
+    y: Floats
+    inner: float
+
+
+@final
+class Hybrid(PrimalSolver):
+    """L-BFGS on batches that grow.
+
+    With the error of the gradient shrinking geometrically it converges geometrically, as L-BFGS
+    does, but the first iterations cost less. An epoch is an iteration.
+
+    Parameters
+    ----------
+    problem, l2, evaluator, start, initial_weights
+        As in :class:`partwise.solvers.primal.PrimalSolver`.
+    rng : numpy.random.Generator
+        Draws the order in which examples enter the batch.
+    first_batch : int or None
+        How many examples the first batch has; None: one in a hundred.
+    growth : float
+        The batch grows from m to growth m + 1 examples.
+    memory : int
+        How many pairs of steps and gradients are kept.
+    """
+
+    name: ClassVar[str] = "hybrid"
+
+    @classmethod
+    def footprint(
+        cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
+    ) -> Footprint:
+        """Say what the pairs take, the slopes at two points and what lies between them."""
+        return Footprint(vectors=8 + 2 * options.get("memory", 10), parts=1, examples=8)
+
+    def __init__(
+        self,
+        problem: Problem,
+        l2: float,
+        evaluator: Evaluator,
+        rng: np.random.Generator,
+        *,
+        start: Floats | None = None,
+        initial_weights: Floats | None = None,
+        first_batch: Count | None = None,
+        growth: Growth = 1.1,
+        memory: Count = 10,
+    ) -> None:
+        super().__init__(problem, l2, evaluator, start=start, initial_weights=initial_weights)
+        self.order: Ints = rng.permutation(np.flatnonzero(problem.arrays.weight > 0.0))
+        n = len(self.order)
+        self.size = min(n, first_batch or max(1, n // 100))
+        self.growth = growth
+        self.pairs: deque[Pair] = deque(maxlen=memory)
+        self.visits = 0
+        self.slope: Slope | None = None  # at the last point, if the batch holds all examples
+        self._take()
+        self.point = self._at(self.weights)
+
+    @property
+    def full(self) -> bool:
+        """Whether the batch holds all examples."""
+        return self.size == len(self.order)
+
+    def _take(self) -> None:
+        """Make the problem of the batch."""
+        if self.full:
+            self.batch, self.batch_evaluator = self.problem, self.evaluator
+        else:
+            self.batch = subset(self.problem, self.order[: self.size])
+            self.batch_evaluator = Evaluator(self.batch, self.evaluator.n_jobs)
+
+    def _at(self, weights: Floats) -> Point:
+        slope = self.batch_evaluator.slope(weights)
+        self.visits += self.batch.n_examples
+        self.slope = slope if self.full else None
+        return self._point(weights, float(inner(slope.losses, self.batch.arrays.weight)), slope.v)
+
+    def _point(self, weights: Floats, loss: float, v: Floats) -> Point:
+        scale = len(self.order) / self.size
+        value = 0.5 * self.l2 * float(inner(weights, weights)) + scale * loss
+        return Point(weights, loss, v, value, self.l2 * weights - scale * v)
+
+    def _direction(self) -> Floats:
+        """Minus the inverse Hessian of the pairs times the gradient: the two loops of L-BFGS."""
+        d = -self.point.gradient
+        if not self.pairs:
+            d /= max(math.sqrt(inner(d, d)), 1e-300)
+            return d
+        parts = []
+        for pair in reversed(self.pairs):
+            part = inner(pair.s, d) / pair.inner
+            _add(d, -part, pair.y)
+            parts.append(part)
+        last = self.pairs[-1]
+        d *= last.inner / inner(last.y, last.y)
+        for pair, part in zip(self.pairs, reversed(parts), strict=True):
+            _add(d, part - inner(pair.y, d) / pair.inner, pair.s)
+        return d
+
+    def _search(self, d: Floats) -> Point | None:
+        """Go along d, back by interpolation until the batch's objective decreases enough."""
+        here = self.point
+        slope = float(inner(here.gradient, d))
+        step = 1.0
+        for _ in range(_TRIALS):
+            there = self._at(here.weights + step * d)
+            change = there.value - here.value
+            if change <= _ENOUGH * step * slope:
+                return there
+            after = float(inner(there.gradient, d))
+            if abs(change) <= _ROUNDING * abs(here.value) and abs(after) <= abs(slope):
+                return there
+            step = _backwards(step, change, slope, after)
+        return None
+
+    def epoch(self) -> Epoch:
+        """Take one iteration; then let the batch grow."""
+        found = self._search(self._direction())
+        if found is None:
+            self.pairs.clear()  # begin anew from here, with the gradient
+            self.point = self._at(self.weights)
+        else:
+            s, y = found.weights - self.weights, found.gradient - self.point.gradient
+            curvature = float(inner(s, y))
+            if curvature > 0.0:
+                self.pairs.append(Pair(s, y, curvature))
+            self.weights, self.point = found.weights, found
+        if not self.full:
+            self._grow()
+        passes, self.visits = self.visits / self.problem.n_examples, 0
+        if self.slope is None:
+            return Epoch(passes, math.nan, math.inf, self.l2)
+        value = self.certified(self.slope)
+        return Epoch(passes, value.dual, value.primal - value.dual, self.l2)
+
+    def _grow(self) -> None:
+        old, self.size = self.size, min(math.ceil(self.growth * self.size + 1), len(self.order))
+        self._take()
+        if self.full:
+            self.point = self._at(self.weights)  # with all that a certificate needs
+            return
+        more = subset(self.problem, self.order[old : self.size])
+        slope = Evaluator(more, self.evaluator.n_jobs).slope(self.weights)
+        self.visits += more.n_examples
+        loss = self.point.loss + float(inner(slope.losses, more.arrays.weight))
+        self.point = self._point(self.weights, loss, self.point.v + slope.v)
+
+    def evaluate(self) -> Evaluation:
+        """Give both sides; with the full batch they are known."""
+        if self.slope is None:
+            return super().evaluate()
+        return self.certified(self.slope)
+
+
+def _backwards(step: float, change: float, slope: float, after: float) -> float:
+    """Give the minimum of the cubic through both ends of a step, within safe bounds."""
+    if not (math.isfinite(change) and math.isfinite(after)):
+        return 0.1 * step
+    middle = slope + after - 3.0 * change / step
+    under = middle * middle - slope * after
+    if under < 0.0:
+        return 0.5 * step
+    root = math.sqrt(under)
+    bottom = after - slope + 2.0 * root
+    best = step * (1.0 - (after + root - middle) / bottom) if bottom > 0.0 else 0.5 * step
+    return min(max(best, 0.1 * step), 0.9 * step)

@@ -1,0 +1,206 @@
+"""Stochastic meta-descent (Vishwanathan, Schraudolph, Schmidt and Murphy 2006).
+
+    eta_j <- eta_j max(1/2, 1 - meta g_j v_j)                          the gain of a weight
+    w_j   <- w_j - eta_j g_j
+    v_j   <- decay v_j - eta_j (g_j + decay (H v)_j)                   how w depends on log eta
+
+g and H are gradient and Hessian of the objective of one example. The regulariser is shared out
+among the examples that have the feature, l2/2 w_j^2 = sum over them of l2/(2 n_j) w_j^2, so that
+weights which an example does not touch have g_j = (H v)_j = 0: nothing happens to them but that
+v_j decays, and k such steps are one. H v is a difference of marginals, at one more call:
+
+    H v = c_i F_i^T (mu_i(theta + e F_i v / tau) - mu_i(theta)) / e + (l2 / n_j) v
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Final, NamedTuple, final
+
+import numpy as np
+
+from ...arrays import Floats, Ints
+from ...compiled.jit import FAST, njit
+from ...problem.design import scatter, score
+from ...problem.evaluation import Evaluator
+from ...problem.footprint import Footprint
+from ...problem.problem import Problem, example_marginals
+from ..options import Decay, NotNegative
+from .base import SEARCH, Eta, StochasticSolver, scratch
+from .blocks import every_block, make_blocks, touch
+
+#: The square root of the rounding error balances rounding against curvature.
+_STEP: Final = math.sqrt(np.finfo(np.float64).eps)
+
+
+class Meta(NamedTuple):
+    """The weights and what meta-descent keeps for each of them."""
+
+    w: Floats  # a weight
+    v: Floats  # a weight
+    gain: Floats  # a weight: eta_j / eta
+    share: Floats  # a weight, used where a block begins: l2 / n_j
+    g: Floats  # a weight: 0 between steps
+    h: Floats  # a weight: H v; 0 between steps
+
+
+@njit
+def _occurrences(design: Any, order: Any, blocks: Any, share: Any) -> None:
+    """Count into share, where a block begins, the examples of order that have it."""
+    for step in range(order.size):
+        count = touch(design, order[step], step, blocks)
+        for b in range(count):
+            share[blocks.first[b]] += 1.0
+    for k in range(blocks.clock.size):
+        blocks.clock[k] = 0
+
+
+@njit(fastmath=FAST)
+def smd_epoch(
+    a: Any, s: Any, blocks: Any, order: Any, eta: float, meta: float, decay: float, buffers: Any
+) -> Any:
+    """Visit the examples in order, with clocks that begin at 0.
+
+    Returns (the first example whose scores were not finite or -1, calls of the oracle).
+    """
+    q, t, mu, d, masked, work = buffers
+    calls = 0
+    for step in range(order.size):
+        i = order[step]
+        c = a.weight[i]
+        lo, n = a.part_ptr[i], a.part_ptr[i + 1] - a.part_ptr[i]
+        count = touch(a.design, i, step, blocks)
+        for b in range(count):
+            at, m = blocks.first[b], blocks.width[b]
+            if blocks.idle[b] > 0:
+                left = decay ** blocks.idle[b]
+                v = s.v[at : at + m]
+                for k in range(m):
+                    v[k] *= left
+        score(a.design, i, s.w, q)
+        for r in range(n):
+            q[r] = (q[r] + (a.cost[lo + r] if a.cost.size > 0 else 0.0)) / a.tau
+        calls += 1
+        if not math.isfinite(example_marginals(a, i, q[:n], mu[:n], masked, work)):
+            return i, calls
+        for r in range(n):
+            d[r] = c * mu[r]
+        for k in range(a.gold_ptr[i], a.gold_ptr[i + 1]):
+            d[a.gold_part[k]] -= c * a.gold_count[k]
+        scatter(a.design, i, d, s.g)
+        score(a.design, i, s.v, t)
+        size = longest = 0.0
+        for r in range(n):
+            size = max(size, abs(q[r]))
+            longest = max(longest, abs(t[r]) / a.tau)
+        if longest > 0.0:
+            e = _STEP * (1.0 + size) / longest
+            for r in range(n):
+                t[r] = q[r] + e * t[r] / a.tau
+            calls += 1
+            if not math.isfinite(example_marginals(a, i, t[:n], d[:n], masked, work)):
+                return i, calls
+            for r in range(n):
+                d[r] = c * (d[r] - mu[r]) / e
+            scatter(a.design, i, d, s.h)
+        for b in range(count):
+            at, m = blocks.first[b], blocks.width[b]
+            share = s.share[at]
+            w, v, gain = s.w[at : at + m], s.v[at : at + m], s.gain[at : at + m]
+            g, h = s.g[at : at + m], s.h[at : at + m]
+            for k in range(m):
+                slope = g[k] + share * w[k]
+                gain[k] *= max(0.5, 1.0 - meta * slope * v[k])
+                w[k] -= eta * gain[k] * slope
+                v[k] = decay * v[k] - eta * gain[k] * (slope + decay * (h[k] + share * v[k]))
+                g[k] = 0.0
+                h[k] = 0.0
+    return -1, calls
+
+
+@njit(fastmath=FAST)
+def _settle(s: Any, first: Any, width: Any, clock: Any, step: int, decay: float) -> None:
+    """Make up for the decay of all v and set the clocks to 0."""
+    for b in range(first.size):
+        at, n = first[b], width[b]
+        left = decay ** (step - clock[at])
+        v = s.v[at : at + n]
+        for k in range(n):
+            v[k] *= left
+        clock[at] = 0
+
+
+@final
+class MetaDescent(StochasticSolver):
+    """Stochastic meta-descent: a gain for each weight, which learns from the Hessian.
+
+    There is no proof that it converges; the gains follow the noise as well as the slope. Every
+    step takes two calls of the oracle, so an epoch is two passes.
+
+    Parameters
+    ----------
+    problem, l2, evaluator, rng, eta, start, initial_weights
+        As in :class:`partwise.solvers.stochastic.base.StochasticSolver`.
+    meta : float
+        How fast the gains change.
+    decay : float
+        How long the past counts in v, from 0 to 1.
+    """
+
+    name: ClassVar[str] = "smd"
+    occupies = Footprint(vectors=10, parts=1, examples=8)
+
+    def __init__(
+        self,
+        problem: Problem,
+        l2: float,
+        evaluator: Evaluator,
+        rng: np.random.Generator,
+        *,
+        eta: Eta = SEARCH,
+        meta: NotNegative = 0.02,
+        decay: Decay = 0.99,
+        start: Floats | None = None,
+        initial_weights: Floats | None = None,
+    ) -> None:
+        super().__init__(
+            problem,
+            l2,
+            evaluator,
+            rng,
+            eta=eta,
+            settings={"meta": meta, "decay": decay},
+            start=start,
+            initial_weights=initial_weights,
+        )
+        self.meta, self.decay = meta, decay
+        self.blocks = make_blocks(problem)
+        self.all_blocks = every_block(problem)
+        zeros = problem.storage.zeros
+        self.state = Meta(self.weights, zeros(), zeros(), zeros(), zeros(), zeros())
+        self.state.gain[:] = 1.0
+        _occurrences(problem.arrays.design, self.examples, self.blocks, self.state.share)
+        self._share_out()
+        self.buffers = scratch(problem, 5)
+
+    def _share_out(self) -> None:
+        """Turn n_j into l2 / n_j; weights of features that no example has are 0 at the optimum."""
+        first, width = self.all_blocks
+        count = self.state.share
+        for b in np.flatnonzero(count[first] == 0.0):
+            self.weights[first[b] : first[b] + width[b]] = 0.0
+        used = count > 0.0
+        count[used] = self.l2 / count[used]
+
+    def visit(self, order: Ints, eta: float) -> int:
+        """Take a step for each example."""
+        step = (eta, self.meta, self.decay)
+        arrays = self.problem.arrays
+        bad, calls = smd_epoch(arrays, self.state, self.blocks, order, *step, self.buffers)
+        self.visits += int(calls)
+        _settle(self.state, *self.all_blocks, self.blocks.clock, len(order), self.decay)
+        return int(bad)
+
+    def values(self) -> tuple[float, float]:
+        """Know nothing of the dual: the sum of the gradients is not kept."""
+        return math.nan, math.inf

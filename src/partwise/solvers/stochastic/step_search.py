@@ -1,0 +1,59 @@
+"""The first step of a stochastic method, found by trial among powers of 10.
+
+Collins et al. (2008), section 7.1.3, make one pass with each of a few steps and keep the best.
+Schmidt et al. (2015) let the stochastic methods of their comparison take the best power of 10.
+Here the passes are over a tenth of the examples, and every visit is counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from ...arrays import Ints
+
+#: The part of the examples that a trial visits, and the fewest.
+_SHARE: Final = 10
+_FEWEST: Final = 50
+#: Powers of 10 beyond this on either side are not tried.
+_FARTHEST: Final = 12
+
+
+def trial_sample(examples: Ints, rng: np.random.Generator) -> Ints:
+    """Draw a tenth of the examples, or the fewest that tell something."""
+    size = min(len(examples), max(len(examples) // _SHARE, _FEWEST))
+    return rng.permutation(examples)[:size]
+
+
+def best_power(trial: Callable[[float], float]) -> tuple[float, dict[float, float]]:
+    """Go from 1 to smaller powers of 10, or to larger ones, while the trial gives less.
+
+    Parameters
+    ----------
+    trial : callable
+        Gives the objective after a trial with a step; inf where it diverged.
+
+    Returns
+    -------
+    eta, tried
+        The best step, 0.0 if all diverged, and what each gave.
+    """
+    tried: dict[float, float] = {}
+
+    def value(power: int) -> float:
+        eta = 10.0**power
+        if eta not in tried:
+            tried[eta] = trial(eta)
+        return tried[eta]
+
+    best = 0
+    way = 1 if value(-1) >= value(0) and math.isfinite(value(0)) else -1
+    while abs(best) < _FARTHEST:
+        here, there = value(best), value(best + way)
+        if there >= here and math.isfinite(here):
+            break
+        best += way
+    return (10.0**best if math.isfinite(value(best)) else 0.0), tried

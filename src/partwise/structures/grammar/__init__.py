@@ -1,0 +1,1 @@
+"""Derivations of a weighted context-free grammar."""

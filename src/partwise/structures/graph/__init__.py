@@ -1,0 +1,1 @@
+"""Labels of the vertices of a graph of low tree width."""

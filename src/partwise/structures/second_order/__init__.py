@@ -1,0 +1,1 @@
+"""Chains of labels, each of which depends on the two before."""

@@ -1,0 +1,1 @@
+"""Segmentations: runs of positions with a label each."""

@@ -1,0 +1,189 @@
+"""Features of words, spans, splits, rules and roots, for constituency parsers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final, final
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import DataError, ModelFileError
+from ...models.features import Arrays, Encoder, sound
+from ...problem.rows import Rows
+from ..tally import Tally
+from ..vocabulary import Vocabulary
+from .span_features import SITE_PLACES, SpanFeatures
+from .templates import COLUMNS
+from .tokens import Places, SpanSentence, encode, places_of, vocabularies
+
+if TYPE_CHECKING:
+    from ...arrays import Ints
+    from ...structures.base import Structure
+
+__all__ = ["SpanEncoder"]
+
+_KINDS: Final = ("word", "span", "split", "rule", "root")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SpanEncoder(Encoder):
+    """Features of every word, span and split of a sentence; a constant for rules and for roots.
+
+    Parameters
+    ----------
+    tagged : bool
+        Whether sentences have tags, which say which symbols can stand over their words.
+    features_of : mapping of str to SpanFeatures
+        Those of "word" and "span", and of "split" if splits have features; they share their
+        vocabularies.
+    """
+
+    name: ClassVar[str] = "spans"
+
+    tagged: bool
+    features_of: Mapping[str, SpanFeatures]
+
+    @classmethod
+    def fit(
+        cls,
+        sentences: Sequence[SpanSentence],
+        derivations: Sequence[Ints],
+        templates: Mapping[str, Sequence[str]],
+        *,
+        tagged: bool,
+        min_count: int = 1,
+    ) -> SpanEncoder:
+        """Collect the features of the words, spans and splits of derivations.
+
+        Parameters
+        ----------
+        sentences : sequence of SpanSentence
+            The sentences.
+        derivations : sequence of ndarray of shape (2T - 1, 4)
+            For each sentence, as `treebank.to_derivation` gives it.
+        templates : mapping of str to sequence of str
+            For "word", "span" and, if splits are to have features, "split".
+        tagged : bool
+            Whether tags are looked at.
+        min_count : int
+            At how many of these words, spans or splits a feature must occur.
+        """
+        names = vocabularies(sentences, tagged)
+        tokens = encode(sentences, names)
+        rows = np.concatenate(
+            [rows[:, 1:] + at for rows, at in zip(derivations, tokens.first, strict=True)]
+        )
+        # The split of a word is -1, which stands before the first position now.
+        long = np.concatenate([rows[:, 3] >= 0 for rows in derivations])
+        first, end, split = rows[long].T
+        inner = Places(first, end - 1, split - 1, split)
+        words = places_of(tokens, slice(None), "word")
+        made = {
+            kind: SpanFeatures.fit(
+                kind, texts, names, tokens, words if kind == "word" else inner, min_count
+            )
+            for kind, texts in templates.items()
+        }
+        return cls(tagged, made)
+
+    def feature_counts(self, structure: Structure) -> tuple[int, ...]:
+        """Words, spans and splits; one constant each for rules and roots."""
+        if structure.kinds != _KINDS:
+            raise DataError(
+                f"features of spans for a {structure.name}, whose sites are "
+                f"{', '.join(structure.kinds)}; use them with grammars"
+            )
+        counts = {kind: features.n_features for kind, features in self.features_of.items()}
+        if ("split" in counts) != bool(structure.widths[_KINDS.index("split")]):
+            raise DataError(
+                "either the grammar or its features look at splits, and not both; make them for "
+                "each other"
+            )
+        return (counts["word"], counts["span"], counts.get("split", 0), 1, 1)
+
+    def features(self, sentences: Sequence[SpanSentence]) -> list[Rows]:
+        """Make rows for every word, span and split of some sentences, and the constants."""
+        names = self.features_of["word"].vocabularies
+        tokens = encode(sentences, names)
+        constant = Rows(np.array([0, 1]), np.zeros(1, dtype=np.int32), None, 1)
+        nothing = Rows(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32), None, 0)
+        rows = [
+            self.features_of[kind].rows(tokens) if kind in self.features_of else nothing
+            for kind in SITE_PLACES
+        ]
+        return [*rows, constant, constant]
+
+    def tally(self, sentences: Sequence[SpanSentence]) -> Tally:
+        """Count the values that features look at, up to the first that is known."""
+        names = self.features_of["word"].vocabularies
+        columns = sorted({column for held in self.features_of.values() for column in held.columns})
+        found = Tally(what="words, tags and other values")
+        for sentence in sentences:
+            tokens = encode([sentence], names)
+            first, length = int(tokens.first[0]), int(tokens.lengths[0])
+            codes = tokens.code[columns, first : first + length]
+            found.add(codes.size, int((codes > 0).sum()))
+            if found.known:
+                break
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """Templates, and whether tags are given."""
+        templates = {kind: list(held.templates) for kind, held in self.features_of.items()}
+        return {"tagged": self.tagged, "templates": templates}
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Vocabularies and keys."""
+        saved: dict[str, npt.NDArray[Any]] = {
+            f"{kind}_keys": held.keys for kind, held in self.features_of.items()
+        }
+        names = self.features_of["word"].vocabularies
+        for column, vocabulary in zip(COLUMNS, names, strict=True):
+            saved[f"{column}_bytes"], saved[f"{column}_offsets"] = vocabulary.pack()
+        return saved
+
+    @classmethod
+    def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> SpanEncoder:
+        """Check templates, vocabularies and keys, one against the other."""
+        sound(data.keys() == {"tagged", "templates"}, "features of spans with odd keys")
+        tagged, templates = data["tagged"], data["templates"]
+        sound(type(tagged) is bool, f"tagged is {tagged!r}; expected true or false")
+        sound(
+            isinstance(templates, dict)
+            and {"word", "span"} <= templates.keys() <= SITE_PLACES.keys()
+            and all(isinstance(texts, list) for texts in templates.values())
+            and all(isinstance(text, str) for texts in templates.values() for text in texts),
+            "the templates of spans are not lists of strings for word, span and perhaps split",
+        )
+        wanted = {f"{column}_{part}" for column in COLUMNS for part in ("bytes", "offsets")}
+        wanted |= {f"{kind}_keys" for kind in templates}
+        sound(arrays.keys() == wanted, "features of spans with other arrays than expected")
+        names = tuple(
+            Vocabulary.unpack(arrays[f"{c}_bytes"], arrays[f"{c}_offsets"]) for c in COLUMNS
+        )
+        made = {}
+        # In one order, so that the same model gives the same file.
+        for kind in (kind for kind in SITE_PLACES if kind in templates):
+            try:
+                held = SpanFeatures(kind, tuple(templates[kind]), names, arrays[f"{kind}_keys"])
+            except DataError as error:
+                raise ModelFileError(f"features: {error}; the model file is damaged") from error
+            held.check_keys()
+            made[kind] = held
+        return cls(tagged, made)
+
+    def match(self, other: Encoder, structure: Structure) -> tuple[Ints, ...]:
+        """By what features stand for."""
+        if not isinstance(other, SpanEncoder):
+            return super().match(other, structure)
+        found = []
+        for kind, count in zip(_KINDS, self.feature_counts(structure), strict=True):
+            if kind in self.features_of and kind in other.features_of:
+                found.append(self.features_of[kind].match(other.features_of[kind]))
+            else:
+                constant = kind not in SITE_PLACES
+                found.append(np.full(count, 0 if constant else -1, dtype=np.int64))
+        return tuple(found)

@@ -1,0 +1,349 @@
+"""Features f(x, h, m) of dependency arcs, computed by compiled code into compact rows."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partwise.arrays import Ints
+from partwise.errors import DataError, ModelFileError
+from partwise.problem.rows import Rows
+from partwise.tasks.dependency.templates import (
+    ARC_TEMPLATES,
+    BETWEEN,
+    COLUMNS,
+    DISTANCE_BITS,
+    DISTANCES,
+    TEMPLATE_SHIFT,
+    Plan,
+    make_plan,
+)
+from partwise.tasks.dependency.tokens import (
+    MARKS,
+    ArcSentence,
+    Tokens,
+    encode,
+    head_positions,
+    read_fields,
+)
+from partwise.tasks.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from partwise.tasks.dependency.lookup import Table
+
+__all__ = ["ArcFeatures"]
+
+_MAX_HASHED: Final = 2**28
+_DISTANCE: Final = 2**DISTANCE_BITS - 1
+#: Arcs that one call of a kernel sees: it bounds what must be free at the end of the buffer.
+_CHUNK: Final = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class ArcFeatures:
+    """Which features arcs have, and their numbers.
+
+    Made by `fit`. A template gives an arc a feature, and a second one that is conjoined with the
+    direction of the arc and its distance in bins. Reading saved ones needs no compiler.
+
+    Attributes
+    ----------
+    templates
+        What to look at; see `partwise.tasks.dependency.templates`.
+    vocabularies
+        The values that were seen in training, a vocabulary for each column.
+    keys
+        The features in exact form, sorted; the place of a key is its number. Empty if hashed.
+    n_hashed
+        A power of two: features get numbers below it by hashing. 0 if they are listed.
+    """
+
+    templates: tuple[str, ...]
+    vocabularies: tuple[Vocabulary, ...]
+    keys: Ints
+    n_hashed: int = 0
+    _plan: Plan = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Prepare the templates, and refuse those that cannot be read."""
+        n_codes = [len(vocabulary) + len(MARKS) for vocabulary in self.vocabularies]
+        object.__setattr__(self, "_plan", make_plan(self.templates, n_codes))
+
+    @classmethod
+    def fit(
+        cls,
+        sentences: Sequence[ArcSentence],
+        heads: Sequence[Sequence[int] | Ints],
+        *,
+        min_count: int = 1,
+        n_hashed: int = 0,
+        templates: Sequence[str] = ARC_TEMPLATES,
+    ) -> ArcFeatures:
+        """Collect the features of the arcs of trees.
+
+        Parameters
+        ----------
+        sentences
+            Their columns: form, lemma, cpos, pos and feats.
+        heads
+            For each sentence the heads of its tokens, 0 for the root.
+        min_count
+            On how many of these arcs a feature must occur.
+        n_hashed
+            If not 0, a power of two: keep no list, but give every feature of every arc a number
+            below this by hashing. Features that share a number share a weight.
+        templates
+            What to look at.
+
+        Returns
+        -------
+        ArcFeatures
+
+        Raises
+        ------
+        DataError
+            If sentences, heads, templates or counts are not sound.
+        """
+        if min_count < 1 or (n_hashed and min_count > 1):
+            raise DataError(
+                f"min_count is {min_count} with n_hashed={n_hashed}; expected at least 1, and 1 "
+                "with hashing, which keeps no counts"
+            )
+        if n_hashed and not _is_size(n_hashed):
+            raise DataError(f"n_hashed is {n_hashed}; expected a power of two, 2 to {_MAX_HASHED}")
+        given = read_fields(sentences)
+        positions = head_positions(given.lengths, heads)
+        features = cls(tuple(templates), given.vocabularies(), np.zeros(0, np.int64), n_hashed)
+        if n_hashed:
+            return features
+        tokens = encode(given, features.vocabularies)
+        keys = features._seen(tokens, given.lengths, positions, min_count)
+        return cls(features.templates, features.vocabularies, keys)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The table is built again from the keys: it is larger than they are.
+        return {name: value for name, value in self.__dict__.items() if name != "_table"}
+
+    @property
+    def n_features(self) -> int:
+        """One more than the highest number of a feature."""
+        return self.n_hashed or len(self.keys)
+
+    def rows(self, sentences: Sequence[ArcSentence]) -> Rows:
+        """Return the features of all arcs of some sentences.
+
+        Parameters
+        ----------
+        sentences
+            As for `fit`.
+
+        Returns
+        -------
+        Rows
+            A row an arc: for each sentence of T tokens, for each modifier m = 1, ..., T, for each
+            head h = 0, ..., T other than m. Features that have no number are left out.
+        """
+        from partwise.tasks.dependency.lookup import arc_numbers
+
+        given = read_fields(sentences)
+        tokens = encode(given, self.vocabularies)
+        sizes = given.lengths**2
+        arcs = np.cumsum([0, *sizes], dtype=np.int64)
+        indptr = np.zeros(arcs[-1] + 1, np.int64)
+        bucket = np.zeros(self.n_hashed, np.int64)
+        pieces: deque[NDArray[np.int32]] = deque()
+        for first, last, most, room in self._chunks(tokens, given.lengths, sizes):
+            begin, end = int(arcs[first]), int(arcs[last])
+            found = np.empty(2 * room, np.int32)
+            before, indptr[begin] = indptr[begin], 0
+            what = self._plan, tokens, self._table, most, first, last
+            arc_numbers(*what, begin, bucket, indptr, found)
+            pieces.append(found[: indptr[end]].copy())
+            indptr[begin : end + 1] += before
+        # A piece is let go as soon as it is copied: two arrays of this size need not fit.
+        indices = np.empty(int(indptr[-1]), np.int32)
+        n = 0
+        while pieces:
+            piece = pieces.popleft()
+            indices[n : n + len(piece)] = piece
+            n += len(piece)
+        return Rows(indptr, indices, None, self.n_features)
+
+    def describe(self, number: int) -> str:
+        """Say what a feature stands for, as in ``h.pos=v m.form=perro, right, distance 2``.
+
+        *Right* is a modifier to the right of its head. Hashed features have no description but
+        their number.
+        """
+        if not 0 <= number < self.n_features:
+            raise DataError(f"feature {number} where 0 to {self.n_features - 1} are possible")
+        if self.n_hashed:
+            return f"hash {number} of {self.n_hashed}"
+        key, plan = int(self.keys[number]), self._plan
+        template, distance = key >> TEMPLATE_SHIFT, key & _DISTANCE
+        values = {atom: int(of[0]) for atom, of in self._values(template, self.keys[[number]])}
+        texts = []
+        for text, atom in zip(
+            self.templates[template].split(), _atoms(plan, template), strict=True
+        ):
+            code, names = values[atom], self.vocabularies[plan.atom_column[atom]].names
+            texts.append(f"{text}={MARKS[code] if code < len(MARKS) else names[code - len(MARKS)]}")
+        if distance:
+            left, which = divmod(distance - 1, len(DISTANCES))
+            texts[-1] += f", {'left' if left else 'right'}, distance {DISTANCES[which]}"
+        return " ".join(texts)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what JSON can express; the rest is in `arrays`."""
+        return {"templates": list(self.templates), "n_hashed": self.n_hashed}
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the vocabularies and keys as arrays by name."""
+        saved: dict[str, NDArray[Any]] = {"keys": self.keys}
+        for column, vocabulary in zip(COLUMNS, self.vocabularies, strict=True):
+            saved[f"{column}_bytes"], saved[f"{column}_offsets"] = vocabulary.pack()
+        return saved
+
+    @classmethod
+    def from_saved(cls, data: Any, arrays: Mapping[str, NDArray[Any]]) -> ArcFeatures:
+        """Rebuild features from what `to_json` and `arrays` returned.
+
+        Raises
+        ------
+        ModelFileError
+            If they cannot come from there.
+        """
+        _check(isinstance(data, dict) and data.keys() == {"templates", "n_hashed"}, "odd keys")
+        templates, n_hashed = data["templates"], data["n_hashed"]
+        _check(
+            isinstance(templates, list) and all(isinstance(text, str) for text in templates),
+            "the templates are not a list of strings",
+        )
+        _check(type(n_hashed) is int and (n_hashed == 0 or _is_size(n_hashed)), "odd n_hashed")
+        names = {f"{column}_{part}" for column in COLUMNS for part in ("bytes", "offsets")}
+        _check(arrays.keys() == names | {"keys"}, "other arrays than expected")
+        pairs = ((arrays[f"{c}_bytes"], arrays[f"{c}_offsets"]) for c in COLUMNS)
+        vocabularies = tuple(Vocabulary.unpack(*pair) for pair in pairs)
+        try:
+            features = cls(tuple(templates), vocabularies, arrays["keys"], n_hashed)
+        except DataError as error:
+            raise ModelFileError(f"arc features: {error}; the model file is damaged") from error
+        features._check_keys()
+        return features
+
+    @cached_property
+    def _table(self) -> Table:
+        from partwise.tasks.dependency.lookup import Table, fill_table
+
+        plain = int(np.count_nonzero(self.keys & _DISTANCE == 0))
+        # A load below 1/2: there is always a free slot to stop at, and few probes before it.
+        slots = np.full((1 << (2 * plain).bit_length(), 2), -1, np.int64)
+        fill_table(self.keys, slots)
+        return Table(slots, self.n_hashed)
+
+    def _chunks(
+        self, tokens: Tokens, lengths: Ints, sizes: Ints
+    ) -> Iterator[tuple[int, int, int, int]]:
+        """Yield runs of sentences that together have some _CHUNK arcs, or one if it has more.
+
+        Returns
+        -------
+        first, last, most, room
+            The run; how many features without distance one of its arcs has at most, and all.
+        """
+        plan, feats = self._plan, tokens.most_feats
+        outer, inner = plan.outer[plan.several], plan.inner[plan.several]
+        column = plan.atom_column[outer]
+        between = (outer >= 0) & (plan.atom_place[outer] == BETWEEN)
+        distinct = np.array([len(vocabulary) for vocabulary in self.vocabularies])[column]
+        times = np.where(inner >= 0, feats, 1)
+        fixed = len(plan.single) + int((times * np.where(outer >= 0, feats, 1))[~between].sum())
+        limits = np.minimum(lengths[:, None], distinct[between] + 1) * times[between]
+        per_arc = fixed + limits.sum(axis=1)
+        group = np.cumsum(sizes) // _CHUNK
+        bounds = np.flatnonzero(np.diff(group, prepend=-1, append=-1))
+        for first, last in pairwise(bounds.tolist()):
+            run = slice(first, last)
+            yield first, last, int(per_arc[run].max()), int((per_arc * sizes)[run].sum())
+
+    def _seen(self, tokens: Tokens, lengths: Ints, positions: Ints, min_count: int) -> Ints:
+        """Return the sorted keys of features on at least min_count arcs, with distance and not."""
+        from partwise.tasks.dependency.lookup import arc_keys
+
+        keys, counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        waiting: list[Ints] = []
+        for first, last, _, room in self._chunks(tokens, lengths, lengths):
+            found = np.empty(room + 1, np.int64)
+            n = arc_keys(self._plan, tokens, positions, first, last, found)
+            waiting.append(found[:n].copy())
+            # As many new keys as old ones: the sorting is then shared by all of them.
+            if last == len(lengths) or sum(map(len, waiting)) > len(keys):
+                ones = np.ones(sum(map(len, waiting)), np.int64)
+                keys, counts = _summed(
+                    np.concatenate([keys, *waiting]), np.concatenate([counts, ones])
+                )
+                waiting = []
+        # Keys are sorted, so that those that differ in distance only are neighbours.
+        plain, total = _summed(keys & ~_DISTANCE, counts)
+        return np.sort(np.concatenate([keys[counts >= min_count], plain[total >= min_count]]))
+
+    def _values(self, template: int, keys: Ints) -> Iterator[tuple[int, Ints]]:
+        """Yield the atoms of a template, last first, and their codes in some keys."""
+        rest = (keys & (2**TEMPLATE_SHIFT - 1)) >> DISTANCE_BITS
+        for atom in reversed(_atoms(self._plan, template)):
+            bits = int(self._plan.atom_bits[atom])
+            yield atom, rest & (2**bits - 1)
+            rest = rest >> bits
+        # What is left of a sound key is nothing; a last pair lets `_check_keys` see that.
+        yield -1, rest
+
+    def _check_keys(self) -> None:
+        keys = self.keys
+        _check(keys.dtype == np.int64 and keys.ndim == 1, "the keys are not a vector of int64")
+        _check(not (self.n_hashed and len(keys)), "keys where features are hashed")
+        if not len(keys):
+            return
+        _check(keys[0] >= 0 and bool((keys[1:] > keys[:-1]).all()), "the keys do not rise")
+        distance, plain = keys & _DISTANCE, keys >> DISTANCE_BITS
+        _check(int(distance.max()) <= 2 * len(DISTANCES), "a key has an odd distance")
+        follows = np.concatenate([[False], plain[1:] == plain[:-1]])
+        _check(bool(((distance == 0) | follows).all()), "a key has no plain feature")
+        bounds = np.searchsorted(keys, np.arange(len(self.templates) + 1) << TEMPLATE_SHIFT)
+        _check(int(bounds[-1]) == len(keys), "a key has no template")
+        for template, (first, last) in enumerate(pairwise(bounds.tolist())):
+            for atom, codes in self._values(template, keys[first:last]):
+                if atom < 0:
+                    _check(not codes.any(), "a key has too many values")
+                    continue
+                names = self.vocabularies[self._plan.atom_column[atom]]
+                sound = (codes > 0) & (codes < len(names) + len(MARKS))
+                _check(bool(sound.all()), "a key has an odd value")
+
+
+def _atoms(plan: Plan, template: int) -> list[int]:
+    of: list[int] = plan.atoms[plan.atoms_ptr[template] : plan.atoms_ptr[template + 1]].tolist()
+    return of
+
+
+def _is_size(n_hashed: int) -> bool:
+    return 2 <= n_hashed <= _MAX_HASHED and n_hashed & (n_hashed - 1) == 0
+
+
+def _check(sound: bool, why: str) -> None:
+    if not sound:
+        raise ModelFileError(f"arc features: {why}; the model file is damaged")
+
+
+def _summed(keys: Ints, counts: Ints) -> tuple[Ints, Ints]:
+    """Sort keys and add up the counts of equal ones."""
+    order = np.argsort(keys, kind="stable")
+    keys, counts = keys[order], counts[order]
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    return keys[first], np.add.reduceat(counts, first) if len(first) else counts

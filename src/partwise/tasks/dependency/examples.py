@@ -1,0 +1,200 @@
+"""Sentences and dependency trees as users hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from ...errors import DataError
+from ...formats.conll import UNKNOWN, Sentence
+from ...structures.dependency.arcs import ArcConstraints
+
+__all__ = ["read_fixed_heads", "read_sentences", "read_trees"]
+
+_COLUMNS: Final = ("form", "lemma", "cpos", "pos", "feats", "head", "deprel")
+_ABSENT: Final = "_"
+
+
+def read_sentences(given: Any) -> list[Sentence]:
+    """Read sentences of any of the known shapes.
+
+    Parameters
+    ----------
+    given : iterable
+        Each item a :class:`partwise.formats.conll.Sentence`; or a dict of columns, lists with one
+        entry a word (``{"form": [...], "pos": [...]}``); or a list of words, each a dict
+        (``{"form": "dog", "pos": "NN", "head": 2}``). Columns are form, lemma, cpos, pos, feats,
+        head and deprel; all but the form may be missing.
+    """
+    single = isinstance(given, (str, bytes, Mapping, Sentence))
+    if single or not isinstance(given, Iterable):
+        raise DataError(f"sentences are of type {type(given).__name__}; give a list of sentences")
+    return [_sentence(item, s) for s, item in enumerate(given)]
+
+
+def _sentence(item: Any, s: int) -> Sentence:
+    if isinstance(item, Sentence):
+        return item
+    where = f"sentence {s} (counted from 0)"
+    if isinstance(item, Mapping):
+        columns = {name: _values(column, f"{where}: {name}") for name, column in item.items()}
+    elif isinstance(item, (list, tuple)) and all(isinstance(word, Mapping) for word in item):
+        names = dict.fromkeys(name for word in item for name in word)
+        columns = {
+            name: [word.get(name, UNKNOWN if name == "head" else _ABSENT) for word in item]
+            for name in names
+        }
+    else:
+        raise DataError(
+            f"{where} is of type {type(item).__name__}; give a Sentence, a dict of columns or a "
+            "list of words, each a dict"
+        )
+    _check_columns(columns, where)
+    form = columns.pop("form")
+    try:
+        return Sentence.from_columns(form, **columns)
+    except DataError as error:
+        raise DataError(f"{where}: {error}") from None
+
+
+def _values(column: Any, where: str) -> list[Any]:
+    if isinstance(column, (str, bytes)) or not isinstance(column, Iterable):
+        raise DataError(f"{where} is {column!r}; give a list with one entry a word")
+    return column.tolist() if isinstance(column, np.ndarray) else list(column)
+
+
+def _check_columns(columns: Mapping[Any, list[Any]], where: str) -> None:
+    unknown = [name for name in columns if name not in _COLUMNS]
+    if unknown:
+        raise DataError(f"{where}: no column {unknown[0]!r}; choose from {', '.join(_COLUMNS)}")
+    if not columns.get("form"):
+        raise DataError(f"{where} has no words; give the form of at least one")
+    for name, values in columns.items():
+        wanted: Any = (int, np.integer) if name == "head" else str
+        for t, value in enumerate(values, 1):
+            if not isinstance(value, wanted) or isinstance(value, bool):
+                what = "a whole number" if name == "head" else "a string"
+                raise DataError(
+                    f"{where}, word {t} (counted from 1): {name} is {value!r}; give {what}"
+                )
+
+
+def read_trees(
+    sentences: Sequence[Sentence], heads: Any, labels: Any, labelled: bool
+) -> tuple[list[list[int]], list[list[str]] | None]:
+    """Read trees: those that are given, else those of the sentences.
+
+    Parameters
+    ----------
+    sentences
+        The sentences.
+    heads
+        None, or for each sentence a list of the heads of its words, or of pairs of a head and a
+        label.
+    labels
+        None, or for each sentence a list of the labels of its arcs.
+    labelled
+        Whether labels are wanted.
+
+    Returns
+    -------
+    heads, labels
+        A list for each sentence; labels are None if they are not wanted.
+    """
+    if heads is None:
+        found = [list(sentence.head) for sentence in sentences]
+    else:
+        rows = _parallel(heads, sentences, "heads")
+        if labels is None and rows and all(_is_pair(item) for row in rows for item in row):
+            labels = [[label for _, label in row] for row in rows]
+            rows = [[head for head, _ in row] for row in rows]
+        found = [[_head(h, s, t) for t, h in enumerate(row, 1)] for s, row in enumerate(rows)]
+    if not labelled:
+        return found, None
+    if labels is None:
+        names = [list(sentence.deprel) for sentence in sentences]
+        if sentences and {name for of in names for name in of} == {_ABSENT}:
+            raise DataError("the sentences have no relations (deprel); give labels")
+        return found, names
+    names = _parallel(labels, sentences, "labels")
+    for s, row in enumerate(names):
+        for t, label in enumerate(row, 1):
+            if not isinstance(label, str):
+                raise DataError(
+                    f"labels: sentence {s} (counted from 0), word {t} (counted from 1): {label!r} "
+                    "is no string"
+                )
+    return found, names
+
+
+def _is_pair(item: Any) -> bool:
+    return isinstance(item, (tuple, list)) and len(item) == 2
+
+
+def _head(head: Any, s: int, t: int) -> int:
+    if not isinstance(head, (int, np.integer)) or isinstance(head, bool):
+        raise DataError(
+            f"heads: sentence {s} (counted from 0), word {t} (counted from 1): {head!r} is no "
+            "head; give the number of a word, or 0 for the root"
+        )
+    return int(head)
+
+
+def _parallel(given: Any, sentences: Sequence[Sentence], what: str) -> list[list[Any]]:
+    """Read a list for each sentence, with one entry a word."""
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        raise DataError(f"{what} are of type {type(given).__name__}; give a list a sentence")
+    rows = [_values(row, f"{what}: sentence {s} (counted from 0)") for s, row in enumerate(given)]
+    if len(rows) != len(sentences):
+        raise DataError(f"{what} of {len(rows)} sentences where there are {len(sentences)}")
+    for s, (row, sentence) in enumerate(zip(rows, sentences, strict=True)):
+        if len(row) != len(sentence):
+            raise DataError(
+                f"{what}: sentence {s} (counted from 0) has {len(row)} for {len(sentence)} words; "
+                "give one a word"
+            )
+    return rows
+
+
+def read_fixed_heads(fixed: Any, sentences: Sequence[Sentence]) -> list[Any] | None:
+    """Read what is known of trees before they are predicted.
+
+    Parameters
+    ----------
+    fixed
+        None, or for each sentence one of: None; an `ArcConstraints`; a dict from words (counted
+        from 1) to a head or several that are allowed; a list with one entry a word, a head or
+        several, None where nothing is known.
+    sentences
+        The sentences.
+    """
+    if fixed is None:
+        return None
+    items = list(fixed)
+    if len(items) != len(sentences):
+        raise DataError(f"fixed has {len(items)} entries where there are {len(sentences)}")
+    pairs = enumerate(zip(items, sentences, strict=True))
+    return [_fixed(item, s, len(of)) for s, (item, of) in pairs]
+
+
+def _fixed(item: Any, s: int, length: int) -> ArcConstraints | None:
+    if item is None or isinstance(item, ArcConstraints):
+        return item
+    if not isinstance(item, Mapping):
+        known = _values(item, f"fixed[{s}]")
+        if len(known) != length:
+            raise DataError(f"fixed[{s}] has {len(known)} entries for {length} words")
+        item = dict(enumerate(known, 1))
+    heads = []
+    for word, of in item.items():
+        if of is None:
+            continue
+        if not isinstance(word, (int, np.integer)) or not 1 <= word <= length:
+            raise DataError(f"fixed[{s}] names the word {word!r}; there are 1 to {length}")
+        several = [of] if isinstance(of, (int, np.integer)) else _values(of, f"fixed[{s}][{word}]")
+        if not several:
+            raise DataError(f"fixed[{s}] allows no head for word {word}; give at least one")
+        heads.append((int(word), [_head(head, s, int(word)) for head in several]))
+    return ArcConstraints(heads=heads)

@@ -1,0 +1,193 @@
+"""Dependency trees to train on, made such that a structure can give them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from ...arrays import Ints
+from ...errors import DataError
+from ...formats.conll import UNKNOWN, Sentence
+from ...structures.dependency.projectivity import (
+    crossing_arcs,
+    find_cycle,
+    is_projective,
+    projectivise,
+)
+from ...values import one_of
+
+__all__ = ["NONPROJECTIVE", "GoldTrees", "gold_trees", "number_trees"]
+
+_log = logging.getLogger(__name__)
+
+#: What to do with gold trees that are not projective where predicted ones must be.
+NONPROJECTIVE: Final = ("lift", "skip", "raise")
+
+
+@dataclass(frozen=True, eq=False)
+class GoldTrees:
+    """Sentences and their trees.
+
+    Attributes
+    ----------
+    sentences
+        Those that are trained on.
+    trees
+        For each an array of shape (T, 2): the head of every word, and the number of its relation,
+        0 without relations.
+    relations
+        The relations in the order of their numbers; empty if arcs have none.
+    kept
+        Which of the given sentences these are.
+    lifted, skipped
+        How many trees were made projective, and how many sentences were left out as theirs is not.
+    """
+
+    sentences: list[Sentence]
+    trees: list[Ints]
+    relations: tuple[str, ...]
+    kept: list[int]
+    lifted: int
+    skipped: int
+
+
+def gold_trees(
+    sentences: Sequence[Sentence],
+    heads: Sequence[Sequence[int]],
+    relations: Sequence[Sequence[str]] | None = None,
+    *,
+    projective: bool = True,
+    single_root: bool = True,
+    nonprojective: str = "lift",
+) -> GoldTrees:
+    """Check trees, and lift or leave out those that are not projective if they have to be.
+
+    What was lifted or left out is counted in a warning of the log.
+
+    Parameters
+    ----------
+    sentences
+        The sentences.
+    heads
+        For each sentence the head of every word; 0 is the root.
+    relations
+        For each sentence the relation of every word to its head; None without relations.
+    projective
+        Whether trees must be projective.
+    single_root
+        Whether exactly one word must hang from the root.
+    nonprojective
+        If trees must be projective: "lift" words of others until they are
+        (:func:`partwise.structures.dependency.projectivity.projectivise`), "skip" these
+        sentences, or "raise".
+
+    Raises
+    ------
+    DataError
+        If heads form no tree, or one that is not wanted; the message names the sentence.
+    """
+    one_of("nonprojective", nonprojective, NONPROJECTIVE)
+    names: tuple[str, ...] = ()
+    if relations is not None:
+        names = tuple(sorted({relation for of in relations for relation in of}))
+    kept: list[int] = []
+    chosen: list[Sequence[int]] = []
+    lifted = words = 0
+    for i, (sentence, of) in enumerate(zip(sentences, heads, strict=True)):
+        _check_tree(sentence, i, of, single_root)
+        if projective and not is_projective(of):
+            if nonprojective == "raise":
+                raise DataError(f"{_name(sentence, i)}: {_crossing(of)}")
+            if nonprojective == "skip":
+                continue
+            of, moved = projectivise(of)
+            lifted += 1
+            words += len(moved)
+        kept.append(i)
+        chosen.append(of)
+    skipped = len(sentences) - len(kept)
+    if lifted:
+        _log.warning(
+            "%d of %d trees are not projective: %d words in them were lifted to heads further up",
+            lifted, len(sentences), words,
+        )  # fmt: skip
+    if skipped:
+        _log.warning(
+            "%d of %d trees are not projective: these sentences were left out",
+            skipped, len(sentences),
+        )  # fmt: skip
+    own = None if relations is None else [relations[i] for i in kept]
+    return GoldTrees(
+        [sentences[i] for i in kept],
+        number_trees(chosen, own, names),
+        names,
+        kept,
+        lifted,
+        skipped,
+    )
+
+
+def number_trees(
+    heads: Sequence[Sequence[int]],
+    relations: Sequence[Sequence[str]] | None,
+    names: Sequence[str],
+) -> list[Ints]:
+    """Write trees as structures take them: a row a word, its head and the number of its relation.
+
+    A relation that has no name among `names` gets the number -1.
+    """
+    index = {name: number for number, name in enumerate(names)}
+    trees = []
+    for i, of in enumerate(heads):
+        tree = np.zeros((len(of), 2), dtype=np.int64)
+        tree[:, 0] = of
+        if relations is not None:
+            tree[:, 1] = [index.get(relation, -1) for relation in relations[i]]
+        trees.append(tree)
+    return trees
+
+
+def _name(sentence: Sentence, i: int) -> str:
+    """Say where a sentence stands: in its file, or among those that were given."""
+    if sentence.path == "<columns>":
+        return f"sentence {i} (counted from 0)"
+    return sentence.where(1)
+
+
+def _check_tree(sentence: Sentence, i: int, heads: Sequence[int], single_root: bool) -> None:
+    if len(heads) != len(sentence):
+        raise DataError(
+            f"{_name(sentence, i)}: {len(heads)} heads for {len(sentence)} words; give one a word"
+        )
+    if UNKNOWN in heads:
+        raise DataError(
+            f"{_name(sentence, i)}: word {list(heads).index(UNKNOWN) + 1} (counted from 1) has no "
+            "head; sentences to train on or to compare with must be parsed"
+        )
+    try:
+        cycle = find_cycle(heads)
+    except DataError as error:
+        raise DataError(f"{_name(sentence, i)}: {error}") from None
+    if cycle:
+        raise DataError(
+            f"{_name(sentence, i)}: words {', '.join(map(str, cycle))} (counted from 1) are heads "
+            "of each other; correct one, so that all words hang from the root"
+        )
+    roots = [word for word, head in enumerate(heads, 1) if head == 0]
+    if single_root and len(roots) > 1:
+        raise DataError(
+            f"{_name(sentence, i)}: words {roots[0]} and {roots[1]} (counted from 1) both have "
+            "head 0 where one word may; attach one to the other, or allow several roots"
+        )
+
+
+def _crossing(heads: Sequence[int]) -> str:
+    (a, b), (c, d) = crossing_arcs(heads, limit=1)[0]
+    return (
+        f"the arcs from {a} to {b} and from {c} to {d} (words counted from 1, 0 is the root) "
+        "cross; lift or skip trees that are not projective, or train a parser of any trees"
+    )

@@ -1,0 +1,151 @@
+"""Dependency parsers that choose l2 themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...errors import DataError
+from ...models.fit import check_weights
+from ..cross_validation import PathEstimator
+from .estimator import DependencyParser
+from .examples import read_sentences
+
+__all__ = ["DependencyParserCV"]
+
+
+class DependencyParserCV(PathEstimator, DependencyParser):
+    """A dependency parser that chooses l2 by cross-validation or by data held out.
+
+    It goes through a range of l2 from large to small, each fit from where the last one ended and
+    each certified, and scores every model on data held out: in each fold, on the part of the data
+    that the features and weights were not made from. The model of the l2 that is chosen is then
+    trained on all of the data.
+
+    Parameters
+    ----------
+    l2_max, factor, steps : float, float, int
+        The values of l2: ``l2_max * factor**k`` for k below `steps`.
+    cv : int, splitter or iterable
+        The folds, as in scikit-learn; not used if `fit` gets data held out.
+    rule : {"best", "one-se"}
+        The l2 with the best mean score; or the largest whose mean score is within one standard
+        error of it.
+    scoring : str, callable or None
+        What is scored, as in scikit-learn; None: `score`.
+    loss, l1, solver, tol, max_passes, projective, labelled, single_root, nonprojective_gold,
+    weights, min_count, hashing, templates, n_jobs, random_state, verbose, callbacks,
+    solver_options :
+        As in :class:`DependencyParser`. `tol` and `max_passes` are those of the fit of one l2.
+
+    Attributes
+    ----------
+    l2_ : float
+        The l2 that was chosen.
+    path_ : list of dict
+        A row for each l2, the largest first: ``l2``, ``passes``, ``seconds``, ``relative_gap``,
+        ``score``. With folds, passes and seconds are sums over them, the gap is the largest, the
+        score the mean of ``scores``, and ``standard_error`` that of this mean.
+    scores_ : ndarray of shape (n_values, n_folds)
+        The scores; with data held out there is one column.
+
+    Notes
+    -----
+    What else a :class:`DependencyParser` has when it is fitted, this has too; ``certificate_``,
+    ``trace_`` and ``n_iter_`` are those of the last fit, at ``l2_``.
+    """
+
+    _given_l2 = DependencyParser
+
+    def __init__(
+        self,
+        l2_max: float = 1000.0,
+        factor: float = 0.7,
+        steps: int = 24,
+        cv: Any = 5,
+        rule: str = "best",
+        scoring: Any = None,
+        loss: str = "log",
+        l1: float = 0.0,
+        solver: str = "auto",
+        tol: float = 0.001,
+        max_passes: float = 1000,
+        projective: bool = True,
+        labelled: bool = False,
+        single_root: bool = True,
+        nonprojective_gold: str = "lift",
+        weights: str = "all",
+        min_count: int = 1,
+        hashing: int | None = None,
+        templates: Sequence[str] | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        verbose: int = 0,
+        callbacks: Any = None,
+        solver_options: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(
+            loss=loss,
+            l1=l1,
+            solver=solver,
+            tol=tol,
+            max_passes=max_passes,
+            projective=projective,
+            labelled=labelled,
+            single_root=single_root,
+            nonprojective_gold=nonprojective_gold,
+            weights=weights,
+            min_count=min_count,
+            hashing=hashing,
+            templates=templates,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+            callbacks=callbacks,
+            solver_options=solver_options,
+        )
+        self.l2_max = l2_max
+        self.factor = factor
+        self.steps = steps
+        self.cv = cv
+        self.rule = rule
+        self.scoring = scoring
+
+    def fit(
+        self,
+        sentences: Any,
+        heads: Any = None,
+        labels: Any = None,
+        sample_weight: Any = None,
+        *,
+        dev: Any = None,
+        groups: Any = None,
+    ) -> DependencyParserCV:
+        """Choose l2 and train.
+
+        Parameters
+        ----------
+        sentences, heads, labels, sample_weight
+            As in :class:`DependencyParser`.
+        dev : tuple or None
+            Data held out to choose l2 by, instead of folds: ``(sentences,)``, or
+            ``(sentences, heads)``, or ``(sentences, heads, more)`` with a dict of what else
+            `score` takes. The model is then trained on the other sentences alone.
+        groups : array-like or None
+            The group of each example, for splitters that keep groups together.
+
+        Returns
+        -------
+        DependencyParserCV
+            The estimator itself.
+        """
+        read = read_sentences(sentences)
+        n = len(read)
+        data: dict[str, Any] = {"sentences": read}
+        for name, given in (("heads", heads), ("labels", labels)):
+            data[name] = None if given is None else list(given)
+            if given is not None and len(data[name]) != n:
+                raise DataError(f"{name} of {len(data[name])} sentences where there are {n}")
+        weight = None if sample_weight is None else check_weights(sample_weight, n)
+        self._fit_path({**data, "sample_weight": weight}, n, dev, groups)
+        return self

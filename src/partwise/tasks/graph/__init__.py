@@ -1,0 +1,1 @@
+"""Labellers of the vertices of graphs."""

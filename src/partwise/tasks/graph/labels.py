@@ -1,0 +1,251 @@
+"""The labels of vertices as users hold them, and labels that are known before prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import DataError
+from .examples import ReadGraph
+
+if TYPE_CHECKING:
+    from ...structures.graph.structure import GraphConstraints
+    from .features import GraphEncoder
+
+__all__ = [
+    "label_numbers",
+    "named_joint",
+    "numbered_joint",
+    "read_domains",
+    "read_fixed",
+    "read_labels",
+]
+
+Ints = npt.NDArray[np.int64]
+
+
+def read_labels(y: Any, graphs: Sequence[ReadGraph]) -> list[list[Any]]:
+    """Read the labels of the vertices of each graph, as plain Python values."""
+    if isinstance(y, (str, bytes, Mapping)) or not isinstance(y, Iterable):
+        raise DataError(f"y is of type {type(y).__name__}; give a list of labels for each graph")
+    items = list(y)
+    if len(items) != len(graphs):
+        raise DataError(f"y has the labels of {len(items)} graphs where X has {len(graphs)}")
+    found = []
+    for i, (item, graph) in enumerate(zip(items, graphs, strict=True)):
+        if isinstance(item, (str, bytes, Mapping)) or not isinstance(item, Iterable):
+            raise DataError(f"y[{i}] is {item!r}; give a list of labels, one for each vertex")
+        labels = [each.item() if isinstance(each, np.generic) else each for each in item]
+        if len(labels) != len(graph.domains):
+            raise DataError(
+                f"example {i} (counted from 0) has {len(graph.domains)} vertices in X and "
+                f"{len(labels)} labels in y; give one label for each vertex"
+            )
+        for v, label in enumerate(labels):
+            _check_label(label, f"example {i}, vertex {v} (counted from 0)")
+        found.append(labels)
+    return found
+
+
+def _check_label(label: Any, where: str) -> None:
+    try:
+        hash(label)
+    except TypeError as error:
+        raise DataError(
+            f"{where}: a label of type {type(label).__name__}; use strings or whole numbers"
+        ) from error
+    if label is None or label != label:
+        raise DataError(
+            f"{where}: the label is missing; train on graphs whose labels are all known"
+        )
+
+
+def read_domains(
+    given: Any, graphs: Sequence[ReadGraph], y: Sequence[Sequence[Any]]
+) -> dict[str, tuple[Any, ...]]:
+    """List the labels of each domain: as given, or those that occur, sorted if that is possible.
+
+    Parameters
+    ----------
+    given : mapping of str to sequence, or None
+        The labels of some domains.
+    graphs, y
+        Where to find those of the others.
+    """
+    domains = _declared(given)
+    seen: dict[str, dict[Any, None]] = {}
+    for i, (graph, labels) in enumerate(zip(graphs, y, strict=True)):
+        for v, (domain, label) in enumerate(zip(graph.domains, labels, strict=True)):
+            known = seen.setdefault(domain, {})
+            first = next(iter(domains.get(domain, known)), label)
+            where = f"example {i}, vertex {v} (counted from 0): the label {label!r}"
+            if type(label) is not type(first):
+                raise DataError(
+                    f"{where} is of type {type(label).__name__} where {first!r} is of type "
+                    f"{type(first).__name__}; use one type for all labels of a domain"
+                )
+            if label not in known and label not in domains.get(domain, (label,)):
+                raise DataError(f"{where} is none of those given for the domain {domain!r}")
+            known[label] = None
+    for domain, found in seen.items():
+        if domain not in domains:
+            try:
+                domains[domain] = tuple(sorted(found))
+            except TypeError:  # labels without an order keep the one in which they occur
+                domains[domain] = tuple(found)
+    if all(len(labels) < 2 for labels in domains.values()):
+        raise DataError(
+            "no vertex has a choice of labels; training needs labels of at least two classes, so "
+            "add examples of another one"
+        )
+    return dict(sorted(domains.items()))
+
+
+def _declared(given: Any) -> dict[str, tuple[Any, ...]]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        raise DataError(f"domains is {given!r}; give None or a dict from names to labels")
+    domains = {}
+    for name, held in given.items():
+        labels = () if isinstance(held, (str, bytes)) else tuple(held)
+        labels = tuple(each.item() if isinstance(each, np.generic) else each for each in labels)
+        for label in labels:
+            _check_label(label, f"the domain {name!r}")
+        if not labels or len(set(labels)) < len(labels) or len(set(map(type, labels))) > 1:
+            raise DataError(
+                f"the domain {name!r} has the labels {held!r}; give a list of different labels of "
+                "one type"
+            )
+        domains[name] = labels
+    return domains
+
+
+def label_numbers(
+    y: Sequence[Sequence[Any]],
+    graphs: Sequence[ReadGraph],
+    domains: Mapping[str, Sequence[Any]],
+) -> list[Ints]:
+    """Give the number of every label in its domain; -1 for one that is not there."""
+    index = {
+        domain: {label: k for k, label in enumerate(labels)} for domain, labels in domains.items()
+    }
+    nothing: dict[Any, int] = {}
+    return [
+        np.array(
+            [
+                index.get(domain, nothing).get(label, -1)
+                for domain, label in zip(graph.domains, labels, strict=True)
+            ],
+            dtype=np.int64,
+        )
+        for graph, labels in zip(graphs, y, strict=True)
+    ]
+
+
+def read_fixed(
+    fixed: Any, graphs: Sequence[ReadGraph], domains: Mapping[str, Sequence[Any]]
+) -> list[list[tuple[int, list[int]]]] | None:
+    """Read labels that are known before prediction.
+
+    Parameters
+    ----------
+    fixed
+        None, or for each graph one of: None; a dict from vertices to a label or several; a list
+        as long as the graph has vertices, of labels, of several, or of None.
+    graphs, domains
+        The graphs, and the labels of each domain.
+    """
+    if fixed is None:
+        return None
+    items = list(fixed)
+    if len(items) != len(graphs):
+        raise DataError(f"fixed has {len(items)} entries where X has {len(graphs)} graphs")
+    return [
+        _fixed_vertices(item, i, graph, domains)
+        for i, (item, graph) in enumerate(zip(items, graphs, strict=True))
+    ]
+
+
+def _fixed_vertices(
+    item: Any, i: int, graph: ReadGraph, domains: Mapping[str, Sequence[Any]]
+) -> list[tuple[int, list[int]]]:
+    if item is None:
+        return []
+    n = len(graph.domains)
+    if not isinstance(item, Mapping):
+        if isinstance(item, (str, bytes)) or not isinstance(item, Iterable):
+            raise DataError(f"fixed[{i}] is {item!r}; give None, a dict or a list of labels")
+        known = list(item)
+        if len(known) != n:
+            raise DataError(f"fixed[{i}] has {len(known)} entries for {n} vertices")
+        item = dict(enumerate(known))
+    allowed = []
+    for v, labels in item.items():
+        if labels is None:
+            continue
+        if isinstance(v, bool) or not isinstance(v, (int, np.integer)) or not 0 <= v < n:
+            raise DataError(f"fixed[{i}] names vertex {v!r}; there are 0 to {n - 1}")
+        names = list(domains.get(graph.domains[v], ()))
+        # A tuple may be one label, or several.
+        labels = labels.tolist() if isinstance(labels, np.ndarray | np.generic) else labels
+        several = [labels]
+        if isinstance(labels, (list, tuple, set, frozenset)) and labels not in names:
+            several = list(labels)
+        if not several:
+            raise DataError(f"fixed[{i}] allows no label at vertex {v}; give at least one")
+        unknown = [label for label in several if label not in names]
+        if unknown:
+            raise DataError(
+                f"fixed[{i}], vertex {v}: the label {unknown[0]!r} was not seen in training"
+            )
+        allowed.append((int(v), [names.index(label) for label in several]))
+    return allowed
+
+
+def numbered_joint(forbidden: Any, encoder: GraphEncoder) -> GraphConstraints | None:
+    """Turn joint labels that are forbidden into numbers."""
+    from ...structures.graph.structure import GraphConstraints
+
+    if forbidden is None:
+        return None
+    if not isinstance(forbidden, Mapping):
+        raise DataError(f"forbidden is {forbidden!r}; give a dict from kinds to joint labels")
+    assignments = []
+    for kind, joints in forbidden.items():
+        if kind not in encoder.kinds:
+            raise DataError(
+                f"forbidden names the kind of factor {kind!r}; the kinds are "
+                f"{', '.join(encoder.kinds)}"
+            )
+        domains = encoder.kinds[kind].domains
+        for joint in joints:
+            labels = tuple(joint) if isinstance(joint, (tuple, list)) else (joint,)
+            names = [encoder.labels[domain] for domain in domains]
+            if len(labels) != len(names) or any(
+                label not in held for label, held in zip(labels, names, strict=True)
+            ):
+                raise DataError(
+                    f"forbidden: {joint!r} are no labels of the domains {', '.join(domains)}, "
+                    f"which the factors of kind {kind!r} have"
+                )
+            numbers = [held.index(label) for label, held in zip(labels, names, strict=True)]
+            assignments.append((kind, numbers))
+    return GraphConstraints(assignments=assignments)
+
+
+def named_joint(constraints: Any, encoder: GraphEncoder) -> dict[str, list[Any]] | None:
+    """Turn numbers back into the joint labels that are forbidden."""
+    from ...structures.graph.structure import GraphConstraints
+
+    if not isinstance(constraints, GraphConstraints):
+        return None
+    forbidden: dict[str, list[Any]] = {}
+    for kind, numbers in constraints.assignments:
+        domains = encoder.kinds[kind].domains
+        joint = tuple(encoder.labels[d][k] for d, k in zip(domains, numbers, strict=True))
+        forbidden.setdefault(kind, []).append(joint)
+    return forbidden

@@ -1,0 +1,1 @@
+"""Classifiers, taggers and segmenters."""

@@ -1,0 +1,343 @@
+"""Sequences as users hold them, read into rows, lengths and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...arrays import Ints
+from ...errors import DataError
+from ...problem.rows import Rows
+from ..tally import Tally
+from ..vocabulary import Vocabulary, fit_rows, transform_rows
+
+if TYPE_CHECKING:
+    from .features import PositionEncoder
+
+__all__ = [
+    "read_features",
+    "read_fixed",
+    "read_labels",
+    "read_lengths",
+    "read_transitions",
+    "refuse_unreadable",
+]
+
+
+def read_lengths(lengths: Any) -> Ints | None:
+    """Check the lengths that a user gives along with a stacked matrix."""
+    if lengths is None:
+        return None
+    given = np.asarray(lengths)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu") or (given < 0).any():
+        raise DataError("lengths must hold one whole number, 0 or more, for each sequence")
+    return given.astype(np.int64)
+
+
+def read_features(
+    X: Any,
+    lengths: Ints | None,
+    what: str,
+    vocabulary: Vocabulary | None = None,
+    n_features: int | None = None,
+    tally: Tally | None = None,
+) -> tuple[Rows, Ints, Vocabulary | None]:
+    """Read features of any of the known shapes.
+
+    Parameters
+    ----------
+    X
+        A stacked matrix with lengths; or, without, an iterable of matrices, or of sequences of
+        tokens as `fit_rows` takes them.
+    lengths
+        The lengths for a stacked matrix.
+    what
+        The name of the argument, for messages.
+    vocabulary, n_features
+        Those of the model to predict with; both None in training. `n_features` is None if and
+        only if tokens have names.
+    tally
+        Where to count the named features that are given and known, in prediction.
+    """
+    if lengths is not None:
+        rows = _matrix(X, f"{what} with lengths")
+        if int(lengths.sum()) != len(rows):
+            raise DataError(
+                f"{what} has {len(rows)} rows and the lengths add up to {int(lengths.sum())}"
+            )
+        return _numbered(rows, lengths, what, vocabulary, n_features), lengths, None
+    if _is_matrix(X):
+        raise DataError(
+            f"{what} is one matrix: give the lengths of the sequences along with it, or a list of "
+            "one matrix a sequence"
+        )
+    if isinstance(X, (str, bytes, Mapping)) or not isinstance(X, Iterable):
+        raise DataError(f"{what} is of type {type(X).__name__}; give a list of sequences")
+    items: Iterator[Any] = iter(X)
+    # Empty lists say nothing about what the others hold.
+    head = []
+    for item in items:
+        head.append(item)
+        if not isinstance(item, (list, tuple)) or len(item):
+            break
+    items = chain(head, items)
+    if head and _is_matrix(head[-1]):
+        rows, lengths = _stacked(items, what)
+        return _numbered(rows, lengths, what, vocabulary, n_features), lengths, None
+    if n_features is not None:
+        if any(not hasattr(item, "__len__") or len(item) for item in head):
+            raise DataError(
+                f"{what} holds tokens with named features where the tagger was fitted on matrices; "
+                "give matrices"
+            )
+        empty = Rows(np.zeros(1, np.int64), np.zeros(0, np.int32), None, n_features)
+        return empty, np.zeros(len(head), dtype=np.int64), None
+    if vocabulary is not None:
+        rows, lengths = transform_rows(items, vocabulary, tally)
+        return rows, lengths, vocabulary
+    rows, vocabulary, lengths = fit_rows(items)
+    return rows, lengths, vocabulary
+
+
+def read_transitions(
+    X: Any,
+    counts: Ints,
+    stacked: bool,
+    vocabulary: Vocabulary | None,
+    n_features: int | None,
+    tally: Tally | None = None,
+) -> tuple[Rows, Vocabulary | None]:
+    """Read the features of neighbouring tokens, as `read_features`, for sequences of `counts`."""
+    expected = np.maximum(counts - 1, 0)
+    lengths = expected if stacked else None
+    rows, found, names = read_features(X, lengths, "X_transitions", vocabulary, n_features, tally)
+    if len(found) != len(expected):
+        raise DataError(f"X_transitions has {len(found)} sequences where X has {len(expected)}")
+    wrong = np.flatnonzero(found != expected)
+    if len(wrong):
+        s = int(wrong[0])
+        raise DataError(
+            f"X_transitions: sequence {s} (counted from 0) has {found[s]} rows for {counts[s]} "
+            f"tokens; give one for each pair of neighbours, {expected[s]}"
+        )
+    return rows, names
+
+
+def refuse_unreadable(encoder: PositionEncoder, tally: Tally) -> None:
+    """Raise a DataError if the model made its features of columns and finds none of them.
+
+    Such a model knows the names that its templates give, and dicts and words have others.
+    """
+    if encoder.templates is not None and tally.nothing_known:
+        conjunctions = encoder.templates.conjunctions
+        some = ", ".join(f"{encoder.templates.name(one)}=..." for one in conjunctions[:3])
+        raise DataError(
+            "the features of the model were made by templates from the columns of a file, and not "
+            f"one of the {tally.given:,} features of X is among them; label files with the command "
+            "`partwise predict`, or give each token a list of strings with the names that the "
+            f"templates give ({some})"
+        )
+
+
+def _is_matrix(item: Any) -> bool:
+    if hasattr(item, "tocsr") or hasattr(item, "iloc"):
+        return True
+    return isinstance(item, np.ndarray) and item.ndim == 2 and item.dtype.kind in "biuf"
+
+
+def _matrix(item: Any, what: str) -> Rows:
+    if hasattr(item, "tocsr"):
+        return Rows.from_scipy(item)
+    array = np.asarray(item)
+    if array.ndim != 2 or array.dtype.kind not in "biuf":
+        raise DataError(
+            f"{what}: shape {array.shape} and type {array.dtype} where a matrix of numbers is "
+            "expected, one row a token"
+        )
+    return Rows.from_dense(array)
+
+
+def _stacked(items: Iterable[Any], what: str) -> tuple[Rows, Ints]:
+    parts: list[Any] = []
+    lengths: list[int] = []
+    width = -1
+    for s, item in enumerate(items):
+        if isinstance(item, (list, tuple)) and not len(item):
+            lengths.append(0)
+            continue
+        if not _is_matrix(item):
+            raise DataError(
+                f"{what}: sequence {s} is of type {type(item).__name__} where those before are "
+                "matrices"
+            )
+        if width not in (-1, item.shape[1]):
+            raise DataError(
+                f"{what}: sequence {s} has {item.shape[1]} features where those before have {width}"
+            )
+        width = int(item.shape[1])
+        lengths.append(int(item.shape[0]))
+        parts.append(item)
+    counts = np.array(lengths, dtype=np.int64)
+    if any(hasattr(part, "tocsr") for part in parts):
+        return Rows.stack([_matrix(part, what) for part in parts]), counts
+    return _matrix(np.concatenate([np.asarray(part) for part in parts]), what), counts
+
+
+def _numbered(
+    rows: Rows, lengths: Ints, what: str, vocabulary: Vocabulary | None, n_features: int | None
+) -> Rows:
+    if vocabulary is not None:
+        raise DataError(
+            f"{what} holds matrices where the tagger was fitted on tokens with named features; "
+            "give the same kind of tokens"
+        )
+    if n_features is not None and rows.n_features != n_features:
+        raise DataError(
+            f"{what} has {rows.n_features} features, but the tagger was fitted on {n_features}"
+        )
+    if rows.values is not None:
+        bad = np.flatnonzero(~np.isfinite(rows.values))
+        if len(bad):
+            row = int(np.searchsorted(rows.indptr, bad[0], side="right")) - 1
+            s, t = _place(row, lengths)
+            raise DataError(
+                f"{what}: sequence {s}, token {t} (counted from 0): feature "
+                f"{rows.indices[bad[0]]} is {rows.values[bad[0]]}; replace values that are not "
+                "finite"
+            )
+    return rows
+
+
+def _place(position: int, lengths: Ints) -> tuple[int, int]:
+    ends = np.cumsum(lengths)
+    s = int(np.searchsorted(ends, position, side="right"))
+    return s, position - int(ends[s] - lengths[s])
+
+
+def read_labels(y: Any, lengths: Ints, stacked: bool) -> list[Any]:
+    """Read the labels of all sequences, one after the other, as plain Python values.
+
+    Parameters
+    ----------
+    y
+        A list of labels for each sequence; or, with a stacked matrix, a flat list of all.
+    lengths
+        The lengths of the sequences.
+    stacked
+        Whether y may be flat.
+    """
+    if isinstance(y, (str, bytes, Mapping)) or not isinstance(y, Iterable):
+        raise DataError(f"y is of type {type(y).__name__}; give a list of labels a sequence")
+    items = list(y)
+    if stacked and items and all(_is_label(item) for item in items):
+        if len(items) != int(lengths.sum()):
+            raise DataError(f"y has {len(items)} labels where X has {int(lengths.sum())} rows")
+        flat = items
+    else:
+        flat = _joined(items, lengths)
+    kinds = set(map(type, flat))
+    if len(kinds) > 1 or not kinds <= {str, int}:
+        flat = _normalised(flat, lengths)
+    return flat
+
+
+def _is_label(item: Any) -> bool:
+    return item is None or isinstance(item, (str, bytes, int, float, np.generic))
+
+
+def _joined(items: Sequence[Any], lengths: Ints) -> list[Any]:
+    if len(items) != len(lengths):
+        raise DataError(f"y has {len(items)} sequences where X has {len(lengths)}")
+    flat: list[Any] = []
+    for s, (item, length) in enumerate(zip(items, lengths.tolist(), strict=True)):
+        if _is_label(item) or not isinstance(item, Iterable):
+            raise DataError(
+                f"y[{s}] is the single label {item!r}; give a list of labels for each sequence: "
+                "[[label, label], [label]]"
+            )
+        labels = item.tolist() if isinstance(item, np.ndarray) else list(item)
+        if len(labels) != length:
+            raise DataError(
+                f"sequence {s} (counted from 0) has {length} tokens in X and {len(labels)} labels "
+                "in y; give one label for each token"
+            )
+        flat.extend(labels)
+    return flat
+
+
+def _normalised(flat: list[Any], lengths: Ints) -> list[Any]:
+    """Turn scalars of numpy into plain ones, and name the first label that is none."""
+    plain = [item.item() if isinstance(item, np.generic) else item for item in flat]
+    kind = type(plain[0]) if plain else str
+    for position, label in enumerate(plain):
+        why = ""
+        if label is None or label != label:
+            why = "the label is missing; sequences with unknown labels cannot be trained on"
+        elif not isinstance(label, (str, int, float, bool)):
+            why = f"a label of type {type(label).__name__}; use strings or whole numbers"
+        elif type(label) is not kind:
+            why = (
+                f"the label {label!r} is of type {type(label).__name__} where the first label, "
+                f"{plain[0]!r}, is of type {kind.__name__}; use one type for all labels"
+            )
+        if why:
+            s, t = _place(position, lengths)
+            raise DataError(f"sequence {s}, position {t} (counted from 0): {why}")
+    return plain
+
+
+def read_fixed(
+    fixed: Any, lengths: Ints, numbers: Mapping[Any, int]
+) -> list[list[tuple[int, list[int]]]] | None:
+    """Read labels that are known before prediction.
+
+    Parameters
+    ----------
+    fixed
+        None, or for each sequence one of: None; a dict from positions to a label or several; a
+        list as long as the sequence of labels, of several, or of None where nothing is known.
+    lengths, numbers
+        The lengths of the sequences, and the number of each label.
+    """
+    if fixed is None:
+        return None
+    items = list(fixed)
+    if len(items) != len(lengths):
+        raise DataError(f"fixed has {len(items)} entries where X has {len(lengths)} sequences")
+    return [
+        _fixed_positions(item, s, length, numbers)
+        for s, (item, length) in enumerate(zip(items, lengths.tolist(), strict=True))
+    ]
+
+
+def _fixed_positions(
+    item: Any, s: int, length: int, numbers: Mapping[Any, int]
+) -> list[tuple[int, list[int]]]:
+    if item is None:
+        return []
+    if not isinstance(item, Mapping):
+        if isinstance(item, (str, bytes)) or not isinstance(item, Iterable):
+            raise DataError(f"fixed[{s}] is {item!r}; give None, a dict or a list of labels")
+        known = list(item)
+        if len(known) != length:
+            raise DataError(f"fixed[{s}] has {len(known)} entries for {length} tokens")
+        item = dict(enumerate(known))
+    allowed = []
+    for t, labels in item.items():
+        if labels is None:
+            continue
+        if not isinstance(t, (int, np.integer)) or not 0 <= t < length:
+            raise DataError(f"fixed[{s}] names position {t!r}; there are 0 to {length - 1}")
+        several = [labels] if _is_label(labels) else list(labels)
+        if not several:
+            raise DataError(f"fixed[{s}] allows no label at position {t}; give at least one")
+        unknown = [label for label in several if label not in numbers]
+        if unknown:
+            raise DataError(
+                f"fixed[{s}], position {t}: the label {unknown[0]!r} was not seen in training"
+            )
+        allowed.append((int(t), [numbers[label] for label in several]))
+    return allowed

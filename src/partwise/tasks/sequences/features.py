@@ -1,0 +1,235 @@
+"""Features of positions and of the steps between them, for classifiers and taggers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final, final
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import DataError
+from ...models.features import Arrays, Encoder, is_count, same_numbers, sound
+from ...problem.rows import Rows
+from ..templates import MAX_COLUMNS, TemplateSet
+from ..vocabulary import Vocabulary
+from .support import Support
+
+if TYPE_CHECKING:
+    from ...arrays import Ints
+    from ...structures.base import Structure
+
+__all__ = ["PositionEncoder"]
+
+_VOCABULARIES: Final = ("vocabulary", "transition_vocabulary")
+#: In front of the names of the arrays of the supporting positions.
+_SUPPORT: Final = "support_"
+_FIELDS: Final = {"n_inputs", "intercept", "templates", "n_transition_features", *_VOCABULARIES}
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PositionEncoder(Encoder):
+    """Features of every position, and where asked for of every transition.
+
+    The first kind of site of the structure is a position, one a row. A kind called "transition"
+    may have features of its own, and a constant one besides. All other kinds have one constant
+    feature.
+
+    Parameters
+    ----------
+    n_inputs : int
+        The number of input columns of a column file; without a vocabulary, the number of features
+        of a position, the intercept not counted.
+    vocabulary : Vocabulary or None
+        The names of the features of positions; None if features are numbered.
+    templates : TemplateSet or None
+        How features are made of column files.
+    intercept : float
+        The value of the constant last feature of every position; 0: there is none.
+    n_transition_features : int or None
+        How many features a transition may have, the constant not counted; None: transitions do
+        not depend on the input.
+    transition_vocabulary : Vocabulary or None
+        The names of these, if they have names.
+    support : Support or None
+        Positions of the training data: the features of a position are then the scores of the
+        labels by its similarities to these, and not its inputs, which have no names.
+    """
+
+    name: ClassVar[str] = "positions"
+
+    n_inputs: int
+    vocabulary: Vocabulary | None = None
+    templates: TemplateSet | None = None
+    intercept: float = 0.0
+    n_transition_features: int | None = None
+    transition_vocabulary: Vocabulary | None = None
+    support: Support | None = None
+
+    @property
+    def n_features(self) -> int:
+        """How many features a position may have, the intercept not counted."""
+        if self.support is not None:
+            return self.support.n_scores
+        return self.n_inputs if self.vocabulary is None else len(self.vocabulary)
+
+    @property
+    def input_transitions(self) -> bool:
+        """Whether transitions have features of their own."""
+        return self.n_transition_features is not None
+
+    def feature_counts(self, structure: Structure) -> tuple[int, ...]:
+        """Those of positions, then those of transitions and constants."""
+        if self.input_transitions and getattr(structure, "tied", True):
+            raise DataError(
+                f"features for the transitions of a {structure.name} that does not tell them "
+                "apart; leave them out, or make it with tied=False"
+            )
+        counts = [self.n_features + (self.intercept != 0.0)]
+        for kind, width in zip(structure.kinds[1:], structure.widths[1:], strict=True):
+            own = self.n_transition_features if kind == "transition" else None
+            counts.append((own or 0) + (width > 0))
+        return tuple(counts)
+
+    def features(
+        self, structure: Structure, rows: Rows, transition_rows: Rows | None = None
+    ) -> list[Rows]:
+        """Lay features out by kind of site; those that are not known are dropped.
+
+        Parameters
+        ----------
+        structure : Structure
+            What has the sites.
+        rows : Rows
+            The features of every position.
+        transition_rows : Rows or None
+            The features of every transition, if these have such.
+        """
+        if self.input_transitions != (transition_rows is not None):
+            raise DataError(
+                f"the model has {'' if self.input_transitions else 'no '}features for transitions; "
+                f"{'give transition rows too' if self.input_transitions else 'leave them out'}"
+            )
+        constant = Rows(np.array([0, 1]), np.zeros(1, np.int32), None, 1)
+        nothing = Rows(np.zeros(1, np.int64), np.zeros(0, np.int32), None, 0)
+        support = self.support
+        rows = rows.resize(self.n_features) if support is None else support.features(rows)
+        found = [rows.append_constant(self.intercept) if self.intercept else rows]
+        for kind, width in zip(structure.kinds[1:], structure.widths[1:], strict=True):
+            if kind == "transition" and transition_rows is not None:
+                own = transition_rows.resize(self.n_transition_features or 0)
+                found.append(own.append_constant(1.0))
+            else:
+                found.append(constant if width else nothing)
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """Numbers and templates; of vocabularies, whether there is one."""
+        support = {} if self.support is None else {"support": self.support.to_json()}
+        return {
+            **support,
+            "n_inputs": int(self.n_inputs),
+            "intercept": float(self.intercept),
+            "templates": None if self.templates is None else self.templates.to_json(),
+            "n_transition_features": self.n_transition_features,
+            **{name: getattr(self, name) is not None for name in _VOCABULARIES},
+        }
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The vocabularies and the supporting positions."""
+        held = {} if self.support is None else self.support.arrays()
+        arrays = {_SUPPORT + name: array for name, array in held.items()}
+        for name in _VOCABULARIES:
+            names = getattr(self, name)
+            if names is not None:
+                arrays[f"{name}_bytes"], arrays[f"{name}_offsets"] = names.pack()
+        return arrays
+
+    @classmethod
+    def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> PositionEncoder:
+        """Check numbers, templates and vocabularies, one against the other."""
+        fields = data.keys() - {"support"}
+        sound(fields == _FIELDS, f"positions that do not have just {', '.join(_FIELDS)}")
+        n_inputs, intercept, steps = (
+            data[name] for name in ("n_inputs", "intercept", "n_transition_features")
+        )
+        sound(is_count(n_inputs), "n_inputs is no count")
+        number = type(intercept) in (int, float) and abs(intercept) < 1e300
+        sound(number and math.isfinite(intercept), "the intercept is no number")
+        sound(steps is None or is_count(steps), "n_transition_features is no count")
+        held = {name: _vocabulary(data, arrays, name) for name in _VOCABULARIES}
+        known = {f"{name}_{part}" for name in _VOCABULARIES for part in ("bytes", "offsets")}
+        mine = {name: array for name, array in arrays.items() if name.startswith(_SUPPORT)}
+        sound(arrays.keys() - mine.keys() <= known, "positions with an array that they do not have")
+        templates = None
+        if data["templates"] is not None:
+            templates = TemplateSet.from_json(data["templates"])
+            sound(held["vocabulary"] is not None, "there are templates and no vocabulary")
+            sound(templates.n_columns <= n_inputs, "the templates look at missing columns")
+            sound(n_inputs <= MAX_COLUMNS, f"{n_inputs} columns; there can be {MAX_COLUMNS}")
+        names = held["transition_vocabulary"]
+        sound(names is None or len(names) == steps, "another number of transition features")
+        support = None
+        if "support" in data:
+            cut = {name.removeprefix(_SUPPORT): array for name, array in mine.items()}
+            support = Support.from_saved(data["support"], cut)
+            sound(held["vocabulary"] is None, "supporting positions whose inputs have names")
+            sound(support.rows.n_features == n_inputs, "supporting positions of other inputs")
+        sound(support is not None or not mine, "arrays of supporting positions that it has not")
+        return cls(n_inputs, held["vocabulary"], templates, float(intercept), steps, names, support)
+
+    def match(self, other: Encoder, structure: Structure) -> tuple[Ints, ...]:
+        """By name, or by number where features have no names; constants are the last."""
+        if not isinstance(other, PositionEncoder) or _supported(self, other):
+            return super().match(other, structure)
+        if (self.vocabulary is None) != (other.vocabulary is None):
+            raise DataError(
+                "the first model names its features and the data numbers them, or the other way "
+                "round; start from a model with the same kind of features"
+            )
+        found = [
+            _same_features(
+                (self.n_features, other.n_features),
+                (self.vocabulary, other.vocabulary),
+                (self.intercept != 0.0, other.intercept != 0.0),
+            )
+        ]
+        for kind, width in zip(structure.kinds[1:], structure.widths[1:], strict=True):
+            if kind == "transition":
+                steps = (self.n_transition_features or 0, other.n_transition_features or 0)
+                names = (self.transition_vocabulary, other.transition_vocabulary)
+                found.append(_same_features(steps, names, (True, True)))
+            else:
+                found.append(np.zeros(int(width > 0), dtype=np.int64))
+        return tuple(found)
+
+
+def _vocabulary(data: dict[str, Any], arrays: Arrays, name: str) -> Vocabulary | None:
+    sound(type(data[name]) is bool, f"{name} is neither true nor false")
+    parts = (f"{name}_bytes", f"{name}_offsets")
+    sound(all((part in arrays) == data[name] for part in parts), f"odd arrays for the {name}")
+    return Vocabulary.unpack(*(arrays[part] for part in parts)) if data[name] else None
+
+
+def _same_features(
+    counts: tuple[int, int],
+    names: tuple[Vocabulary | None, Vocabulary | None],
+    constant: tuple[bool, bool],
+) -> Ints:
+    """For each new feature the number of the old one, or -1; pairs are of new and old."""
+    new, old = names
+    if new is not None and old is not None:
+        same = np.array([old.index.get(name, -1) for name in new], dtype=np.int64)
+    elif new is None and old is None:
+        same = same_numbers(*counts)
+    else:
+        same = np.full(counts[0], -1, dtype=np.int64)
+    last = [counts[1] if constant[1] else -1] if constant[0] else []
+    return np.concatenate([same, np.array(last, dtype=np.int64)])
+
+
+def _supported(*encoders: PositionEncoder) -> bool:
+    """Whether features are similarities, of which each model has its own."""
+    return any(encoder.support is not None for encoder in encoders)

@@ -1,0 +1,218 @@
+"""Features of whole segments: a function of the tokens of a sequence, a start and an end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import DataError
+from ...problem.rows import Rows
+from ..templates import word_shape
+from ..vocabulary import Vocabulary, fit_rows, transform_rows
+
+if TYPE_CHECKING:
+    from ...arrays import Ints
+    from ...structures.segments.structure import SemiMarkov
+    from .segment_tags import Segment
+
+__all__ = [
+    "BUILT_IN",
+    "SegmentFunction",
+    "candidate_rows",
+    "function_of",
+    "name_of",
+    "seen_rows",
+    "words_of",
+]
+
+#: Takes the tokens of a sequence, a start and an end (exclusive) and gives the features of the
+#: segment as :mod:`partwise.tasks.vocabulary` takes them of a token: a dict or strings.
+SegmentFunction = Callable[[Sequence[Any], int, int], Any]
+
+_WORD_KEYS: Final = ("w", "word", "form", "token", "text")
+
+
+def text_features(columns: Sequence[Sequence[str]], start: int, end: int) -> list[str]:
+    """Look at the words of a segment and around it, and likewise at further columns.
+
+    The features are the text in lower case, the first and the last word, the words before and
+    after the segment, and the shapes of its words. Of further columns (parts of speech, say) they
+    are the same as they are spelled, without shapes. The length is not among them: lengths have
+    weights of their own.
+
+    Parameters
+    ----------
+    columns : sequence of sequences of str
+        The words of the sequence, and where there are more, the further columns.
+    start, end : int
+        The segment, end exclusive.
+    """
+    found = ["shape=" + " ".join(map(_shape, columns[0][start:end]))]
+    for number, values in enumerate(columns):
+        inside = values[start:end]
+        text = " ".join(inside if number else map(str.lower, inside))
+        prefix = f"{number}:" if number else ""
+        found += [
+            f"{prefix}text={text}",
+            f"{prefix}first={inside[0]}",
+            f"{prefix}last={inside[-1]}",
+            f"{prefix}before={values[start - 1] if start else ''}",
+            f"{prefix}after={values[end] if end < len(values) else ''}",
+        ]
+    return found
+
+
+_shape = lru_cache(maxsize=1 << 16)(word_shape)
+
+
+#: The sets of features that a model file can name. They take the columns of a sequence.
+BUILT_IN: Final[Mapping[str, SegmentFunction]] = {"text": text_features}
+
+
+def name_of(given: Any) -> str:
+    """Say how an encoder names a user's choice: "none", one of `BUILT_IN`, or "function"."""
+    if given is None:
+        return "none"
+    if callable(given):
+        return "function"
+    if not isinstance(given, str) or given not in ("none", *BUILT_IN):
+        raise DataError(
+            f"segment_features is {given!r}; give None, {', '.join(map(repr, BUILT_IN))}, or a "
+            "function of the tokens of a sequence, a start and an end"
+        )
+    return given
+
+
+def function_of(name: str, given: Any) -> SegmentFunction | None:
+    """Find the function of an encoder's segment features.
+
+    Parameters
+    ----------
+    name : str
+        What `name_of` gave.
+    given : callable, str or None
+        What the user gives along with the model; a function has to be given again.
+    """
+    if name == "none":
+        return None
+    if name in BUILT_IN:
+        return BUILT_IN[name]
+    if not callable(given):
+        raise DataError(
+            "the model was trained with segment features from a function, and model files hold no "
+            "functions; give the same one again: segment_features=..."
+        )
+    function: SegmentFunction = given
+    return function
+
+
+def words_of(tokens: Sequence[Any], s: int) -> list[list[str]]:
+    """Give the one column of words of sequence s; tokens are words, or dicts that hold one."""
+    words = []
+    for t, token in enumerate(tokens):
+        word = token
+        if isinstance(token, Mapping):
+            word = next((token[key] for key in _WORD_KEYS if key in token), None)
+        if not isinstance(word, str):
+            raise DataError(
+                f"sequence {s}, token {t} (counted from 0): no word for the segment features "
+                f"'text'; give tokens that are words, or dicts with one of the keys "
+                f"{', '.join(_WORD_KEYS)}, or a function in place of 'text'"
+            )
+        words.append(word)
+    return [words]
+
+
+def seen_rows(
+    function: SegmentFunction, tokens: Sequence[Sequence[Any]], gold: Sequence[Sequence[Segment]]
+) -> tuple[Rows, Vocabulary]:
+    """Number the features of the gold segments.
+
+    Others could only speak against segments, and there are far more of them: every stretch of a
+    text that is none has a text of its own.
+    """
+    pairs = zip(tokens, gold, strict=True)
+    try:
+        rows, vocabulary, _ = fit_rows(
+            [function(sequence, start, end) for start, end, _ in segments]
+            for sequence, segments in pairs
+        )
+    except DataError as error:
+        raise _of_segments(error) from error
+    return rows, vocabulary
+
+
+def candidate_rows(
+    function: SegmentFunction,
+    tokens: Sequence[Sequence[Any]],
+    lengths: Ints,
+    structure: SemiMarkov,
+    vocabulary: Vocabulary,
+) -> Rows:
+    """Look up the features of all segments that a structure allows, in the order of its sites."""
+    if function is text_features:
+        return _text_rows(tokens, lengths, structure, vocabulary)
+
+    def features() -> Iterator[list[Any]]:
+        for sequence, length in zip(tokens, lengths.tolist(), strict=True):
+            pairs = structure.segments(structure.topology(length)).tolist()
+            yield [function(sequence, start, end) for start, end in pairs]
+
+    try:
+        rows, _ = transform_rows(features(), vocabulary)
+    except DataError as error:
+        raise _of_segments(error) from error
+    return rows
+
+
+def _text_rows(
+    sentences: Sequence[Sequence[Sequence[str]]],
+    lengths: Ints,
+    structure: SemiMarkov,
+    vocabulary: Vocabulary,
+) -> Rows:
+    """Look up what `text_features` gives; what a token alone decides is looked up once a token."""
+    number = vocabulary.index.get
+    tables = []
+    for columns, length in zip(sentences, lengths.tolist(), strict=True):
+        starts, ends = structure.segments(structure.topology(length)).T
+        pairs = list(zip(starts.tolist(), ends.tolist(), strict=True))
+        shapes = list(map(_shape, columns[0]))
+        found = [_joined("shape=", shapes, pairs, number)]
+        for c, values in enumerate(columns):
+            prefix = f"{c}:" if c else ""
+            texts = values if c else [word.lower() for word in values]
+            found.append(_joined(f"{prefix}text=", texts, pairs, number))
+            for name, tokens, at in (
+                ("first", values, starts),
+                ("last", values, ends - 1),
+                ("before", ["", *values], starts),
+                ("after", [*values, ""], ends),
+            ):
+                numbers = [number(f"{prefix}{name}={token}", -1) for token in tokens]
+                found.append(np.array(numbers, dtype=np.int32)[at])
+        tables.append(np.stack(found, axis=1))
+    width = max((table.shape[1] for table in tables), default=0)
+    table = np.concatenate([*tables, np.zeros((0, width), dtype=np.int32)])
+    present = table >= 0
+    indptr = np.zeros(len(table) + 1, dtype=np.int64)
+    np.cumsum(np.count_nonzero(present, axis=1), out=indptr[1:])
+    return Rows(indptr, table[present], None, len(vocabulary))
+
+
+def _joined(
+    prefix: str,
+    tokens: Sequence[str],
+    pairs: Sequence[tuple[int, int]],
+    number: Callable[[str, int], int],
+) -> npt.NDArray[np.int32]:
+    names = (prefix + " ".join(tokens[start:end]) for start, end in pairs)
+    return np.fromiter((number(name, -1) for name in names), np.int32, len(pairs))
+
+
+def _of_segments(error: DataError) -> DataError:
+    return DataError(f"segment_features, where a token is a segment of the sequence: {error}")

@@ -1,0 +1,145 @@
+"""Segments and the tags that spell them: ``B-NP I-NP O`` is an NP of two tokens and one outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+from ...errors import DataError
+
+__all__ = [
+    "TAG_SCHEMES",
+    "Segment",
+    "guess_scheme",
+    "longest_segment",
+    "segments_of",
+    "tags_of",
+]
+
+#: A stretch of tokens, (start, end, label); end is exclusive.
+Segment = tuple[int, int, Any]
+
+# For each scheme the tags of a single token, of a first, a middle and a last one.
+_LETTERS: Final = {"IOB1": "IIII", "IOB2": "BBII", "IOBES": "SBIE", "BILOU": "UBIL"}
+
+#: The schemes that segments are read from and written in.
+TAG_SCHEMES: Final = tuple(_LETTERS)
+
+#: The label of segments whose tags have no type: ``B I O``.
+_UNTYPED: Final = "_"
+
+
+def guess_scheme(tags: Iterable[str]) -> str:
+    """Tell IOB2, IOBES and BILOU apart by the letters in use; IOB1 has those of IOB2."""
+    letters = {tag[:1] for tag in tags}
+    if letters & {"E", "S"}:
+        return "IOBES"
+    return "BILOU" if letters & {"L", "U"} else "IOB2"
+
+
+def segments_of(
+    tags: Sequence[str], scheme: str, outside: str | None, where: Callable[[int], str]
+) -> list[Segment]:
+    """Read the segments that tags spell; they cover all tokens.
+
+    Parameters
+    ----------
+    tags : sequence of str
+        The tags of one sequence.
+    scheme : str
+        One of `TAG_SCHEMES`.
+    outside : str or None
+        The tag of tokens outside of all segments, each of which becomes a segment of length 1;
+        None: there are none.
+    where : callable
+        Names a token by its position, for messages.
+
+    Returns
+    -------
+    list of (start, end, label)
+
+    Raises
+    ------
+    DataError
+        If the tags are not those of the scheme.
+    """
+    known = {*_LETTERS[scheme], "B"}
+    begins = {_LETTERS[scheme][0], "B"} - {"I"}
+    found: list[Segment] = []
+    for t, tag in enumerate(tags):
+        if tag == outside:
+            found.append((t, t + 1, outside))
+            continue
+        if tag[:1] not in known or tag[1:2] not in ("", "-") or tag[1:] == "-":
+            raise DataError(
+                f"{where(t)}: the tag {tag!r} is none of the scheme {scheme}; expected "
+                + ("" if outside is None else f"{outside!r}, or ")
+                + f"one of {', '.join(sorted(known))}, alone or followed by '-' and a type"
+            )
+        label = tag[2:] or _UNTYPED
+        if label == outside:
+            raise DataError(
+                f"{where(t)}: the tag {tag!r} has the type {outside!r}, which stands for what is "
+                "outside of all segments; rename the type, or give another outside"
+            )
+        if tag[0] in begins or not found or found[-1][2] != label:
+            found.append((t, t + 1, label))
+        else:
+            found[-1] = (found[-1][0], t + 1, label)
+    # Whatever breaks a rule of the scheme is spelled in another way.
+    spelled = tags_of(found, scheme, outside)
+    for t, (tag, expected) in enumerate(zip(tags, spelled, strict=True)):
+        if tag != expected:
+            before = repr(tags[t - 1]) if t else "the start"
+            after = repr(tags[t + 1]) if t + 1 < len(tags) else "the end"
+            raise DataError(
+                f"{where(t)}: the tag {tag!r} between {before} and {after} does not fit the scheme "
+                f"{scheme}; mend the tags, or name the scheme that they follow: "
+                f"{', '.join(TAG_SCHEMES)}"
+            )
+    return found
+
+
+def tags_of(segments: Iterable[Segment], scheme: str, outside: Any) -> list[str]:
+    """Spell segments that cover all tokens, as `segments_of` reads them."""
+    single, first, middle, last = list(_LETTERS[scheme])
+    tags: list[str] = []
+    before = outside
+    for start, end, label in segments:
+        if label == outside:
+            tags.extend([str(outside)] * (end - start))
+        else:
+            letters = [first, *[middle] * (end - start - 2), last] if end - start > 1 else [single]
+            if scheme == "IOB1" and before == label:
+                letters[0] = "B"
+            type_ = "" if label == _UNTYPED else f"-{label}"
+            tags.extend(letter + type_ for letter in letters)
+        before = label
+    return tags
+
+
+def longest_segment(
+    gold: Sequence[Sequence[Segment]], most: int | None, where: Callable[[int, int], str]
+) -> int:
+    """Give the length of the longest segment, or `most` where it is given and nothing is longer.
+
+    Parameters
+    ----------
+    gold : sequence of sequences of (start, end, label)
+        The segments of each sequence.
+    most : int or None
+        How long segments may be.
+    where : callable
+        Names a token by the number of its sequence and its position, for messages.
+    """
+    if most is not None:
+        for s, segments in enumerate(gold):
+            for start, end, label in segments:
+                if end - start > most:
+                    raise DataError(
+                        f"{where(s, start)}: a segment {label!r} of {end - start} tokens begins "
+                        f"here, and max_length is {most}; raise it, or leave it out to allow as "
+                        "many as the longest segment has"
+                    )
+        return most
+    return max((end - start for segments in gold for start, end, _ in segments), default=1)

@@ -1,0 +1,292 @@
+"""Feature names and their numbers, and the vectoriser for tokens given as dicts or strings."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
+from numbers import Real
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partwise.errors import DataError, ModelFileError
+from partwise.problem.rows import Rows
+from partwise.tasks.tally import Tally
+
+__all__ = ["Vocabulary", "fit_rows", "transform_rows"]
+
+#: Where rows begin and end, features, values, and the lengths of sequences.
+_Entries = tuple[list[int], list[int], list[float], NDArray[np.int64]]
+
+#: How many dicts may be inside each other in a token.
+_MAX_DEPTH = 100
+
+
+class Vocabulary:
+    """An immutable list of distinct names; the place of a name is its number.
+
+    Parameters
+    ----------
+    names
+        The names, in order.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = tuple(names)
+        if len(set(self._names)) != len(self._names):
+            twice = next(name for name, count in Counter(self._names).items() if count > 1)
+            raise DataError(f"the name {twice!r} occurs twice; names must be distinct")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names, in order."""
+        return self._names
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """The number of every name."""
+        return {name: number for number, name in enumerate(self._names)}
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vocabulary) and self._names == other._names
+
+    def __hash__(self) -> int:
+        return hash(self._names)
+
+    def __repr__(self) -> str:
+        return f"Vocabulary of {len(self)} names"
+
+    def keep(self, mask: NDArray[np.bool_]) -> Vocabulary:
+        """Drop the names whose mask is False, and renumber the others in order."""
+        if mask.shape != (len(self),):
+            raise DataError(f"a mask of shape {mask.shape} for {len(self)} names")
+        return Vocabulary(name for name, kept in zip(self._names, mask, strict=True) if kept)
+
+    def pack(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Return the UTF-8 bytes of all names, joined, and where each name begins and ends."""
+        # A lone surrogate is a legal Python string, so it must survive too.
+        encoded = [name.encode("utf-8", "surrogatepass") for name in self._names]
+        offsets = np.zeros(len(encoded) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
+        return np.frombuffer(b"".join(encoded), np.uint8), offsets
+
+    @classmethod
+    def unpack(cls, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Vocabulary:
+        """Rebuild a vocabulary from what `pack` returned.
+
+        Raises
+        ------
+        ModelFileError
+            If the arrays cannot come from `pack`.
+        """
+        vectors = data.ndim == offsets.ndim == 1
+        if not vectors or data.dtype != np.uint8 or offsets.dtype != np.int64:
+            raise ModelFileError(
+                f"names of type {data.dtype} with offsets of type {offsets.dtype} where vectors "
+                "of uint8 and int64 are expected; the model file is damaged"
+            )
+        sound = len(offsets) and offsets[0] == 0 and offsets[-1] == len(data)
+        if not sound or (offsets[1:] < offsets[:-1]).any():
+            raise ModelFileError(
+                f"name offsets do not rise from 0 to {len(data)}; the model file is damaged"
+            )
+        joined = data.tobytes()
+        ends = offsets.tolist()
+        try:
+            return cls(joined[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(ends))
+        except UnicodeDecodeError as error:
+            raise ModelFileError(f"a name is not UTF-8 ({error}); the file is damaged") from error
+        except DataError as error:
+            raise ModelFileError(f"{error}; the model file is damaged") from error
+
+
+def fit_rows(sequences: Iterable[Iterable[Any]]) -> tuple[Rows, Vocabulary, NDArray[np.int64]]:
+    """Give numbers to the features of some sequences, in the order in which they are first seen.
+
+    Parameters
+    ----------
+    sequences
+        Sequences of tokens. A token is a dict, or some strings, or one string:
+
+        - ``{"w": "the"}`` is the feature ``w=the``, and ``{"w": ["a", "b"]}`` is ``w=a`` and
+          ``w=b``, all with value 1;
+        - ``{"len": 3}`` is the feature ``len`` with value 3;
+        - ``{"title": True}`` is the feature ``title`` with value 1; False and None are absent;
+        - ``{"next": {"w": "dog"}}`` is the feature ``next:w=dog``;
+        - ``["w=the", "title"]`` (or a tuple or set) are features with value 1, and ``"w=the"`` is
+          one feature.
+
+        A name that occurs twice in a token gets the sum of its values.
+
+    Returns
+    -------
+    rows, vocabulary, lengths
+        The features of every token, their names, and the number of tokens in every sequence.
+
+    Raises
+    ------
+    DataError
+        If a token has another shape or a value is not finite; the message names the place.
+    """
+    index: dict[str, int] = {}
+    _, entries = _collect(sequences, lambda name: index.setdefault(name, len(index)))
+    return _rows(*entries, len(index)), Vocabulary(index), entries[-1]
+
+
+def transform_rows(
+    sequences: Iterable[Iterable[Any]], vocabulary: Vocabulary, tally: Tally | None = None
+) -> tuple[Rows, NDArray[np.int64]]:
+    """Look the features of some sequences up; names that are not in the vocabulary are dropped.
+
+    Parameters
+    ----------
+    sequences
+        As for `fit_rows`.
+    vocabulary
+        What `fit_rows` returned.
+    tally
+        Where to count the features that are given and known, if they are to be counted.
+
+    Returns
+    -------
+    rows, lengths
+        The features of every token, and the number of tokens in every sequence.
+    """
+    given, entries = _collect(sequences, vocabulary.index.get)
+    rows = _rows(*entries, len(vocabulary))
+    if tally is not None:
+        tally.add(given, len(rows.indices))
+    return rows, entries[-1]
+
+
+def _rows(
+    indptr: list[int],
+    indices: list[int],
+    values: list[float],
+    lengths: NDArray[np.int64],
+    n_features: int,
+) -> Rows:
+    numbers = np.array(values, np.float64)
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    if len(bad):
+        row = int(np.searchsorted(indptr, bad[0], side="right")) - 1
+        sequence = int(np.searchsorted(np.cumsum(lengths), row, side="right"))
+        _fail(sequence, row - int(lengths[:sequence].sum()), "the sum of a feature is not finite")
+    ones = bool((numbers == 1).all())
+    starts, features = np.array(indptr, np.int64), np.array(indices, np.int32)
+    return Rows(starts, features, None if ones else numbers, n_features)
+
+
+def _collect(
+    sequences: Iterable[Iterable[Any]], number: Callable[[str], int | None]
+) -> tuple[int, _Entries]:
+    """Gather the entries of every token; `number` gives a name's number, or None to drop it.
+
+    Returns how many features the tokens have, those that are dropped counted, and the entries.
+    """
+    if isinstance(sequences, (str, bytes, Mapping)) or not isinstance(sequences, Iterable):
+        raise DataError(f"{type(sequences).__name__} where a list of sequences is expected")
+    indptr = [0]
+    indices: list[int] = []
+    values: list[float] = []
+    lengths: list[int] = []
+    given = 0
+    for s, sequence in enumerate(sequences):
+        if isinstance(sequence, (str, bytes, Mapping)) or not isinstance(sequence, Iterable):
+            raise DataError(
+                f"sequence {s} is a single {type(sequence).__name__} where a list of tokens is "
+                "expected; wrap the tokens of each sequence in a list: [[token, token], [token]]"
+            )
+        before = len(indptr)
+        for t, token in enumerate(sequence):
+            entries: dict[int, float] = {}
+            features = list(_features(token, s, t))
+            given += len(features)
+            for name, value in features:
+                feature = number(name)
+                if feature is not None:
+                    entries[feature] = entries.get(feature, 0.0) + value
+            indices.extend(entries)
+            values.extend(entries.values())
+            indptr.append(len(indices))
+        lengths.append(len(indptr) - before)
+    return given, (indptr, indices, values, np.array(lengths, np.int64))
+
+
+def _features(token: Any, s: int, t: int) -> Iterable[tuple[str, float]]:
+    if isinstance(token, str):
+        return ((token, 1.0),)
+    if isinstance(token, Mapping):
+        return _mapping(token, "", s, t)
+    if isinstance(token, bytes) or not isinstance(token, Iterable):
+        _fail(s, t, f"{type(token).__name__} where a dict, a string or strings are expected")
+    return [(name, 1.0) for name in _strings(token, "", s, t)]
+
+
+def _strings(items: Iterable[Any], key: str, s: int, t: int) -> Sequence[str]:
+    names = list(items)
+    for name in names:
+        if not isinstance(name, str):
+            place = f"feature {key!r} holds" if key else "a list token holds"
+            _fail(s, t, f"{place} {name!r}, which is not a string; use a dict for numbers")
+    # The order of a set changes from process to process.
+    return sorted(names) if isinstance(items, (set, frozenset)) else names
+
+
+def _mapping(
+    token: Mapping[Any, Any], prefix: str, s: int, t: int, depth: int = 1
+) -> Iterator[tuple[str, float]]:
+    if depth > _MAX_DEPTH:
+        start = prefix[:40] + "..."
+        _fail(
+            s, t,
+            f"the dict of the feature {start!r} is inside more than {_MAX_DEPTH} others; a dict "
+            "must not hold itself",
+        )  # fmt: skip
+    for key, value in token.items():
+        if not isinstance(key, str):
+            _fail(s, t, f"the feature name {key!r} is not a string; use strings as names")
+        name = prefix + key
+        if isinstance(value, str):
+            yield f"{name}={value}", 1.0
+        elif value is None:
+            continue
+        elif isinstance(value, (bool, np.bool_)):
+            if value:
+                yield name, 1.0
+        elif isinstance(value, Real):
+            number = _finite(value, name, s, t)
+            if number != 0.0:
+                yield name, number
+        elif isinstance(value, Mapping):
+            yield from _mapping(value, f"{name}:", s, t, depth + 1)
+        elif isinstance(value, (list, tuple, set, frozenset)):
+            for item in _strings(value, name, s, t):
+                yield f"{name}={item}", 1.0
+        else:
+            kind = type(value).__name__
+            _fail(s, t, f"feature {name!r} is of type {kind}; give a string, number, bool or list")
+
+
+def _finite(value: Real, name: str, s: int, t: int) -> float:
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        _fail(s, t, f"feature {name!r} is {number}; leave out values that are missing")
+    return number
+
+
+def _fail(s: int, t: int, why: str) -> NoReturn:
+    raise DataError(f"sequence {s}, token {t} (counting from 0): {why}")

@@ -1,0 +1,24 @@
+"""The loop around the solvers, its stopping rule, and what it leaves: weights and a certificate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..lazy import lazy_names
+
+if TYPE_CHECKING:
+    from .loop import Callback, Fit, Progress, TraceRow, train
+    from .settings import Settings
+
+__all__ = ["Callback", "Fit", "Progress", "Settings", "TraceRow", "train"]
+
+_HOMES = {
+    "Callback": ".loop",
+    "Fit": ".loop",
+    "Progress": ".loop",
+    "Settings": ".settings",
+    "TraceRow": ".loop",
+    "train": ".loop",
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

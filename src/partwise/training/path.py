@@ -1,0 +1,152 @@
+"""The regularisation path: a fit for each of some falling values of l2, all from one problem.
+
+Collins et al. (2008), section 7.1.2: optimise for the largest l2 until the relative gap is at most
+tol, then go on to the next from the duals that were reached. More can be had from them: at the
+optimum theta is a smooth function of log l2, so the last two fits tell where the next one will end,
+and it starts there:
+
+    theta = theta_k + a (theta_k - theta_(k-1)),  a = log(l2_(k+1) / l2_k) / log(l2_k / l2_(k-1))
+
+and likewise w, for the solvers that keep weights. Any theta is a point of the dual, so the
+certificate does not depend on this guess. For the hinge theta grows without end, and its growth
+tells nothing: there theta_k itself is the start.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from ..arrays import Floats
+from ..errors import DataError
+from ..problem.dual_point import DualPoint
+from ..problem.problem import Problem
+from ..values import is_integer, is_number
+from .interrupt import Interrupt
+from .loop import Fit, train
+
+if TYPE_CHECKING:
+    from ..models.model import Model
+
+__all__ = ["Descent", "check_values", "l2_values", "train_path"]
+
+
+def l2_values(l2_max: float = 1000.0, factor: float = 0.7, steps: int = 24) -> tuple[float, ...]:
+    """Give ``l2_max * factor**k`` for k below `steps`.
+
+    Parameters
+    ----------
+    l2_max : float
+        The largest value.
+    factor : float
+        What each value is multiplied by for the next one, above 0 and below 1.
+    steps : int
+        How many values there are.
+    """
+    if not is_number(l2_max) or not 0.0 < l2_max < math.inf:
+        raise DataError(f"l2_max is {l2_max!r}; it must be a positive number")
+    if not is_number(factor) or not 0.0 < factor < 1.0:
+        raise DataError(f"factor is {factor!r}; it must be a number between 0 and 1")
+    if not is_integer(steps) or steps < 1:
+        raise DataError(f"steps is {steps!r}; give a whole number from 1")
+    values = tuple(float(l2_max) * float(factor) ** k for k in range(int(steps)))
+    check_values(values)
+    return values
+
+
+def check_values(values: Sequence[float]) -> None:
+    """Raise a DataError unless there are values of l2, positive and each below the one before."""
+    if not values:
+        raise DataError("there are no values of l2; give at least one")
+    for before, value in zip([math.inf, *values[:-1]], values, strict=True):
+        if not 0.0 < value < before:
+            raise DataError(
+                f"the values of l2 must be positive and fall; {value!r} comes after {before!r}"
+            )
+
+
+def train_path(
+    problem: Problem,
+    values: Sequence[float],
+    *,
+    start: DualPoint | None = None,
+    initial_weights: Floats | None = None,
+    **training: Any,
+) -> Iterator[Fit]:
+    """Train for each value of l2, from where the one before ended.
+
+    Every fit is given as soon as it is done. The path ends early after a fit that is not certified
+    at its tol (`max_passes`, Ctrl-C, a callback): those that follow are harder still.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to solve.
+    values : sequence of float
+        The values of l2, the largest first.
+    start : DualPoint or None
+        Where the first fit starts ...
+    initial_weights : ndarray or None
+        ... or with which weights.
+    **training
+        What else :func:`partwise.training.loop.train` takes.
+
+    Yields
+    ------
+    Fit
+        One for each value, in their order.
+    """
+    check_values(values)
+    logs = [math.log(b / a) for a, b in pairwise(values)]
+    before: Fit | None = None
+    for k, l2 in enumerate(values):
+        fit = train(problem, l2, start=start, initial_weights=initial_weights, **training)
+        yield fit
+        if not fit.certificate.converged or k + 1 == len(values):
+            return
+        start, initial_weights = fit.dual_point, fit.weights
+        if before is not None and problem.loss.tau > 0.0:
+            a = logs[k] / logs[k - 1]
+            start = start.beyond(before.dual_point, a)
+            initial_weights = initial_weights + a * (initial_weights - before.weights)
+        before = fit
+
+
+class Descent:
+    """A path as part of a fit: the values of l2, and who gets the models.
+
+    Parameters
+    ----------
+    values : sequence of float
+        The values of l2, the largest first.
+    receive : callable
+        Called with each model and its fit as soon as they are there. A true result ends the path.
+
+    Attributes
+    ----------
+    interrupted : bool
+        Whether Ctrl-C ended the path.
+    """
+
+    def __init__(
+        self, values: Sequence[float], receive: Callable[[Model, Fit], Any] | None = None
+    ) -> None:
+        check_values(values)
+        self.values = tuple(values)
+        self.receive = receive
+        self.interrupted = False
+
+    def follow(self, models: Iterable[tuple[Model, Fit]]) -> tuple[Model, Fit]:
+        """Hand the models on, one by one, and give the last one.
+
+        Ctrl-C between two fits is kept until the model at hand has been received.
+        """
+        with Interrupt() as interrupt:
+            for model, fit in models:
+                done = self.receive is not None and self.receive(model, fit)
+                self.interrupted = fit.interrupted or interrupt.requested
+                if done or self.interrupted:
+                    break
+        return model, fit

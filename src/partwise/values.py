@@ -1,0 +1,29 @@
+"""Checks of single values that users give as parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from .errors import DataError
+
+__all__ = ["is_integer", "is_number", "one_of"]
+
+
+def is_integer(value: Any) -> bool:
+    """Whether the value is a whole number; a truth value is not."""
+    return isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
+
+
+def is_number(value: Any) -> bool:
+    """Whether the value is a real number; a truth value is not."""
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+
+
+def one_of(name: str, value: Any, known: Collection[str]) -> None:
+    """Raise a DataError unless the value is one of the known names."""
+    if not isinstance(value, str) or value not in known:
+        raise DataError(f"{name} is {value!r}; use one of {', '.join(known)}")

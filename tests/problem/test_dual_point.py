@@ -1,0 +1,68 @@
+"""Fits that go on from each other's dual points."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.instances import make_instance
+
+from partwise.problem.dual_point import DualPoint
+from partwise.problem.evaluation import Evaluator
+from partwise.training.loop import train
+
+
+@pytest.mark.parametrize("structure", ["multiclass", "untied"])
+@pytest.mark.parametrize("seed", range(3))
+def test_marginals_have_a_theta(structure: str, seed: int) -> None:
+    problem = make_instance(structure, seed=seed).problem
+    evaluator = Evaluator(problem)
+    theta = np.random.default_rng(seed).normal(scale=3.0, size=problem.n_parts)
+    mu, entropy = np.empty_like(theta), np.empty(problem.n_examples)
+    evaluator.marginals(theta, mu, entropy)
+    again, same = evaluator.conditional(mu)
+    np.testing.assert_allclose(same, entropy, atol=1e-10)
+    other = np.empty_like(mu)
+    evaluator.marginals(again, other, entropy)
+    np.testing.assert_allclose(other, mu, atol=1e-10)
+
+
+def test_rounded_marginals_make_no_label_likely() -> None:
+    problem = make_instance("untied").problem
+    evaluator = Evaluator(problem)
+    theta = 60.0 * np.random.default_rng(0).normal(size=problem.n_parts)
+    mu, entropy = np.empty_like(theta), np.empty(problem.n_examples)
+    evaluator.marginals(theta, mu, entropy)
+    mu[mu < 1e-14] *= np.random.default_rng(1).integers(0, 2, (mu < 1e-14).sum())
+    other = np.empty_like(mu)
+    evaluator.marginals(evaluator.conditional(mu)[0], other, entropy)
+    np.testing.assert_allclose(other, mu, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("structure", "loss", "first", "second"),
+    [
+        ("untied", "log", "sdca", "online-eg"),
+        ("untied", "log", "online-eg", "sdca"),
+        ("untied", "log", "sdca", "lbfgs"),
+        ("untied", "hinge", "online-eg", "bcfw"),
+        ("chain", "hinge", "online-eg", "bcfw"),
+        ("multiclass", "hinge", "bcfw", "bcfw"),
+        ("chain", "hinge", "bcfw", "bcfw"),
+    ],
+)
+def test_one_solver_goes_on_where_another_ended(
+    structure: str, loss: str, first: str, second: str
+) -> None:
+    problem = make_instance(structure, loss, n=30).problem
+    tol = 1e-6 if loss == "log" else 2e-3
+    fit = train(problem, 0.3, solver=first, tol=tol, max_passes=3000)
+    again = train(problem, 0.3, solver=second, tol=2.0 * tol, start=fit.dual_point)
+    assert again.certificate.passes <= 3.0
+    assert again.certificate.dual >= fit.certificate.dual - 1e-6 * abs(fit.certificate.dual)
+
+
+def test_a_step_beyond_a_point() -> None:
+    before, now = DualPoint(np.array([1.0, 2.0])), DualPoint(np.array([2.0, 2.0]))
+    np.testing.assert_array_equal(now.beyond(before, 2.0).theta, [4.0, 2.0])
+    known = DualPoint(now.theta, np.array([0.5, 0.5]))
+    assert known.beyond(before, 2.0) is known

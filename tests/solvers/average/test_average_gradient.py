@@ -1,0 +1,112 @@
+"""The steps of SAG and SAGA: lazily, the same as with every weight written out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from support.dense_gradients import CASES, Dense, build
+from support.instances import Explicit, make_instance
+
+from partwise.solvers.average.average_gradient import (
+    BETA,
+    CROSS,
+    LINEAR,
+    NORM,
+    SAMPLINGS,
+    SEARCHES,
+    SQUARE,
+    line_search,
+)
+from partwise.solvers.average.sag import SAG, SAGA
+
+
+def follow(machine: Any, explicit: Explicit, epochs: int) -> None:
+    """Compare the weights with the dense version after every epoch."""
+    dense = Dense(machine, explicit)
+    coins = np.random.default_rng(0)
+    for _ in range(epochs):
+        calls = dense.calls
+        epoch = machine.epoch()
+        for row in coins.random((dense.n, 3)):
+            dense.visit(row)
+        if dense.rule.l1:
+            dense.step = dense.alpha()
+        w = machine.current_weights()
+        np.testing.assert_allclose(w, dense.w, atol=1e-10 * max(1.0, np.abs(dense.w).max()))
+        paid = (dense.calls - calls) / machine.problem.n_examples
+        assert epoch.passes % 1.0 == pytest.approx(paid % 1.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("kind", [SAG, SAGA])
+@pytest.mark.parametrize("case", CASES, ids=[c[0] + "-" + c[1] for c in CASES])
+def test_lazy_steps_are_those_of_the_algorithm(kind: type[Any], sampling: str, case: Any) -> None:
+    structure, loss, options = case
+    instance = make_instance(structure, loss, 4, n=7, **options)
+    machine = build(kind, instance, 0.7, sampling=sampling)
+    follow(machine, Explicit(instance, 0.7), 12)
+
+
+@pytest.mark.parametrize(
+    ("sampling", "safe"),
+    [("uniform", True), ("nus", True), *((sampling, False) for sampling in SAMPLINGS)],
+)
+@pytest.mark.parametrize("case", CASES, ids=[c[0] + "-" + c[1] for c in CASES])
+def test_lazy_proximal_steps_are_those_of_the_algorithm(
+    sampling: str, case: Any, safe: bool
+) -> None:
+    structure, loss, options = case
+    instance = make_instance(structure, loss, 4, n=7, **options)
+    machine = build(SAGA, instance, 0.7, sampling=sampling, l1=0.4, safe=safe)
+    follow(machine, Explicit(instance, 0.7), 12)
+
+
+def test_the_scale_is_reset_before_it_vanishes() -> None:
+    # With so large an l2 a step leaves little of the weights.
+    instance = make_instance("chain", "log", 2, n=8)
+    machine = build(SAG, instance, 1e5)
+    dense = Dense(machine, Explicit(instance, 1e5))
+    scales = []
+    coins = np.random.default_rng(0)
+    for _ in range(30):
+        machine.epoch()
+        scales.append(machine.memory.totals[BETA])
+        for row in coins.random((dense.n, 3)):
+            dense.visit(row)
+    assert min(scales) > 0.0
+    assert (np.diff(scales) > 0.0).any()  # it began anew
+    scale = np.abs(dense.w).max()
+    np.testing.assert_allclose(machine.current_weights(), dense.w, atol=1e-10 * scale)
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("kind", [SAG, SAGA])
+def test_running_values_do_not_drift(kind: type[Any], sampling: str) -> None:
+    instance = make_instance("chain", "softmax-margin", 8, n=20, weighted=True)
+    machine = build(kind, instance, 0.05, sampling=sampling)
+    for _ in range(100):
+        machine.epoch()
+    running = machine.memory.totals.copy()
+    d = machine.memory.d.copy()
+    machine.evaluate()
+    np.testing.assert_allclose(machine.memory.d, d, atol=1e-11)
+    for total in (NORM, CROSS, SQUARE, LINEAR):
+        assert running[total] == pytest.approx(machine.memory.totals[total], rel=1e-9)
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("value", [np.nan, -np.inf, np.inf, 1e300, 0.0])
+@pytest.mark.parametrize("start", [5e-324, 1.0, 1.7e308])
+def test_the_search_for_a_curvature_ends(value: float, first: bool, start: float) -> None:
+    """Whatever the value is said to be: there are some 2,100 powers of two."""
+    machine = build(SAG, make_instance(n=3), 0.7)
+    machine.epoch()
+    memory, arrays = machine.memory, machine.problem.arrays
+    memory.totals[SEARCHES] = 0.0 if first else 1.0
+    gradient = np.array([1.0, -0.5, -0.5])
+    found, trials = line_search(arrays, 0, value, 0.0, gradient, start, memory, machine.buffers)
+    assert 1 <= trials <= 4200
+    assert found >= 0.0
+    assert not np.any(memory.room)

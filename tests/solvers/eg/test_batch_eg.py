@@ -1,0 +1,189 @@
+"""Batch EG, and what Theorem 1 of Collins et al. (2008) says about it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from support.instances import (
+    LOSSES,
+    STRUCTURES,
+    Explicit,
+    batch,
+    divergence,
+    make_instance,
+    variants,
+)
+from support.optima import apart, near_balance, opposed, optimal_duals, step_residual
+
+from partwise.solvers.eg.base import Annealing
+from partwise.solvers.eg.batch import safe_step
+from partwise.training.loop import train
+
+VARIANTS = variants()
+NAMES = [name for *_, name in VARIANTS]
+
+
+@pytest.mark.parametrize(("kind", "loss", "options", "_name"), VARIANTS, ids=NAMES)
+def test_parts_and_labels_take_the_same_steps(
+    kind: str, loss: str, options: Any, _name: str
+) -> None:
+    instance = make_instance(kind, loss, 1, **options)
+    explicit = Explicit(instance, 0.8)
+    machine = batch(instance, 0.8, start=2.0, safe=True)
+    machine.eta = 0.3
+    u = explicit.distributions(machine.duals.theta)
+    for _ in range(12):
+        epoch = machine.epoch()
+        u = explicit.batch(u, 0.3)
+        for got, expected in zip(explicit.distributions(machine.duals.theta), u, strict=True):
+            np.testing.assert_allclose(got, expected, atol=1e-9)
+        np.testing.assert_allclose(machine.duals.v, explicit.dual_sum(u), atol=1e-9)
+        assert epoch.dual == pytest.approx(explicit.dual(u), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", STRUCTURES)
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(("seed", "share"), [(0, 1.0), (1, 0.25), (2, 1.0)])
+def test_theorem_1(kind: str, loss: str, seed: int, share: float) -> None:
+    instance = make_instance(kind, loss, seed)
+    explicit = Explicit(instance, 2.0)
+    tau = instance.loss.tau
+    eta = share / (tau + len(instance.lengths) * explicit.largest())
+    optimum, gap = optimal_duals(explicit)
+    best = explicit.dual(optimum)
+
+    machine = batch(instance, 2.0, start=0.0, safe=True)
+    machine.eta = eta
+    u = plain = explicit.distributions(machine.duals.theta)
+    distance = divergence(optimum, u)
+    for step in range(1, 31):
+        behind = best - machine.epoch().dual
+        before, u = u, explicit.distributions(machine.duals.theta)
+        plain = explicit.batch(plain, eta)
+        for got, expected in zip(u, plain, strict=True):
+            np.testing.assert_allclose(got, expected, atol=1e-10)
+        # (9), for two places z: both sides are sums of terms of the size of D[z||u].
+        for z in (optimum, [p[::-1] for p in before]):
+            left = step_residual(explicit, eta, before, u, z)
+            assert abs(left) <= 1e-11 * (1.0 + divergence(z, before))
+        # Lemma 2
+        assert explicit.dual(u) - explicit.dual(before) >= divergence(before, u) / eta - 1e-12
+        # (6), which holds for every z in place of u*, and the second half
+        assert -gap - 1e-12 <= behind <= distance / (eta * step) + 1e-12
+        if tau:
+            assert behind <= np.exp(-eta * tau * step) / eta * distance + 1e-12
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_theorem_1_where_it_is_tight(loss: str) -> None:
+    """From next to the gold labels, with next to no features, the bounds are nearly reached.
+
+    Steps of 0.3 eta, the bounds still those of eta, break them.
+    """
+    instance = apart(3, 1e-3, loss)
+    explicit = Explicit(instance, 1.0)
+    tau = instance.loss.tau
+    eta = 0.5
+    assert eta <= 1.0 / (tau + 3 * explicit.largest())
+    optimum, _ = optimal_duals(explicit)
+    best = explicit.dual(optimum)
+
+    def tightest(share: float) -> float:
+        """The largest part of its bound that any step leaves to be done."""
+        machine = batch(instance, 1.0, start=20.0, safe=True)
+        machine.eta = share * eta
+        distance = divergence(optimum, explicit.distributions(machine.duals.theta))
+        parts = []
+        for step in range(1, 61):
+            behind = best - machine.epoch().dual
+            bound = distance / (eta * step)
+            if tau:
+                bound = min(bound, np.exp(-eta * tau * step) / eta * distance)
+            parts.append(behind / bound)
+        return max(parts)
+
+    assert tightest(1.0) <= 1.0
+    assert tightest(0.3) > 1.1
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("n", [1, 4])
+def test_the_largest_step_of_theorem_1(loss: str, n: int) -> None:
+    """Where |A| is attained, Lemma 2 fails for steps that are a third too long."""
+    instance = opposed(n, loss)
+    explicit = Explicit(instance, 0.01)
+    eta = 1.0 / (instance.loss.tau + n * explicit.largest())
+
+    def holds(share: float) -> bool:
+        theta = near_balance(instance, explicit)
+        machine = batch(instance, 0.01, start=theta, safe=True)
+        machine.eta = share * eta
+        before = explicit.distributions(theta)
+        machine.epoch()
+        after = explicit.distributions(machine.duals.theta)
+        gain = explicit.dual(after) - explicit.dual(before)
+        return gain >= divergence(before, after) / (share * eta)
+
+    assert [holds(share) for share in (0.3, 1.0, 1.33, 3.0, 10.0)] == [True] * 2 + [False] * 3
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_safe_step_is_that_of_theorem_1(loss: str) -> None:
+    # A classifier attains the bound on |A|, sqrt(2) |x|.
+    instance = make_instance("multiclass", loss, 3)
+    machine = batch(instance, 0.7, safe=True)
+    largest = Explicit(instance, 0.7).largest()
+    assert machine.eta == pytest.approx(1.0 / (instance.loss.tau + 6 * largest), rel=1e-12)
+
+
+@pytest.mark.parametrize(("kind", "loss", "options", "_name"), VARIANTS, ids=NAMES)
+def test_the_safe_step_is_safe(kind: str, loss: str, options: Any, _name: str) -> None:
+    instance = make_instance(kind, loss, 2, **options)
+    explicit = Explicit(instance, 0.3)
+    assert all(
+        (np.linalg.norm(g, axis=1) <= reach + 1e-12).all()
+        for g, reach in zip(explicit.g, instance.problem.reach, strict=True)
+    )
+    machine = batch(instance, 0.3, start=1.0, safe=True)
+    assert machine.eta == safe_step(instance.problem, 0.3)
+    duals = [machine.running_dual(0.3)] + [machine.epoch().dual for _ in range(40)]
+    assert all(b >= a - 1e-12 * abs(a) for a, b in pairwise(duals))
+    assert duals[-1] > duals[0]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("first_step", [0.01, 0.5, 50.0])
+def test_the_search_never_loses(loss: str, first_step: float) -> None:
+    machine = batch(make_instance("chain", loss, 4), 0.1, first_step=first_step)
+    duals = [machine.running_dual(0.1)]
+    for _ in range(60):
+        epoch = machine.epoch()
+        duals.append(epoch.dual)
+        assert epoch.passes >= 1.0
+        assert epoch.gap_estimate >= 0.0
+        value = machine.evaluate()
+        assert value.dual <= value.primal + 1e-10 * abs(value.primal)
+    assert all(b >= a - 1e-12 * abs(a) for a, b in pairwise(duals))
+
+
+@pytest.mark.parametrize("kind", STRUCTURES)
+def test_batch_and_online_have_one_optimum(kind: str) -> None:
+    problem = make_instance(kind, "softmax-margin", 5, weighted=True, constrained=True).problem
+    fits = [
+        train(problem, 0.5, solver="batch-eg", tol=1e-9, options=options)
+        for options in ({}, {"start": 0.0}, {"annealing": Annealing(5.0, hold=2, factor=0.5)})
+    ]
+    primal = train(problem, 0.5, solver="online-eg", tol=1e-9).certificate.primal
+    for fit in fits:
+        assert fit.certificate.converged
+        assert fit.certificate.primal == pytest.approx(primal, rel=1e-8)
+
+
+def test_trials_are_passes() -> None:
+    machine = batch(make_instance("chain"), 0.01, first_step=1.0, start=0.0)
+    passes = [machine.epoch().passes for _ in range(5)]
+    assert passes[0] > 1.0
+    assert all(float(p).is_integer() for p in passes)

@@ -1,0 +1,426 @@
+"""Online EG: the same steps as over all labels, an improving dual, one optimum."""
+
+from __future__ import annotations
+
+import itertools
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from support.instances import (
+    LOSSES,
+    STRUCTURES,
+    Explicit,
+    divergence,
+    make_instance,
+    online,
+    variants,
+)
+from support.optima import apart, near_balance, opposed, optimal_duals, step_residual
+
+from partwise.errors import MismatchError
+from partwise.problem.evaluation import Evaluator
+from partwise.solvers.eg import online as online_eg
+from partwise.solvers.eg.base import LINEAR, NORM, Annealing
+from partwise.solvers.eg.online import ORDERS, OnlineEG, online_eg_epoch, safe_steps
+from partwise.training.loop import train
+
+VARIANTS = variants()
+NAMES = [name for *_, name in VARIANTS]
+
+
+@pytest.mark.parametrize(("kind", "loss", "options", "_name"), VARIANTS, ids=NAMES)
+def test_parts_and_labels_take_the_same_steps(
+    kind: str, loss: str, options: Any, _name: str
+) -> None:
+    instance = make_instance(kind, loss, 1, **options)
+    explicit = Explicit(instance, 0.8)
+    machine = online(instance, 0.8, start=2.0, safe=True, order="deterministic")
+    eta = np.linspace(0.1, 0.4, len(instance.lengths))
+    machine.duals.eta[:] = eta
+    u = explicit.distributions(machine.duals.theta)
+    for _ in range(8):
+        epoch = machine.epoch()
+        u = explicit.online(u, eta, range(len(u)))
+        for got, expected in zip(explicit.distributions(machine.duals.theta), u, strict=True):
+            np.testing.assert_allclose(got, expected, atol=1e-9)
+        np.testing.assert_allclose(machine.duals.v, explicit.dual_sum(u), atol=1e-9)
+        assert epoch.dual == pytest.approx(explicit.dual(u), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize(("kind", "loss", "options", "_name"), VARIANTS, ids=NAMES)
+def test_values_by_enumeration(kind: str, loss: str, options: Any, _name: str) -> None:
+    instance = make_instance(kind, loss, 7, **options)
+    explicit = Explicit(instance, 0.4)
+    machine = online(instance, 0.4)
+    for _ in range(6):
+        machine.epoch()
+        value = machine.evaluate()
+        u = explicit.distributions(machine.dual_point().theta)
+        assert value.dual == pytest.approx(explicit.dual(u), rel=1e-10, abs=1e-10)
+        assert value.primal == pytest.approx(explicit.primal(value.weights), rel=1e-10)
+        assert value.dual <= value.primal + 1e-10 * abs(value.primal)
+
+
+@pytest.mark.parametrize(("kind", "loss", "options", "_name"), VARIANTS, ids=NAMES)
+@pytest.mark.parametrize("safe", [True, False])
+def test_the_dual_improves(kind: str, loss: str, options: Any, _name: str, safe: bool) -> None:
+    instance = make_instance(kind, loss, 2, **options)
+    machine = online(instance, 0.3, start=1.0, safe=safe)
+    if safe:
+        np.testing.assert_array_equal(machine.duals.eta, safe_steps(instance.problem, 0.3))
+    duals = [machine.running_dual(0.3)]
+    for _ in range(30):
+        duals.append(machine.epoch().dual)
+        value = machine.evaluate()
+        assert value.dual == pytest.approx(duals[-1], rel=1e-10, abs=1e-10)
+        assert value.dual <= value.primal + 1e-10 * abs(value.primal)
+    assert all(b >= a - 1e-12 * abs(a) for a, b in pairwise(duals))
+    assert duals[-1] > duals[0]
+
+
+SMOOTH = [variant for variant in VARIANTS if variant[1] != "hinge"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "loss", "options", "_name"), SMOOTH, ids=[name for *_, name in SMOOTH]
+)
+@pytest.mark.parametrize("entry", [3.0, 0.5])
+def test_examples_enter_at_their_first_visit(
+    kind: str,
+    loss: str,
+    options: Any,
+    _name: str,
+    entry: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(online_eg, "_ENTRY", entry)
+    instance = make_instance(kind, loss, 2, **options)
+    machine = online(instance, 0.3, order="replacement")
+    assert not machine.current_weights().any()
+    assert machine.evaluate().dual == pytest.approx(0.0, abs=1e-12)
+    duals = [0.0]
+    for _ in range(12):
+        duals.append(machine.epoch().dual)
+        value = machine.evaluate()
+        assert value.dual == pytest.approx(duals[-1], rel=1e-10, abs=1e-10)
+    assert all(b >= a - 1e-12 * abs(a) for a, b in pairwise(duals))
+    assert np.isfinite(machine.duals.gap).all()
+
+
+def visit(machine: OnlineEG, i: int) -> None:
+    """One visit with the step that the example has."""
+    machine._visit(np.array([i]), machine.l2, 0)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_theorem_2_on_average(loss: str) -> None:
+    instance = make_instance("multiclass", loss, 3)
+    n = len(instance.lengths)
+    explicit = Explicit(instance, 2.0)
+    tau = instance.loss.tau
+    eta = 1.0 / (tau + explicit.largest())
+    optimum, gap = optimal_duals(explicit)
+    best = explicit.dual(optimum)
+
+    behind = []
+    for seed in range(20):
+        machine = online(instance, 2.0, seed, start=0.0, safe=True, order="replacement")
+        machine.duals.eta[:] = eta
+        first = explicit.distributions(machine.duals.theta)
+        behind.append([best - machine.epoch().dual for _ in range(30)])
+    visits = n * np.arange(1, 31)
+    constant = divergence(optimum, first) / eta + best - explicit.dual(first)
+    assert np.min(behind) >= -gap - 1e-12
+    assert (np.mean(behind, axis=0) <= n / visits * constant).all()
+    if tau:
+        allowed = np.exp(-eta * tau * visits / n) * constant
+        assert (np.mean(behind, axis=0) <= allowed + 1e-12).all()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_steps_of_figure_2(loss: str) -> None:
+    """Lemmas 2 and 10 hold for the function of one example that a visit moves."""
+    instance = make_instance("multiclass", loss, 4)
+    n = len(instance.lengths)
+    explicit = Explicit(instance, 2.0)
+    eta = 1.0 / (instance.loss.tau + explicit.largest())
+    machine = online(instance, 2.0, start=0.0, safe=True)
+    machine.duals.eta[:] = eta
+    u = explicit.distributions(machine.duals.theta)
+    for i in np.random.default_rng(0).integers(n, size=60):
+        visit(machine, i)
+        before, u = u, explicit.distributions(machine.duals.theta)
+        plain = explicit.online(before, np.full(n, eta), [i])
+        for got, expected in zip(u, plain, strict=True):
+            np.testing.assert_allclose(got, expected, atol=1e-10)
+        z = list(before)
+        z[i] = before[i][::-1]
+        assert abs(step_residual(explicit, eta, before, u, z)) <= 1e-11
+        assert explicit.dual(u) - explicit.dual(before) >= divergence(before, u) / eta - 1e-12
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_theorem_2_where_it_is_tight(loss: str) -> None:
+    """Examples that share no feature: the mean over all orders is known.
+
+    An example has been visited k of T times with the probability of a binomial distribution. From
+    next to the gold labels, with next to no features, the bounds are nearly reached; steps of
+    0.3 eta, the bounds still those of eta, break them.
+    """
+    n = 3
+    instance = apart(n, 1e-3, loss)
+    explicit = Explicit(instance, 1.0)
+    tau = instance.loss.tau
+    eta = 0.5
+    assert eta <= 1.0 / (tau + explicit.largest())
+    optimum, _ = optimal_duals(explicit)
+    best = explicit.dual(optimum)
+
+    def tightest(share: float) -> float:
+        """The largest part of its bound that is left to be done on average after T visits."""
+        machine = online(instance, 1.0, start=20.0, safe=True, order="deterministic")
+        machine.duals.eta[:] = share * eta
+        first = explicit.distributions(machine.duals.theta)
+        constant = divergence(optimum, first) / eta + best - explicit.dual(first)
+        behind = np.empty((n, 181))  # what each example lacks after k visits
+        for k in range(behind.shape[1]):
+            for i, p in enumerate(explicit.distributions(machine.duals.theta)):
+                behind[i, k] = best - explicit.dual([*optimum[:i], p, *optimum[i + 1 :]])
+            machine.epoch()
+        parts = []
+        for t in range(1, behind.shape[1]):
+            chance = binom.pmf(np.arange(t + 1), t, 1.0 / n)
+            bound = n / t * constant
+            if tau:
+                bound = min(bound, np.exp(-eta * tau * t / n) * constant)
+            parts.append(float((behind[:, : t + 1] @ chance).sum()) / bound)
+        return max(parts)
+
+    assert tightest(1.0) <= 1.0
+    assert tightest(0.3) > 1.1
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_largest_step_of_theorem_2(loss: str) -> None:
+    """Where |A| is attained, Lemma 2 fails for steps that are a third too long."""
+    instance = opposed(3, loss)
+    explicit = Explicit(instance, 0.01)
+    eta = 1.0 / (instance.loss.tau + explicit.largest())
+    theta = near_balance(instance, explicit).reshape(3, -1)
+    theta[1:, theta[0] == 0.2] = 0.0  # the others are in balance
+
+    def holds(share: float) -> bool:
+        machine = online(instance, 0.01, start=theta.ravel(), safe=True)
+        machine.duals.eta[:] = share * eta
+        before = explicit.distributions(theta.ravel())
+        visit(machine, 0)
+        after = explicit.distributions(machine.duals.theta)
+        gain = explicit.dual(after) - explicit.dual(before)
+        return gain >= divergence(before, after) / (share * eta)
+
+    assert [holds(share) for share in (0.3, 1.0, 1.33, 3.0, 10.0)] == [True] * 2 + [False] * 3
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_safe_steps_are_those_of_theorem_2(loss: str) -> None:
+    # A classifier attains the bound on |A_ii|, sqrt(2) |x_i|, for every example.
+    instance = make_instance("multiclass", loss, 3, weighted=True)
+    explicit = Explicit(instance, 0.7)
+    tau = instance.loss.tau
+    machine = online(instance, 0.7, safe=True)
+    largest = [np.abs(g @ g.T).max() / 0.7 for g in explicit.g]
+    expected = 1.0 / np.maximum(tau + explicit.weight * largest, 1e-300)
+    np.testing.assert_allclose(machine.duals.eta, expected, rtol=1e-12)
+
+
+STARTS = (
+    {"start": 0.0},
+    {"start": 3.0},
+    {"start": 5.0},
+    {"start": 10.0},
+    {"first_step": "trial"},
+    {"first_step": 0.01},
+    {"annealing": Annealing(5.0, hold=1, factor=0.7)},
+)
+
+
+@pytest.mark.parametrize("kind", STRUCTURES)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_all_ways_lead_to_one_optimum(kind: str, loss: str) -> None:
+    instance = make_instance(kind, loss, 6, n=12, weighted=True, constrained=kind == "chain")
+    tol = 1e-7 if instance.loss.tau else 1e-3
+    orders = [o for o in ORDERS if o != "focused" or instance.loss.tau]
+    ways = list(itertools.product(orders, STARTS))
+    primals = []
+    for order, options in ways if loss == "log" else ways[::3]:
+        fit = train(
+            instance.problem,
+            1.0,
+            solver="online-eg",
+            tol=tol,
+            max_passes=2000,
+            options={"order": order, **options},
+        )
+        assert fit.certificate.converged
+        primals.append(fit.certificate.primal)
+    np.testing.assert_allclose(primals, min(primals), rtol=tol)
+
+
+def test_the_safe_step_leads_there_too() -> None:
+    problem = make_instance("multiclass", "softmax-margin", 6).problem
+    fits = [train(problem, 2.0, tol=1e-8, options={"safe": safe}) for safe in (True, False)]
+    assert fits[0].certificate.primal == pytest.approx(fits[1].certificate.primal, rel=1e-8)
+    assert fits[0].certificate.passes > fits[1].certificate.passes
+
+
+@pytest.mark.parametrize("solver", ["online-eg", "smo-eg"])
+def test_the_hinge_goes_on_where_gains_are_lost_in_rounding(solver: str) -> None:
+    lengths = (2, 3, 4, 5) * 2 + (3, 3)
+    instance = make_instance("untied", "hinge", 1, n=10, n_features=100, lengths=lengths)
+    fit = train(instance.problem, 0.5, solver=solver, tol=1e-3, max_passes=12000)
+    assert fit.certificate.converged
+
+
+def test_focused_refuses_the_hinge() -> None:
+    instance = make_instance("multiclass", "hinge", 0)
+    with pytest.raises(MismatchError, match="use order='permutation'"):
+        online(instance, 1.0, order="focused")
+
+
+SMOOTH = [(loss, order) for loss in LOSSES for order in ORDERS if loss != "hinge"]
+
+
+@pytest.mark.parametrize(
+    ("loss", "order"), [*SMOOTH, *(("hinge", o) for o in ORDERS if o != "focused")]
+)
+def test_the_running_totals_do_not_drift(loss: str, order: str) -> None:
+    instance = make_instance("chain", loss, 8, n=20, weighted=True)
+    machine = online(instance, 0.05, order=order)
+    for _ in range(300):
+        machine.epoch()
+    running = machine.duals.copy()
+    machine.refresh()
+    np.testing.assert_allclose(running.v, machine.duals.v, atol=1e-8)
+    np.testing.assert_allclose(running.mu, machine.duals.mu, atol=1e-10)
+    for total in (NORM, LINEAR):
+        assert running.totals[total] == pytest.approx(machine.duals.totals[total], rel=1e-8)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_visit_that_is_given_up_changes_nothing(loss: str) -> None:
+    # A huge step from the gold label overshoots; the two halvings of the first epoch do not help.
+    instance = make_instance("chain", loss, 9, n=10)
+    machine = online(instance, 1e-3, start=10.0)
+    machine.duals.eta[:] = 1e6
+    before = machine.duals.copy()
+    epoch = machine.epoch()
+    after = machine.duals
+    pieces = [np.split(d.theta, instance.problem.arrays.part_ptr[1:-1]) for d in (before, after)]
+    given_up = np.array([(a == b).all() for a, b in zip(*pieces, strict=True)])
+    assert given_up.any()
+    assert epoch.passes > 1.0
+    fresh = Evaluator(instance.problem).dual_sum(after.mu)
+    scale = np.abs(fresh).max()
+    np.testing.assert_allclose(after.v, fresh, atol=1e-10 * scale)
+    assert after.totals[NORM] == pytest.approx(fresh @ fresh, rel=1e-10)
+    if given_up.all():
+        np.testing.assert_allclose(after.v, before.v, atol=1e-10 * scale)
+        np.testing.assert_array_equal(after.mu, before.mu)
+
+
+def test_trial_steps_put_the_duals_back() -> None:
+    instance = make_instance("chain", n=30)
+    tried = online(instance, 0.1, first_step="trial")
+    plain = online(instance, 0.1)
+    for name in ("theta", "mu", "entropy", "v"):
+        np.testing.assert_array_equal(getattr(tried.duals, name), getattr(plain.duals, name))
+    assert len(set(tried.duals.eta)) == 1
+    assert 0.0 < tried.duals.eta[0] <= 1.0
+    assert tried.epoch().passes > 1.0  # the trial's visits are counted
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("scale", [0.1, 30.0])
+def test_a_trial_finds_the_step_that_the_features_bear(loss: str, scale: float) -> None:
+    """|A| grows with the square of the features: 1 is far too long where they are large."""
+    instance = make_instance("multiclass", loss, n=300, scale=scale, weighted=True)
+    machine = online(instance, 1.0, first_step="trial")
+    eta = float(machine.duals.eta[0])
+    safe = safe_steps(instance.problem, 1.0)
+    if scale < 1.0:
+        assert eta == 1.0
+        return
+    assert safe.min() / 2 < eta < 0.1
+    # Twice the step is too long for more than one example in twenty.
+    rng = np.random.default_rng(0)
+    sample = rng.permutation(np.flatnonzero(instance.problem.arrays.weight))[:29]
+    improved = []
+    for step in (eta, 2.0 * eta):
+        again = online(instance, 1.0, first_step=0.5)
+        if again.entry < 1.0:
+            again._visit(sample, 1.0, 0)
+        again.duals.eta[:] = step
+        improved.append(again._visit(sample, 1.0, 0) / len(sample))
+    assert improved[0] >= 0.95 > improved[1]
+
+
+def test_steps_stay_in_their_bounds() -> None:
+    for loss in LOSSES:
+        instance = make_instance("chain", loss)
+        tau = instance.loss.tau
+        machine = online(instance, 0.05)
+        for _ in range(100):
+            machine.epoch()
+        eta = machine.duals.eta
+        assert (eta > 0).all()
+        assert (eta >= np.minimum(1e-3, safe_steps(instance.problem, 0.05))).all()
+        assert (eta <= (1.0 / tau if tau else np.inf)).all()
+
+
+def test_examples_without_weight_do_not_count() -> None:
+    instance = make_instance("chain", weighted=True, n=8)
+    machine = online(instance, 0.5)
+    theta = machine.duals.theta.copy()
+    for _ in range(3):
+        assert machine.epoch().passes < 2.0
+    last = instance.problem.arrays.part_ptr[-2]
+    np.testing.assert_array_equal(machine.duals.theta[last:], theta[last:])
+
+
+@pytest.mark.parametrize("order", ["permutation", "focused"])
+def test_examples_without_weight_do_not_hide_the_gap(order: str) -> None:
+    machine = online(make_instance("chain", weighted=True, n=8), 0.5, order=order)
+    for _ in range(20):
+        epoch = machine.epoch()
+    value = machine.evaluate()
+    assert epoch.gap_estimate < 100 * (value.primal - value.dual) + 1e-6
+
+
+def test_focus_leaves_solved_examples_out() -> None:
+    instance = make_instance("multiclass", n=60)
+    machine = online(instance, 0.1, order="focused")
+    visited = []
+    for _ in range(30):
+        visited.append(machine.epoch().passes)
+    assert min(visited[5:]) < 0.9
+    # ... but not for ever: within three epochs every theta moves.
+    before = machine.duals.theta.copy()
+    for _ in range(3):
+        machine.epoch()
+    pieces = [np.split(x, 60)[i] for x in (before, machine.duals.theta) for i in range(60)]
+    assert all((a != b).any() for a, b in zip(pieces[:60], pieces[60:], strict=True))
+
+
+def test_one_compilation_serves_all() -> None:
+    for number, (kind, loss) in enumerate(itertools.product(STRUCTURES, LOSSES)):
+        for options in (
+            {"real": True, "weights": "observed", "constrained": True},
+            {"real": False, "weighted": True},
+            {"real": bool(number % 2), "constrained": bool(number % 3), "weights": "observed"},
+        ):
+            problem = make_instance(kind, loss, **options).problem
+            train(problem, 1.0, tol=0.1)
+    assert len(online_eg_epoch.signatures) == 1

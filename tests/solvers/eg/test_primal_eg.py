@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.instances import make_instance
+
+from partwise.problem.evaluation import Evaluator
+from partwise.solvers.eg.batch import BatchEG
+from partwise.solvers.eg.primal import PrimalEG
+from partwise.training.loop import train
+
+
+@pytest.mark.parametrize("kind", ["multiclass", "chain", "untied"])
+@pytest.mark.parametrize("loss", ["log", "hinge", "softmax-margin", "between"])
+def test_both_forms_make_the_same_steps(kind: str, loss: str) -> None:
+    problem = make_instance(kind, loss, weighted=True, constrained=True).problem
+    stored = BatchEG(problem, 0.5, Evaluator(problem))
+    implied = PrimalEG(problem, 0.5, Evaluator(problem))
+    for _ in range(15):
+        first, second = stored.epoch(), implied.epoch()
+        assert second.dual == pytest.approx(first.dual, rel=1e-10)
+        assert implied.eta == stored.eta
+    np.testing.assert_allclose(
+        implied.dual_point().theta, stored.dual_point().theta, rtol=1e-8, atol=1e-9
+    )
+    values = stored.evaluate(), implied.evaluate()
+    assert values[1].primal == pytest.approx(values[0].primal, rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["log", "hinge"])
+def test_the_safe_steps_are_the_same(loss: str) -> None:
+    problem = make_instance("chain", loss, weighted=True).problem
+    stored = BatchEG(problem, 0.5, Evaluator(problem), safe=True)
+    implied = PrimalEG(problem, 0.5, Evaluator(problem), safe=True)
+    last = -np.inf
+    for _ in range(15):
+        first, second = stored.epoch(), implied.epoch()
+        assert second.dual == pytest.approx(first.dual, rel=1e-10)
+        assert implied.eta == stored.eta
+        assert second.passes == 1.0
+        assert second.dual >= last
+        last = second.dual
+
+
+@pytest.mark.parametrize("loss", ["log", "softmax-margin", "between"])
+def test_weights_stand_for_the_distributions_of_their_loss(loss: str) -> None:
+    problem = make_instance("chain", loss, weighted=True).problem
+    evaluator = Evaluator(problem)
+    stored = problem.storage.scatter(np.random.default_rng(0).normal(size=problem.layout.n_weights))
+    machine = PrimalEG(problem, 0.5, evaluator, initial_weights=stored)
+    # theta = (F w + cost) / tau
+    np.testing.assert_allclose(machine.dual_point().theta, evaluator.scores(stored), atol=1e-12)
+
+
+def test_it_goes_on_from_weights_and_from_duals() -> None:
+    problem = make_instance("chain").problem
+    fit = train(problem, 1.0, solver="primal-eg", tol=1e-8)
+    for more in ({"initial_weights": fit.weights}, {"start": fit.dual_point}):
+        again = train(problem, 1.0, solver="primal-eg", tol=1e-7, **more)  # type: ignore[arg-type]
+        assert again.certificate.passes <= 2.0

@@ -1,0 +1,280 @@
+"""SGD: the steps of its formula, the mean of its iterates, the dual point that it is made of."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from typing import Any
+
+import numpy as np
+import pytest
+from support.instances import LOSSES, STRUCTURES, Explicit, entropy, make_instance, variants
+from support.plain_descent import chances, first_weights, make, orders, pull
+
+from partwise.errors import DataError
+from partwise.problem.subset import subset
+from partwise.solvers.stochastic.sgd import COUNT, SGD, AveragedSGD, Pegasos, sgd_epoch
+from partwise.training.loop import train
+
+VARIANTS = variants()
+NAMES = [name for *_, name in VARIANTS]
+WAYS: dict[str, tuple[type, dict[str, Any], Any]] = {
+    "decreasing": (SGD, {}, lambda eta, _lam, k, n: eta / (1 + k / n)),
+    "constant": (SGD, {"schedule": "constant"}, lambda eta, *_: eta),
+    "pegasos": (Pegasos, {}, lambda eta, lam, k, _n: eta / (lam * (k + 1))),
+    "averaged": (AveragedSGD, {}, lambda eta, *_: eta),
+}
+
+
+@pytest.mark.parametrize(("kind", "loss", "options", "_name"), VARIANTS, ids=NAMES)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("eta", [0.3, 0.77])
+def test_the_steps_of_the_formula(
+    kind: str, loss: str, options: Any, _name: str, way: str, eta: float
+) -> None:
+    instance = make_instance(kind, loss, 1, **options)
+    explicit = Explicit(instance, 2.0)
+    solver, more, alpha = WAYS[way]
+    w = first_weights(instance)
+    machine = make(solver, instance, 2.0, eta=eta, initial_weights=w, **more)
+    n = len(machine.examples)
+    lam = 2.0 / n
+    k, total = 0, np.zeros_like(w)
+    for order in orders(instance, 4):
+        for i in order:
+            step = alpha(eta, lam, k, n)
+            w = (1.0 - step * lam) * w + step * pull(explicit, i, w)
+            total += w
+            k += 1
+        assert machine.visit(order, eta) == -1
+        expected = total / k if way == "averaged" else w
+        np.testing.assert_allclose(machine.current_weights(), expected, atol=1e-10)
+        np.testing.assert_allclose(machine.descent.w, w, atol=1e-10)
+
+
+def test_the_mean_where_weights_shrink_fast() -> None:
+    # Here beta is multiplied into v every seventh step.
+    instance = make_instance("chain", n=20)
+    explicit = Explicit(instance, 40.0)
+    machine = make(AveragedSGD, instance, 40.0, eta=0.3)
+    w, iterates = np.zeros(len(machine.weights)), []
+    for order in orders(instance, 5):
+        for i in order:
+            w = (1.0 - 0.6) * w + 0.3 * pull(explicit, i, w)
+            iterates.append(w)
+        machine.visit(order, 0.3)
+        np.testing.assert_allclose(machine.weights, np.mean(iterates, axis=0), atol=1e-12)
+    assert machine.descent.totals[COUNT] == len(iterates)
+
+
+@pytest.mark.parametrize(("kind", "loss", "options", "_name"), VARIANTS, ids=NAMES)
+@pytest.mark.parametrize("way", WAYS)
+def test_the_free_dual_value_is_that_of_a_dual_point(
+    kind: str, loss: str, options: Any, _name: str, way: str
+) -> None:
+    instance = make_instance(kind, loss, 3, **options)
+    explicit = Explicit(instance, 1.5)
+    solver, more, alpha = WAYS[way]
+    start = first_weights(instance)
+    machine = make(solver, instance, 1.5, eta=0.5, initial_weights=start, **more)
+    n = len(machine.examples)
+    lam = 1.5 / n
+    w = start
+    u = [np.zeros(len(g)) for g in explicit.g]
+    linear, k = 0.0, 0
+    for order in orders(instance, 6):
+        for i in order:
+            step, p = alpha(0.5, lam, k, n), chances(explicit, i, w)
+            value = explicit.weight[i] * (explicit.tau * entropy(p) + explicit.costs[i] @ p)
+            w = (1.0 - step * lam) * w + step * pull(explicit, i, w)
+            linear = (1.0 - step * lam) * linear + 1.5 * step * value
+            for x in u:
+                x *= 1.0 - step * lam
+            u[i] += 1.5 * step * p
+            k += 1
+        machine.visit(order, 0.5)
+        dual = machine.running_dual()
+        made = explicit.dual_sum(u) / 1.5
+        coef = max(x.sum() for x in u)
+        scale = min(1.0 / coef, linear / (1.5 * made @ made))
+        assert dual == pytest.approx(scale * linear - 0.75 * scale**2 * made @ made, rel=1e-9)
+        mixed = [scale * x for x in u]
+        for x, g in zip(mixed, explicit.g, strict=True):
+            gold = int(np.argmin(np.abs(g).sum(axis=1)))
+            x[gold] += 1.0 - x.sum()
+            assert x.min() >= -1e-12
+        assert dual <= explicit.dual(mixed) + 1e-9
+        if explicit.tau == 0.0:
+            assert dual == pytest.approx(explicit.dual(mixed), rel=1e-9)
+
+
+def test_pegasos_is_a_point_of_the_dual() -> None:
+    for loss in LOSSES:
+        machine = make(Pegasos, make_instance("chain", loss, 4, n=12), 0.3, eta=1.0)
+        for _ in range(5):
+            machine.epoch()
+            np.testing.assert_allclose(machine.descent.coef, 1.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_weak_duality(way: str, loss: str) -> None:
+    solver, more, _ = WAYS[way]
+    instance = make_instance("chain", loss, 2, n=12, weighted=True, constrained=True)
+    explicit = Explicit(instance, 0.5)
+    tol = 1e-9 if instance.loss.tau else 1e-4
+    best = train(instance.problem, 0.5, solver="online-eg", tol=tol, max_passes=5000).certificate
+    machine = make(solver, instance, 0.5, eta=0.3, **more)
+    for _ in range(20):
+        epoch = machine.epoch()
+        value = machine.evaluate()
+        assert value.dual <= best.primal * (1 + 1e-9)
+        assert epoch.dual <= value.dual + 1e-9
+        assert value.primal >= best.dual * (1 - 1e-9)
+        assert value.primal == pytest.approx(explicit.primal(value.weights), rel=1e-9)
+
+
+#: The step and the relative gap that is reached in 200 passes, l2 = 2. Decreasing and Pegasos
+#: steps go as 1/k here; a small constant step comes to its distance, and its mean lags behind.
+REACHED = {
+    "decreasing": (0.5, 1e-3),
+    "pegasos": (1.0, 1e-3),
+    "constant": (0.01, 2e-3),
+    "averaged": (0.01, 5e-3),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", STRUCTURES)
+def test_the_gap_that_theory_gives(way: str, kind: str) -> None:
+    solver, more, _ = WAYS[way]
+    problem = make_instance(kind, "log", 6, n=40, weighted=True).problem
+    eta, tol = REACHED[way]
+    options = {"eta": eta, **more}
+    fit = train(problem, 2.0, solver=solver.name, tol=tol, max_passes=200, options=options)
+    assert fit.certificate.converged
+
+
+@pytest.mark.parametrize("kind", STRUCTURES)
+def test_the_hinge(kind: str) -> None:
+    problem = make_instance(kind, "hinge", 6, n=40).problem
+    best = train(problem, 2.0, solver="online-eg", tol=1e-3, max_passes=3000).certificate
+    for name, eta in (("pegasos", 1.0), ("sgd", 1.0), ("asgd", 0.01)):
+        fit = train(problem, 2.0, solver=name, tol=1e-2, max_passes=500, options={"eta": eta})
+        assert fit.certificate.converged
+        assert fit.certificate.dual <= best.primal
+        assert fit.certificate.primal >= best.dual
+
+
+def test_a_constant_step_comes_to_a_distance() -> None:
+    instance = make_instance("multiclass", "log", 7, n=60)
+    best = train(instance.problem, 5.0, solver="lbfgs", tol=1e-12).certificate.primal
+    behind = []
+    for eta in (0.2, 0.05):
+        machine = make(SGD, instance, 5.0, eta=eta, schedule="constant")
+        for _ in range(60):
+            machine.epoch()
+        values = [machine.evaluate().primal for _ in range(40) if machine.epoch()]
+        behind.append(np.mean(values) - best)
+    # In a random order the distance shrinks at least as fast as eta.
+    assert behind[0] > 4.0 * behind[1] > 0.0
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_search(way: str, caplog: pytest.LogCaptureFixture) -> None:
+    solver, more, _ = WAYS[way]
+    instance = make_instance("chain", n=80)
+    machine = make(solver, instance, 1.0, eta="search", **more)
+    with caplog.at_level(logging.INFO, logger="partwise"):
+        first = machine.epoch()
+    assert machine.eta in [10.0**k for k in range(-6, 3)]
+    assert f"{machine.name}: eta {machine.eta:g}, by trial on 50 examples" in caplog.text
+    # Three or more trials of 50 visits, each with an evaluation of the 50.
+    assert first.passes >= 1.0 + 3 * 2 * 50 / 80
+    assert machine.epoch().passes == 1.0
+    plain = make(solver, instance, 1.0, eta=machine.eta, **more)
+    plain.rng.permutation(80)
+    for _ in range(2):
+        plain.epoch()
+    np.testing.assert_array_equal(machine.weights, plain.weights)
+
+
+@pytest.mark.parametrize("name", ["sgd", "asgd", "pegasos"])
+def test_the_same_seed_the_same_model(name: str) -> None:
+    problem = make_instance("chain", n=30).problem
+    runs = [(0, 1), (0, 2), (1, 1)]
+    same, threaded, other = (
+        train(problem, 1.0, solver=name, seed=seed, n_jobs=jobs, tol=0.2).weights
+        for seed, jobs in runs
+    )
+    np.testing.assert_array_equal(same, threaded)
+    assert (same != other).any()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_examples_without_weight_do_not_count(way: str) -> None:
+    solver, more, _ = WAYS[way]
+    instance = make_instance("chain", n=8, weighted=True)
+    used = np.flatnonzero(instance.problem.arrays.weight)
+    assert len(used) == 7
+    whole = make(solver, instance, 1.0, eta=0.3, **more)
+    part = solver(
+        subset(instance.problem, used),
+        1.0,
+        whole.evaluator,
+        np.random.default_rng(0),
+        eta=0.3,
+        **more,
+    )
+    for _ in range(3):
+        assert whole.epoch().passes == 7 / 8
+        part.epoch()
+    np.testing.assert_array_equal(whole.weights, part.weights)
+
+
+def test_weights_are_not_changed_afterwards() -> None:
+    instance = make_instance("chain", n=10)
+    for way in ("decreasing", "averaged"):
+        solver, more, _ = WAYS[way]
+        machine = make(solver, instance, 1.0, eta=0.3, **more)
+        machine.epoch()
+        held = machine.current_weights(), machine.evaluate().weights
+        before = [x.copy() for x in held]
+        machine.epoch()
+        for x, y in zip(held, before, strict=True):
+            np.testing.assert_array_equal(x, y)
+
+
+def test_a_start_from_a_dual_point() -> None:
+    problem = make_instance("chain", n=30).problem
+    solved = train(problem, 1.0, solver="online-eg", tol=1e-8)
+    fit = train(
+        problem, 1.0, solver="asgd", tol=1e-3, start=solved.dual_point, options={"eta": 1e-3}
+    )
+    assert fit.certificate.converged
+    assert fit.certificate.passes <= 26
+
+
+def test_steps_that_diverge() -> None:
+    machine = make(SGD, make_instance("chain"), 1.0, eta=1e200)
+    with pytest.raises(DataError, match=r"sgd with eta = 1e\+200 diverged at .* smaller eta"):
+        machine.epoch()
+
+
+@pytest.mark.parametrize("eta", [0.0, -1.0, np.inf, np.nan, "best", None])
+def test_an_eta_that_cannot_be(eta: Any) -> None:
+    with pytest.raises(DataError, match="give a positive number or 'search'"):
+        make(SGD, make_instance(), 1.0, eta=eta)
+
+
+def test_an_unknown_schedule() -> None:
+    with pytest.raises(DataError, match="is 'slow'; give 'decreasing' or 'constant'"):
+        make(SGD, make_instance(), 1.0, schedule="slow")
+
+
+def test_one_compilation_serves_all() -> None:
+    for kind, loss in itertools.product(STRUCTURES, LOSSES):
+        for options in ({"constrained": True, "weights": "observed"}, {"real": False}):
+            for solver, more, _ in WAYS.values():
+                make(solver, make_instance(kind, loss, **options), 1.0, eta=0.1, **more).epoch()
+    assert len(sgd_epoch.signatures) == 1

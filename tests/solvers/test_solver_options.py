@@ -1,0 +1,158 @@
+"""Every option of every solver: what it is offered for is accepted, everything else is refused."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from support.instances import make_instance
+
+from partwise import LinearClassifier
+from partwise.errors import DataError, MismatchError
+from partwise.problem.evaluation import Evaluator
+from partwise.solvers.base import Solver
+from partwise.solvers.eg.base import Annealing
+from partwise.solvers.options import offered_options
+from partwise.solvers.registry import SOLVERS, make_solver
+
+#: Values that make sense, for every option that some solver has.
+SENSIBLE: dict[str, tuple[Any, ...]] = {
+    "annealing": (None, Annealing(10.0), Annealing(10.0, 2, 0.5), (10.0, 2), [10.0, 2, 0.5]),
+    "block": (None, 1, np.int64(3)),
+    "decay": (0, 0.5, 1.0),
+    "delta": (1e-3, 2),
+    "eta": ("search", 0.01, np.float64(0.1)),
+    "first_batch": (None, 1, 4),
+    "first_step": (0.25, 1),
+    "gold": (0, 0.0, 3.0),
+    "group": (True, False),
+    "growth": (1, 1.5),
+    "memory": (1, 5),
+    "meta": (0.0, 0.1),
+    "nearness": (None, 0, 2.5),
+    "newton": ("modified", "line-search", "bisection"),
+    "order": ("permutation",),
+    "pairwise": (True, np.bool_(False)),
+    "patience": (1, 7),
+    "rescaling": ("margin", "slack"),
+    "room": (None, 2, 30),
+    "safe": (True, False),
+    "schedule": ("decreasing", "constant"),
+    "share": (0.1, 1),
+    "slack": ("one", "each"),
+    "smo_epochs": (0, 3),
+    "start": (0, 3.0, 60),
+    "step": ("search", "growing", "constant"),
+}
+NONSENSE = (-1, -0.5, math.nan, math.inf, "nonsense", "", object(), {}, [1.0, 2.0], 1j, b"1")
+
+ALL = [(name, option) for name in SOLVERS for option in offered_options(SOLVERS[name])]
+
+
+def sensible(name: str, option: str) -> tuple[Any, ...]:
+    if option == "sampling":
+        return ("gap", "uniform") if name == "bcfw" else ("uniform", "nus", "nus-2013")
+    values = SENSIBLE[option]
+    return (*values, "trial") if (name, option) == ("online-eg", "first_step") else values
+
+
+def make(name: str, **options: Any) -> Solver:
+    solver = SOLVERS[name]
+    loss = "hinge" if "tau=0" in solver.needs or name == "bmrm" else "log"
+    problem = make_instance("multiclass", loss, n=12).problem
+    rng = np.random.default_rng(0)
+    return make_solver(name, problem, 1.0, Evaluator(problem), rng, options=options)
+
+
+@pytest.mark.parametrize(("name", "option"), ALL)
+def test_sensible_values_are_taken(name: str, option: str) -> None:
+    for value in sensible(name, option):
+        machine = make(name, **{option: value})
+        machine.close()
+
+
+@pytest.mark.parametrize(("name", "option"), ALL)
+def test_nonsense_is_refused_in_a_sentence(name: str, option: str) -> None:
+    for value in NONSENSE:
+        with pytest.raises(DataError) as error:
+            make(name, **{option: value})
+        begin, _, allowed = str(error.value).partition("; give ")
+        assert begin == f"the option {option} of {name} is {value!r}"
+        assert allowed
+
+
+@pytest.mark.parametrize(("name", "option"), ALL)
+def test_truth_values_are_no_numbers(name: str, option: str) -> None:
+    if any(isinstance(value, bool) for value in sensible(name, option)):
+        with pytest.raises(DataError, match="give True or False"):
+            make(name, **{option: 1})
+    else:
+        with pytest.raises(DataError, match=f"the option {option} of {name} is True; give "):
+            make(name, **{option: True})
+
+
+def test_the_words() -> None:
+    cases: tuple[tuple[str, dict[str, Any], str], ...] = (
+        ("online-eg", {"first_step": -1}, "first_step of online-eg is -1; give a positive number "
+         "or 'trial'"),
+        ("online-eg", {"start": "x"}, "start of online-eg is 'x'; give a number from 0 or None"),
+        ("online-eg", {"annealing": (10.0, 0.5)}, "annealing of online-eg is (10.0, 0.5); give "
+         "(start, hold, factor) with start a positive number, hold a whole number from 0, factor a "
+         "number from 0 and below 1 or None"),
+        ("auto", {"first_step": 0}, "first_step of online-eg is 0; give a positive number"),
+        ("saga", {"share": 2.0}, "share of saga is 2.0; give a number above 0 and up to 1"),
+        ("dual-cd", {"newton": "quasi"}, "newton of dual-cd is 'quasi'; give 'modified' or "
+         "'line-search' or 'bisection'"),
+    )  # fmt: skip
+    for name, options, words in cases:
+        with pytest.raises(DataError) as error:
+            make(name, **options)
+        assert words in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["dual-cd", "sag-nus", "lbfgs", "sgd", "newton"])
+def test_where_an_earlier_fit_is_continued_is_no_option(name: str) -> None:
+    """These begin at the duals of another fit, which train() hands over."""
+    with pytest.raises(DataError, match=f"{name} has no option start; it has ") as error:
+        make(name, start=3.0)
+    assert "start" not in str(error.value).partition("it has")[2]
+    with pytest.raises(DataError, match="has no option start"):
+        LinearClassifier(solver=name, solver_options={"start": 3.0}).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_a_start_of_another_size() -> None:
+    with pytest.raises(DataError, match=r"start has shape \(3,\); give a number, or one number"):
+        make("online-eg", start=np.zeros(3))
+
+
+def test_a_plain_tuple_is_an_annealing() -> None:
+    first, second = (make("online-eg", annealing=a) for a in ((9.0, 1), Annealing(9.0, 1)))
+    assert [first.epoch().l2 for _ in range(4)] == [second.epoch().l2 for _ in range(4)]
+
+
+def test_options_that_do_not_go_together_are_another_error() -> None:
+    problem = make_instance("multiclass", "hinge").problem
+    with pytest.raises(MismatchError, match="use order='permutation'"):
+        make_solver(
+            "online-eg",
+            problem,
+            1.0,
+            Evaluator(problem),
+            np.random.default_rng(0),
+            options={"order": "focused"},
+        )
+
+
+def test_a_solver_from_elsewhere_need_not_say_what_it_takes() -> None:
+    class Plain(SOLVERS["batch-eg"]):  # type: ignore[name-defined,misc]
+        name = "plain"
+
+        def __init__(self, problem, l2, evaluator, *, speed=1):  # type: ignore[no-untyped-def]
+            super().__init__(problem, l2, evaluator)
+            self.speed = speed
+
+    problem = make_instance().problem
+    assert offered_options(Plain) == ("speed",)
+    assert Plain(problem, 1.0, Evaluator(problem), speed="any").speed == "any"

@@ -1,0 +1,155 @@
+"""SAG and SAGA with every label and every weight written out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from partwise.arrays import Floats
+from partwise.problem.evaluation import Evaluator
+from partwise.solvers.average.average_gradient import SAMPLINGS, SEEN
+from support.instances import Explicit, Instance
+
+CASES = [
+    ("multiclass", "log", {"weighted": True}),
+    ("multiclass", "between", {"constrained": True, "weights": "observed", "real": False}),
+    ("chain", "softmax-margin", {"weighted": True, "constrained": True}),
+    ("untied", "log", {"weights": "observed"}),
+]
+
+
+def build(kind: type[Any], instance: Instance, l2: float, seed: int = 0, **options: Any) -> Any:
+    problem = instance.problem
+    return kind(problem, l2, Evaluator(problem), np.random.default_rng(seed), **options)
+
+
+class Dense:
+    """Algorithms 1 and 2 and section 5, with every label and every weight written out."""
+
+    def __init__(self, machine: Any, explicit: Explicit) -> None:
+        self.rule, self.explicit = machine.rule, explicit
+        self.sampling = SAMPLINGS[machine.rule.sampling]
+        self.live = np.flatnonzero(explicit.weight)
+        self.n = len(self.live)
+        self.lam = machine.l2 / self.n
+        self.w = machine.current_weights()
+        self.g: dict[int, Floats] = {}
+        if machine.memory.totals[SEEN]:
+            self.g = {i: self.gradient(i)[1] for i in self.live}
+        self.order = list(self.live)
+        given = machine.memory.curvature
+        self.L = {i: float(given[i]) for i in self.live if given[i] > 0.0}
+        self.searches = 0
+        self.L_g = 1.0 if self.sampling == "uniform" else 0.0
+        self.xi = dict.fromkeys(self.live, 0)
+        self.skip = dict.fromkeys(self.live, 0)
+        self.step = np.inf
+        self.calls = 0
+
+    def value(self, i: int, w: Floats) -> float:
+        return float(self.explicit.weight[i] * self.explicit.losses(w)[i])
+
+    def gradient(self, i: int) -> tuple[float, Floats]:
+        e = self.explicit
+        q = (e.costs[i] - e.g[i] @ self.w) / e.tau
+        p = np.exp(q - q.max())
+        return self.value(i, self.w), -e.weight[i] * (p / p.sum()) @ e.g[i]
+
+    def find(self, share: float) -> int:
+        """Examples in the order of the data, each as long as its L_i."""
+        seen = sorted(self.L)
+        sums = np.cumsum([self.L[i] for i in seen])
+        return seen[int(np.searchsorted(sums, share * sums[-1], "right"))]
+
+    def draw(self, coins: Floats) -> tuple[int, float]:
+        n, m = self.n, len(self.g)
+        anyone = self.order[int(coins[1] * n)]
+        if self.sampling == "uniform" or (self.sampling == "nus" and not self.L):
+            return anyone, 1 / n
+        total = sum(self.L.values())
+        if self.sampling == "nus":
+            i = self.find(coins[1]) if coins[0] < 0.5 else anyone
+            return i, 0.5 / n + 0.5 * self.L.get(i, 0.0) / total
+        if coins[0] >= m / n:
+            return self.order[m + int(coins[1] * (n - m))], 1 / n
+        even = total / m + 2 * self.lam
+        among = coins[2] * (total + m * even) < total
+        i = self.find(coins[1]) if among else self.order[int(coins[1] * m)]
+        return i, m / n * (self.L[i] + even) / (total + m * even)
+
+    def fits(self, i: int, f: float, g: Floats, L: float) -> bool:
+        return self.value(i, self.w - g / L) <= f - g @ g / (2 * L) + 1e-15
+
+    def search(self, i: int, f: float, g: Floats, L: float) -> tuple[float, int]:
+        trials = 0
+        if g @ g > 1e-8:
+            down = not self.searches
+            while True:
+                trials += 1
+                if not self.fits(i, f, g, L):
+                    L, down = 2 * L, False
+                elif down:
+                    L /= 2
+                else:
+                    break
+            self.searches += 1
+        self.calls += trials
+        return L, trials
+
+    def curvature(self, i: int, f: float, g: Floats) -> None:
+        if self.sampling == "uniform":
+            self.L_g, _ = self.search(i, f, g, self.L_g)
+            return
+        mean = np.mean(list(self.L.values())) if self.L else 2.0
+        if self.skip[i]:
+            self.skip[i] -= 1
+        else:
+            if i not in self.L:
+                trial = old = 0.5 * mean if self.sampling == "nus" else 1.0
+            else:
+                old = self.L[i]
+                trial = old * (0.9 if self.sampling == "nus" else 0.5)
+            found, trials = self.search(i, f, g, trial)
+            self.L[i] = found if trials else old
+            if trials:
+                self.xi[i] = self.xi[i] + 1 if trials == 1 else 0
+                if self.sampling == "nus" and self.xi[i]:
+                    self.skip[i] = 2 ** (self.xi[i] - 1)
+        self.L_g = max(self.L_g, self.L[i])
+
+    def alpha(self) -> float:
+        if self.rule.fixed:
+            return float(self.rule.fixed)
+        alpha = 1 / (self.L_g + self.lam)
+        if self.sampling != "uniform":
+            both = 0.5 * (alpha + 1 / (np.mean(list(self.L.values())) + self.lam))
+            part = len(self.g) / self.n if self.sampling == "nus-2013" else 1.0
+            alpha = (1 - part) * alpha + part * both
+        return float(alpha * self.rule.share)
+
+    def visit(self, coins: Floats) -> None:
+        i, p = self.draw(coins)
+        f, g = self.gradient(i)
+        self.calls += 1
+        first = i not in self.g
+        if first:
+            at, m = self.order.index(i), len(self.g)
+            self.order[at], self.order[m] = self.order[m], self.order[at]
+        before = self.g.get(i, np.zeros_like(g))
+        self.g[i] = g
+        m, d = len(self.g), np.sum(list(self.g.values()), axis=0)
+        if not self.rule.fixed:
+            self.curvature(i, f, g)
+        alpha = self.alpha()
+        if self.rule.l1:
+            if alpha < 0.8 * self.step:
+                self.step = alpha
+            alpha = self.step
+        direction = d / m
+        if self.rule.saga and not first:
+            direction = (g - before) / (self.n * p) + (d - g + before) / m
+        moved = (1 - alpha * self.lam) * self.w - alpha * direction
+        kappa = alpha * self.rule.l1 / self.n
+        self.w = np.sign(moved) * np.maximum(np.abs(moved) - kappa, 0.0)
+        self.L_g *= 2 ** (-1 / self.n)

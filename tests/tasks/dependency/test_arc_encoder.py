@@ -1,0 +1,52 @@
+"""The encoder of dependency arcs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.grammar_of_arcs import crossing, treebank
+
+from partwise import DataError, ModelFileError
+from partwise.models.registry import read_encoder
+from partwise.structures.dependency.projective import ProjectiveTree
+from partwise.structures.multiclass import Multiclass
+from partwise.tasks.dependency.arc_features import ArcFeatures
+from partwise.tasks.dependency.features import ArcEncoder
+
+TRAIN, TEST = treebank(30), treebank(20, seed=1)
+
+
+def test_it_checks_what_it_reads() -> None:
+    encoder = ArcEncoder(ArcFeatures.fit(TRAIN, [s.head for s in TRAIN]))
+    data, arrays = encoder.to_json(), encoder.arrays()
+    again = read_encoder("arcs", data, arrays)
+    assert isinstance(again, ArcEncoder)
+    assert again.arc_features.keys.tolist() == encoder.arc_features.keys.tolist()
+    for wrong in ({}, {**data, "more": 1}, {**data, "templates": ["x"]}, {**data, "n_hashed": 3}):
+        with pytest.raises(ModelFileError):
+            read_encoder("arcs", wrong, arrays)
+    backwards = {**arrays, "keys": arrays["keys"][::-1].copy()}
+    missing = {name: array for name, array in arrays.items() if name != "form_bytes"}
+    for damaged in (backwards, missing, {**arrays, "more": arrays["keys"]}):
+        with pytest.raises(ModelFileError):
+            read_encoder("arcs", data, damaged)
+    with pytest.raises(DataError, match="dependency trees"):
+        encoder.feature_counts(Multiclass(2))
+
+
+def test_features_are_found_again_by_what_they_stand_for() -> None:
+    mixed = ["m.pos", "m.form h.pos", "h.pos m.pos", "h.pos m.pos b.pos"]
+    old = ArcFeatures.fit(TRAIN, [s.head for s in TRAIN], templates=mixed)
+    again = ["h.pos m.form", "h.pos m.pos b.pos", "m.pos", "h.pos"]
+    data = [*TEST, crossing()][::-1]
+    new = ArcFeatures.fit(data, [s.head for s in data], templates=again)
+    (same,) = ArcEncoder(new).match(ArcEncoder(old), ProjectiveTree())
+
+    def told(features: ArcFeatures, number: int) -> tuple[frozenset[str], str]:
+        values, _, distance = features.describe(number).partition(",")
+        return frozenset(values.split()), distance
+
+    known = {told(old, number): number for number in range(old.n_features)}
+    expected = [known.get(told(new, number), -1) for number in range(new.n_features)]
+    assert same.tolist() == expected
+    assert 0 < np.count_nonzero(same >= 0) < len(same)
