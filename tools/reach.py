@@ -13,8 +13,6 @@ _WORD: Final = re.compile(r"\w+")
 _GENERAL: Final = frozenset(
     {"base", "oracles", "structure", "search", "registry", "solvers", "structures"}
 )
-    {"base", "oracles", "structure", "search", "registry", "solvers", "structures"}
-)
 _CLOCKS: Final = frozenset({"perf_counter", "process_time", "thread_time", "timeit"})
 _BY_CLASS: Final = ("__init__", "__post_init__", "__new__", "__call__")
 

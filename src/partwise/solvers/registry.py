@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
-from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -14,80 +12,45 @@ from ..errors import DataError, MismatchError
 from ..problem.dual_point import DualPoint
 from ..problem.evaluation import Evaluator
 from ..problem.problem import Problem
+from ..registry import Registry
 from .base import Solver
 from .beginning import beginning
 from .magnitude import check_magnitude
 from .options import check_options, takes
 
-
-class Registry(MutableMapping[str, type[Solver]]):
-    """Solvers by name; a solver of the package is imported when it is first looked up.
-
-    Parameters
-    ----------
-    places : dict
-        The module within this package and the class of each solver, by name.
-    """
-
-    def __init__(self, places: dict[str, tuple[str, str]]) -> None:
-        self._solvers: dict[str, type[Solver] | tuple[str, str]] = dict(places)
-
-    def __getitem__(self, name: str) -> type[Solver]:
-        solver = self._solvers[name]
-        if isinstance(solver, tuple):
-            module, attribute = solver
-            solver = getattr(import_module(f".{module}", __package__), attribute)
-            self._solvers[name] = solver
-        return solver
-
-    def __setitem__(self, name: str, solver: type[Solver]) -> None:
-        self._solvers[name] = solver
-
-    def __delitem__(self, name: str) -> None:
-        del self._solvers[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._solvers
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._solvers)
-
-    def __len__(self) -> int:
-        return len(self._solvers)
-
-
-SOLVERS: Final = Registry(
+SOLVERS: Final[Registry[type[Solver]]] = Registry(
+    "partwise.solvers",
     {
-        "auto": ("automatic", "Automatic"),
-        "online-eg": ("eg.online", "OnlineEG"),
-        "batch-eg": ("eg.batch", "BatchEG"),
-        "primal-eg": ("eg.primal", "PrimalEG"),
-        "proximal-eg": ("eg.proximal", "ProximalEG"),
-        "lbfgs": ("batch.lbfgs", "LBFGS"),
-        "cg": ("batch.conjugate_gradient", "ConjugateGradient"),
-        "newton": ("batch.newton", "TrustRegionNewton"),
-        "owl-qn": ("batch.owlqn", "OrthantWise"),
-        "sag": ("average.sag", "SAG"),
-        "saga": ("average.sag", "SAGA"),
-        "sag-nus": ("average.sag", "SAGNUS"),
-        "sdca": ("coordinate.sdca", "SDCA"),
-        "bcfw": ("margin.frank_wolfe", "FrankWolfe"),
-        "crammer-singer": ("margin.crammer_singer", "CrammerSinger"),
-        "smo": ("margin.smo", "SMO"),
-        "smo-eg": ("margin.smo_eg", "SMOThenEG"),
-        "svm-struct": ("planes.cutting_planes", "CuttingPlanes"),
-        "bmrm": ("planes.bmrm", "BMRM"),
-        "excessive-gap": ("margin.excessive_gap", "ExcessiveGap"),
-        "extragradient": ("margin.extragradient", "Extragradient"),
-        "dual-cd": ("coordinate.dual", "DualCoordinateDescent"),
-        "primal-cd": ("coordinate.primal", "PrimalCoordinateDescent"),
-        "sgd": ("stochastic.sgd", "SGD"),
-        "asgd": ("stochastic.sgd", "AveragedSGD"),
-        "pegasos": ("stochastic.sgd", "Pegasos"),
-        "adagrad": ("stochastic.adagrad", "AdaGrad"),
-        "smd": ("stochastic.smd", "MetaDescent"),
-        "hybrid": ("stochastic.hybrid", "Hybrid"),
-    }
+        "auto": "solvers.automatic:Automatic",
+        "online-eg": "solvers.eg.online:OnlineEG",
+        "batch-eg": "solvers.eg.batch:BatchEG",
+        "primal-eg": "solvers.eg.primal:PrimalEG",
+        "proximal-eg": "solvers.eg.proximal:ProximalEG",
+        "lbfgs": "solvers.batch.lbfgs:LBFGS",
+        "cg": "solvers.batch.conjugate_gradient:ConjugateGradient",
+        "newton": "solvers.batch.newton:TrustRegionNewton",
+        "owl-qn": "solvers.batch.owlqn:OrthantWise",
+        "sag": "solvers.average.sag:SAG",
+        "saga": "solvers.average.sag:SAGA",
+        "sag-nus": "solvers.average.sag:SAGNUS",
+        "sdca": "solvers.coordinate.sdca:SDCA",
+        "bcfw": "solvers.margin.frank_wolfe:FrankWolfe",
+        "crammer-singer": "solvers.margin.crammer_singer:CrammerSinger",
+        "smo": "solvers.margin.smo:SMO",
+        "smo-eg": "solvers.margin.smo_eg:SMOThenEG",
+        "svm-struct": "solvers.planes.cutting_planes:CuttingPlanes",
+        "bmrm": "solvers.planes.bmrm:BMRM",
+        "excessive-gap": "solvers.margin.excessive_gap:ExcessiveGap",
+        "extragradient": "solvers.margin.extragradient:Extragradient",
+        "dual-cd": "solvers.coordinate.dual:DualCoordinateDescent",
+        "primal-cd": "solvers.coordinate.primal:PrimalCoordinateDescent",
+        "sgd": "solvers.stochastic.sgd:SGD",
+        "asgd": "solvers.stochastic.sgd:AveragedSGD",
+        "pegasos": "solvers.stochastic.sgd:Pegasos",
+        "adagrad": "solvers.stochastic.adagrad:AdaGrad",
+        "smd": "solvers.stochastic.smd:MetaDescent",
+        "hybrid": "solvers.stochastic.hybrid:Hybrid",
+    },
 )
 
 

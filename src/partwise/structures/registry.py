@@ -3,56 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import DataError, MismatchError
+from ..registry import Registry
 
 if TYPE_CHECKING:
     from .base import Structure
 
 __all__ = ["MAX_WIDTH", "STRUCTURES", "make_structure", "structure_class"]
 
-#: The module and the class of every structure, imported when it is first asked for.
-STRUCTURES: Final = {
-    "multiclass": ("multiclass", "Multiclass"),
-    "chain": ("chain.structure", "Chain"),
-    "second-order-chain": ("second_order.structure", "SecondOrderChain"),
-    "semi-markov": ("segments.structure", "SemiMarkov"),
-    "projective": ("dependency.projective", "ProjectiveTree"),
-    "spanning-tree": ("dependency.spanning", "SpanningTree"),
-    "grammar": ("grammar.structure", "Grammar"),
-    "graph": ("graph.structure", "Graph"),
-}
+STRUCTURES: Final[Registry[type[Structure]]] = Registry(
+    "partwise.structures",
+    {
+        "multiclass": "structures.multiclass:Multiclass",
+        "chain": "structures.chain.structure:Chain",
+        "second-order-chain": "structures.second_order.structure:SecondOrderChain",
+        "semi-markov": "structures.segments.structure:SemiMarkov",
+        "projective": "structures.dependency.projective:ProjectiveTree",
+        "spanning-tree": "structures.dependency.spanning:SpanningTree",
+        "grammar": "structures.grammar.structure:Grammar",
+        "graph": "structures.graph.structure:Graph",
+    },
+)
 
 #: More parts at one site than these cannot be held for any example.
 MAX_WIDTH: Final = 2**28
 
 
-def structure_class(name: Any, own: Sequence[type[Structure]] = ()) -> type[Structure]:
+def structure_class(name: Any, own: Sequence[type[Structure] | str] = ()) -> type[Structure]:
     """Find a structure by its name.
 
     Parameters
     ----------
     name : str
         One of ``STRUCTURES``, or the name of one of `own`.
-    own : sequence of classes
-        Structures from outside the package; they go before those of the package.
+    own : sequence of classes or names
+        Structures from outside the package, by their class or by the name of an entry point; they
+        go before those of the package.
     """
-    for kind in own:
+    for given in own:
+        kind = STRUCTURES[given] if isinstance(given, str) else given
         if kind.name == name:
             return kind
-    if not isinstance(name, str) or name not in STRUCTURES:
+    # A model file must not make a plug-in be imported: whoever reads the file names it.
+    if not isinstance(name, str) or not STRUCTURES.built_in(name):
         raise MismatchError(
             f"the structure {name!r} is unknown; use one of {', '.join(STRUCTURES)}, or, if it is "
             "one of your own, give its class: structures=[...]"
         )
-    module, attribute = STRUCTURES[name]
-    found: type[Structure] = getattr(import_module(f"partwise.structures.{module}"), attribute)
-    return found
+    return STRUCTURES[name]
 
 
-def make_structure(name: Any, constants: Any, own: Sequence[type[Structure]] = ()) -> Structure:
+def make_structure(
+    name: Any, constants: Any, own: Sequence[type[Structure] | str] = ()
+) -> Structure:
     """Make a structure from its name and its constants, which may come from anywhere.
 
     Parameters

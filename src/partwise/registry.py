@@ -1,0 +1,81 @@
+"""Tables of names: what the package has, and what other packages add to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+__all__ = ["Registry"]
+
+_Entry = TypeVar("_Entry")
+
+
+class Registry(MutableMapping[str, _Entry]):
+    """Classes or functions by name, imported when they are first looked up.
+
+    A program may add entries by assignment. Other packages add theirs by an entry point in the
+    group of the registry, for example in their ``pyproject.toml``::
+
+        [project.entry-points."partwise.solvers"]
+        my-solver = "my_package.my_module:MySolver"
+
+    Parameters
+    ----------
+    group : str
+        The group of entry points, ``"partwise.solvers"`` for example.
+    places : dict of str to str
+        The entries of this package: for each name ``"module:attribute"``, the module relative to
+        ``partwise``.
+    """
+
+    def __init__(self, group: str, places: dict[str, str]) -> None:
+        self.group = group
+        self._places = dict(places)
+        self._loaded: dict[str, _Entry] = {}
+
+    @cached_property
+    def _plugins(self) -> dict[str, EntryPoint]:
+        """The entry points of other packages; names of this package cannot be taken over."""
+        from importlib.metadata import entry_points
+
+        found = entry_points(group=self.group)
+        return {entry.name: entry for entry in found if entry.name not in self._places}
+
+    def built_in(self, name: object) -> bool:
+        """Whether the name is one of this package or of the running program, not of a plug-in."""
+        return name in self._loaded or name in self._places
+
+    def __getitem__(self, name: str) -> _Entry:
+        if name not in self._loaded:
+            if name in self._places:
+                module, _, attribute = self._places[name].partition(":")
+                found = getattr(import_module(f"partwise.{module}"), attribute)
+            else:
+                found = self._plugins[name].load()
+            self._loaded[name] = found
+        return self._loaded[name]
+
+    def __setitem__(self, name: str, entry: _Entry) -> None:
+        self._loaded[name] = entry
+
+    def __delitem__(self, name: str) -> None:
+        known = name in self
+        self._loaded.pop(name, None)
+        self._places.pop(name, None)
+        self._plugins.pop(name, None)
+        if not known:
+            raise KeyError(name)
+
+    def __contains__(self, name: object) -> bool:
+        return self.built_in(name) or name in self._plugins
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys((*self._places, *self._loaded, *self._plugins)))
+
+    def __len__(self) -> int:
+        return len({*self._places, *self._loaded, *self._plugins})
