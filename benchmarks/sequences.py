@@ -45,10 +45,10 @@ class Sequences:
         from partwise.problem.losses import make_loss
         from partwise.problem.problem import build_problem
         from partwise.structures.chain.structure import Chain
-        from partwise.tasks.sequences.features import PositionEncoder
+        from partwise.tasks.sequences.features import PositionFeatures
 
         structure = Chain(self.n_labels, tied=tied)
-        features = PositionEncoder(self.rows.n_features).features(structure, self.rows)
+        features = PositionFeatures(self.rows.n_features).laid_out(structure, self.rows)
         named = make_loss(loss, self.n_labels)
         return build_problem(structure, self.lengths, features, self.gold, named, weights="all")
 

@@ -51,9 +51,9 @@ class Input:
     def build(self) -> Problem:
         """The training problem."""
         from partwise.problem.problem import build_problem
-        from partwise.tasks.sequences.features import PositionEncoder
+        from partwise.tasks.sequences.features import PositionFeatures
 
-        features = PositionEncoder(self.rows.n_features).features(self.structure, self.rows)
+        features = PositionFeatures(self.rows.n_features).laid_out(self.structure, self.rows)
         return build_problem(
             self.structure, self.lengths, features, self.gold, self.loss, weights=self.weights
         )
@@ -67,9 +67,9 @@ class Input:
 
 def chain_input(problem: ChainProblem) -> Input:
     """Numbers for attributes and labels, in the order in which they are first seen."""
+    from partwise.models.vocabulary import fit_rows
     from partwise.problem.losses import make_loss
     from partwise.structures.chain.structure import Chain
-    from partwise.tasks.vocabulary import fit_rows
 
     rows, vocabulary, lengths = fit_rows(sentence.attributes for sentence in problem.train())
     index: dict[str, int] = {}

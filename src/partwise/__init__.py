@@ -15,21 +15,17 @@ from .moved import MovedModules
 
 if TYPE_CHECKING:
     from .models.file import load_model, save_model
+    from .models.tally import UnknownFeaturesWarning
     from .solvers.eg.simplex_qp import QuadraticResult, minimise_quadratic
     from .tasks.constituency.estimator import ConstituencyParser
-    from .tasks.dependency.estimator import DependencyParser
-    from .tasks.dependency.parser_cv import DependencyParserCV
+    from .tasks.dependency.estimator import DependencyParser, DependencyParserCV
     from .tasks.graph.estimator import GraphLabeler
     from .tasks.graph.examples import GraphExample
     from .tasks.path import path
-    from .tasks.sequences.classifier import LinearClassifier
-    from .tasks.sequences.classifier_cv import LinearClassifierCV
-    from .tasks.sequences.kernel_classifier import KernelClassifier
-    from .tasks.sequences.kernel_tagger import KernelTagger
+    from .tasks.sequences.classifier import LinearClassifier, LinearClassifierCV
+    from .tasks.sequences.kernel_estimators import KernelClassifier, KernelTagger
     from .tasks.sequences.segmenter import SegmentTagger
-    from .tasks.sequences.tagger import SequenceTagger
-    from .tasks.sequences.tagger_cv import SequenceTaggerCV
-    from .tasks.tally import UnknownFeaturesWarning
+    from .tasks.sequences.tagger import SequenceTagger, SequenceTaggerCV
     from .training.certificate import ConvergenceWarning
 
 __version__ = "0.1.0"
@@ -65,18 +61,18 @@ _HOMES = {
     "ConstituencyParser": ".tasks.constituency.estimator",
     "ConvergenceWarning": ".training.certificate",
     "DependencyParser": ".tasks.dependency.estimator",
-    "DependencyParserCV": ".tasks.dependency.parser_cv",
+    "DependencyParserCV": ".tasks.dependency.estimator",
     "GraphExample": ".tasks.graph.examples",
     "GraphLabeler": ".tasks.graph.estimator",
-    "KernelClassifier": ".tasks.sequences.kernel_classifier",
-    "KernelTagger": ".tasks.sequences.kernel_tagger",
+    "KernelClassifier": ".tasks.sequences.kernel_estimators",
+    "KernelTagger": ".tasks.sequences.kernel_estimators",
     "LinearClassifier": ".tasks.sequences.classifier",
-    "LinearClassifierCV": ".tasks.sequences.classifier_cv",
+    "LinearClassifierCV": ".tasks.sequences.classifier",
     "QuadraticResult": ".solvers.eg.simplex_qp",
     "SegmentTagger": ".tasks.sequences.segmenter",
     "SequenceTagger": ".tasks.sequences.tagger",
-    "SequenceTaggerCV": ".tasks.sequences.tagger_cv",
-    "UnknownFeaturesWarning": ".tasks.tally",
+    "SequenceTaggerCV": ".tasks.sequences.tagger",
+    "UnknownFeaturesWarning": ".models.tally",
     "load_model": ".models.file",
     "minimise_quadratic": ".solvers.eg.simplex_qp",
     "path": ".tasks.path",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 
 class PartwiseError(Exception):
     """Base of every error that partwise raises on purpose."""
@@ -35,3 +37,11 @@ class ModelFileError(PartwiseError, ValueError):
 
 class MismatchError(PartwiseError, ValueError):
     """Structure, loss and solver that do not go together; the message names what would fit."""
+
+
+def level_outside() -> int:
+    """Return the stack level of the code that called the package, for a warning to point at."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "partwise":
+        level, frame = level + 1, frame.f_back
+    return level

@@ -21,7 +21,7 @@ from partwise.errors import DataError
 from partwise.formats.source import read_text, writing
 from partwise.models.fit import fit_model
 from partwise.models.model import Model
-from partwise.models.numbered import NumberedEncoder
+from partwise.models.numbered import NumberedFeatures
 from partwise.problem.rows import Rows
 from partwise.structures.multiclass import Multiclass
 from partwise.tasks.base import Predictions, Task, Trained, no_labels, settings_of
@@ -83,7 +83,7 @@ class Letters(Task[Lines]):
             [_rows(source, arguments.letters)],
             np.ones(len(source), np.int64),
             [np.array([labels.index(str(label))]) for label, _ in source],
-            NumberedEncoder((arguments.letters,)),
+            NumberedFeatures((arguments.letters,)),
             settings_of(arguments, min_count=arguments.min_count),
             labels=labels,
             callbacks=callbacks,

@@ -5,18 +5,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from partwise.tasks.sequences.labeller import PositionLabeller
 
 from partwise.compiled.threads import thread_count
 from partwise.errors import DataError
 from partwise.models.fit import Settings
 from partwise.models.model import Model
 from partwise.models.transfer import places, transfer_weights
+from partwise.models.vocabulary import Vocabulary, fit_rows
 from partwise.problem.dual_point import DualPoint
 from partwise.problem.rows import Rows
-from partwise.tasks.sequences.features import PositionEncoder
+from partwise.tasks.sequences.features import PositionFeatures
 from partwise.tasks.sequences.fit import fit_labeller
-from partwise.tasks.sequences.labeller import PositionLabeller
-from partwise.tasks.vocabulary import Vocabulary, fit_rows
 
 TOKENS = [["a", "b", "c"], ["b", "a"], ["c", "c", "a", "d"], ["a"], []]
 GOLD = [[0, 1, 1], [1, 0], [1, 1, 0, 2], [0], []]
@@ -30,7 +30,7 @@ def fit(settings: Settings | None = None, **more: Any) -> tuple[Model, Any]:
     return fit_labeller("tag", rows, lengths, gold, LABELS, settings or Settings(), **arguments)
 
 
-def encoder_of(model: Model) -> PositionEncoder:
+def encoder_of(model: Model) -> PositionFeatures:
     return PositionLabeller(model).encoder
 
 

@@ -13,11 +13,11 @@ from support.bits import Bits
 
 from partwise import DataError, MismatchError, ModelFileError, load_model, save_model
 from partwise.models.container import read_container, write_container
-from partwise.models.features import Arrays, Encoder
+from partwise.models.features import Arrays, Features
 from partwise.models.file import read_header
 from partwise.models.fit import Settings, fit_model
 from partwise.models.model import Model
-from partwise.models.numbered import NumberedEncoder
+from partwise.models.numbered import NumberedFeatures
 from partwise.problem.dual_point import DualPoint
 from partwise.problem.rows import Rows
 from partwise.structures.multiclass import Multiclass
@@ -38,7 +38,7 @@ def fit(settings: Settings | None = None, **more: Any) -> tuple[Model, Any]:
     rows, gold = data()
     arguments: dict[str, Any] = {
         "task": "pick", "structure": Bits(), "features": [rows], "shapes": SHAPES, "gold": gold,
-        "encoder": NumberedEncoder((N_FEATURES,)), "settings": settings or Settings(tol=1e-6),
+        "encoder": NumberedFeatures((N_FEATURES,)), "settings": settings or Settings(tol=1e-6),
         **more,
     }  # fmt: skip
     return fit_model(**arguments)
@@ -123,7 +123,7 @@ def test_warm_starts() -> None:
 
 
 def test_numbered_features_are_matched_by_number() -> None:
-    few, many = NumberedEncoder((2,)), NumberedEncoder((4,))
+    few, many = NumberedFeatures((2,)), NumberedFeatures((4,))
     assert [of.tolist() for of in many.match(few, Bits())] == [[0, 1, -1, -1]]
     assert [of.tolist() for of in few.match(many, Bits())] == [[0, 1]]
 
@@ -141,7 +141,7 @@ def classifier() -> Model:
         [Rows.from_dense(np.eye(2))],
         [1, 1],
         [np.array([0]), np.array([1])],
-        NumberedEncoder((2,)),
+        NumberedFeatures((2,)),
         Settings(),
         labels=["a", "b"],
     )
@@ -212,7 +212,7 @@ def test_hostile_arrays(tmp_path: Path, array: str, change: Any, says: str) -> N
         load_model(path, structures=[Bits])
 
 
-class Doubling(Encoder):
+class Doubling(Features):
     """Two features of one number, with the factor kept as an array."""
 
     name: ClassVar[str] = "doubling"
@@ -266,8 +266,8 @@ def test_an_encoder_of_ones_own(tmp_path: Path) -> None:
         ({"shapes": []}, "no examples"),
         ({"gold": []}, "labels for 0 examples"),
         ({"labels": ["a"]}, "1 names of labels where the bits has 0"),
-        ({"encoder": NumberedEncoder((5,))}, r"rows of \(4,\) features where the encoder has"),
-        ({"encoder": NumberedEncoder((4, 1))}, "2 kinds of sites"),
+        ({"encoder": NumberedFeatures((5,))}, r"rows of \(4,\) features where the encoder has"),
+        ({"encoder": NumberedFeatures((4, 1))}, "2 kinds of sites"),
         ({"sample_weight": [-1, 1, 1, 1, 1]}, "example 0"),
         ({"gold": [np.ones(9)] * 5}, "gold label of example 0"),
         ({"dual_point": DualPoint(np.zeros(3))}, "dual point"),

@@ -74,7 +74,7 @@ def test_crammer_singer() -> None:
     X, y = digits()
     l2 = 10.0
     peer = LinearSVC(
-        multi_class="crammer_singer", fit_intercept=False, C=1.0 / l2, tol=1e-6, max_iter=100_000,
+        multi_class="crammer_singer", fit_intercept=False, C=1.0 / l2, tol=1e-4, max_iter=100_000,
         random_state=0,
     )  # fmt: skip
     best = hinge_objective(peer.fit(X, y).coef_, X, y, l2)

@@ -14,7 +14,7 @@ from partwise import DataError, MismatchError, ModelFileError, load_model, save_
 from partwise.models.container import read_container, write_container
 from partwise.models.fit import Settings, fit_model
 from partwise.models.model import Model
-from partwise.models.numbered import NumberedEncoder
+from partwise.models.numbered import NumberedFeatures
 from partwise.problem.rows import Rows
 from partwise.structures.base import Structure
 from partwise.structures.registry import STRUCTURES, make_structure, structure_class
@@ -89,7 +89,7 @@ def fit(name: str, **more: Any) -> tuple[Model, list[Rows], list[Any]]:
     counts = tuple(rows.n_features for rows in features)
     labels = [f"label {k}" for k in range(structure.n_labels)]
     model, _ = fit_model(
-        "mine", structure, features, shapes, gold, NumberedEncoder(counts), Settings(**more),
+        "mine", structure, features, shapes, gold, NumberedFeatures(counts), Settings(**more),
         labels=labels,
     )  # fmt: skip
     return model, features, shapes

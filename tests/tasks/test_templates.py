@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import partwise.tasks.templates
 from partwise.errors import DataError, ModelFileError
 from partwise.formats.columns import Columns
+from partwise.models.vocabulary import Vocabulary
 from partwise.problem.rows import Rows
 from partwise.tasks.templates import (
     WORD_AND_TAG,
@@ -19,7 +20,6 @@ from partwise.tasks.templates import (
     extract_fit,
     template_for,
 )
-from partwise.tasks.vocabulary import Vocabulary
 
 # CRFsuite's chunking tutorial, as it writes them.
 CRFSUITE = (

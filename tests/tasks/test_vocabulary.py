@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partwise.errors import DataError, ModelFileError
-from partwise.tasks.vocabulary import Vocabulary, fit_rows, transform_rows
+from partwise.models.vocabulary import Vocabulary, fit_rows, transform_rows
 
 any_text = st.text(st.characters(codec=None))
 
@@ -188,7 +188,7 @@ def test_transform_agrees_with_fit(sequences):
 
 def test_sets_do_not_depend_on_the_hash_seed():
     code = (
-        "from partwise.tasks.vocabulary import fit_rows\n"
+        "from partwise.models.vocabulary import fit_rows\n"
         "print(fit_rows([[{'delta', 'alpha', 'beta'}, {'k': frozenset('xyz')}]])[1].names)"
     )
     outputs = {

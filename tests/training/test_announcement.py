@@ -22,13 +22,13 @@ from partwise import (
     SegmentTagger,
     SequenceTagger,
 )
+from partwise.models.announcement import announcement
 from partwise.problem.footprint import Footprint, held_bytes
 from partwise.problem.losses import make_loss
 from partwise.problem.problem import Problem, build_problem
 from partwise.problem.rows import Rows
 from partwise.solvers.registry import SOLVERS
 from partwise.structures.multiclass import Multiclass
-from partwise.training.announcement import announcement
 from partwise.training.loop import train
 from partwise.training.settings import Settings
 

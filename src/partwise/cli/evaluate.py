@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import time
 
-from ..tasks.options import settle
-from ..tasks.registry import all_tasks, task_of
+from partwise.tasks.registry import task_of
+
 from .compilation import noted_compilation
+from .options import given_options
 from .report import Outcome
 from .resemblance import explained
+from .train import scored
 
 __all__ = ["run"]
 
@@ -21,18 +23,17 @@ def run(arguments: argparse.Namespace) -> Outcome:
     with noted_compilation():
         model = load_model(arguments.model)
         task = task_of(model.task)
-        settle(arguments, task, all_tasks())
+        given = given_options(arguments, task, "evaluate")
         with explained(arguments.file, task):
             source = task.read_for(model, arguments.file, labelled=True)
         began = time.perf_counter()
-        metrics, text = task.score(model, source, arguments)
-    n_examples, n_positions = task.sizes(source)
+        metrics, text = scored(task, model, source, given, arguments.jobs)
     record = {
         "model": arguments.model,
         "input": "<stdin>" if arguments.file == "-" else arguments.file,
         "task": task.name,
-        "n_examples": n_examples,
-        "n_positions": n_positions,
+        "n_examples": len(source),
+        "n_positions": source.n_positions,
         "n_weights": len(model.weights),
         "seconds": time.perf_counter() - began,
         "metrics": metrics,

@@ -6,8 +6,8 @@ import argparse
 from typing import Any
 
 from partwise.models.file import read_header
-from partwise.tasks.sequences.features import PositionEncoder
-from partwise.tasks.sequences.segment_features import SegmentEncoder
+from partwise.tasks.sequences.features import PositionFeatures
+from partwise.tasks.sequences.segment_features import SegmentFeatures
 from partwise.tasks.templates import TemplateSet
 from partwise.training.certificate import Certificate
 
@@ -24,7 +24,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     certificate = Certificate.from_json(header["certificate"])
     encoder = header["encoder"]
     data = encoder["data"]
-    held = {PositionEncoder.name: data, SegmentEncoder.name: data.get("positions")}
+    held = {PositionFeatures.name: data, SegmentFeatures.name: data.get("positions")}
     positions = held.get(encoder["name"]) or {}
     templates = None
     if positions.get("templates") is not None:

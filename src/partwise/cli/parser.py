@@ -10,10 +10,12 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 import partwise
+from partwise.problem.losses import LOSS_NAMES
+from partwise.tasks.base import Task
+from partwise.tasks.registry import all_tasks
 from partwise.training.path_table import RULES
 
-from ..tasks.base import Task
-from ..tasks.options import (
+from .options import (
     add_options,
     fraction,
     natural,
@@ -23,13 +25,9 @@ from ..tasks.options import (
     seed,
     threads,
 )
-from ..tasks.registry import all_tasks
 from .report import USAGE, Outcome, deliver, refuse
 
-__all__ = ["LOSSES", "build_parser", "run"]
-
-#: As in partwise.problem.losses, which cannot be imported without the compiler.
-LOSSES = ("log", "hinge", "softmax-margin")
+__all__ = ["build_parser", "run"]
 
 _CODES = """\
 exit codes:
@@ -160,7 +158,7 @@ def build_parser() -> argparse.ArgumentParser:
     tasks = all_tasks()
     _train(verb("train", "train a model on a file with labels", _train_help(tasks)), tasks)
     _path(verb("path", "train for a range of l2 and choose the best", _path_help(tasks)), tasks)
-    _predict(verb("predict", "label a file with a model", _predict_help(tasks)), tasks)
+    _predict(verb("predict", "label a file with a model", _predict_help(tasks)))
     _evaluate(verb("evaluate", "score a model on a file with labels", _EVALUATE), tasks)
     info = verb("info", "say what a model file holds", _INFO)
     info.add_argument("model", metavar="MODEL", help="a model file")
@@ -206,7 +204,6 @@ def _train(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
     add("--plot", metavar="PNG", help="draw how training converged")
     _how(parser, "1e-4", "stop after N passes over the data (default: 1000)")
     add_options(parser, "train", tasks, chosen=True)
-    parser.set_defaults(descent=None)
 
 
 def _path(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
@@ -229,7 +226,6 @@ def _path(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
     add("--plot", metavar="PNG", help="draw scores and passes against l2")
     _how(parser, "1e-3", "stop after N passes over the data for one l2 (default: 1000)")
     add_options(parser, "train", tasks, chosen=True)
-    parser.set_defaults(resume=None)
 
 
 def _what(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
@@ -242,7 +238,7 @@ def _what(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
 
 def _how(parser: argparse.ArgumentParser, tol: str, stop: str) -> None:
     add = parser.add_argument
-    add("--loss", default="log", choices=LOSSES, help="default: log")
+    add("--loss", default="log", choices=LOSS_NAMES, help="default: log")
     add("--l1", type=not_negative, default=0.0, metavar="X", help="adds X |w|_1 (default: 0)")
     add("--solver", default="auto", metavar="NAME", help="default: auto")
     add(
@@ -258,7 +254,7 @@ def _how(parser: argparse.ArgumentParser, tol: str, stop: str) -> None:
     add("--seed", type=seed, default=0, metavar="N", help="order of the examples (default: 0)")
 
 
-def _predict(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
+def _predict(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL", help="a model file")
     add("file", metavar="FILE", help="the file to label, with or without labels; - is stdin")
@@ -266,7 +262,6 @@ def _predict(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> Non
     add("--k", type=natural, metavar="N", help="the N best labellings and their scores")
     add("--output", default="-", metavar="OUT", help="where to write (default: -, stdout)")
     _jobs(parser)
-    add_options(parser, "predict", tasks, chosen=False)
 
 
 def _evaluate(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import argparse
 import logging
+import math
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from partwise.errors import DataError
+from partwise.tasks.registry import task_of
 from partwise.training.certificate import ConvergenceWarning
 
-from ..tasks.options import settle
-from ..tasks.registry import all_tasks, task_of
 from .compilation import noted_compilation
+from .options import given_options
 from .report import (
     DONE,
     STOPPED_EARLY,
@@ -28,15 +29,15 @@ from .report import (
     in_words,
 )
 from .resemblance import explained
-from .train import evaluation_of, named
+from .train import estimator_of, named, scored
 
 if TYPE_CHECKING:
     from partwise.models.model import Model
+    from partwise.tasks.base import Task
+    from partwise.tasks.path import Descended
     from partwise.training.loop import Progress
-    from partwise.training.path_table import BestModel, PathRow
+    from partwise.training.path_table import PathRow
     from partwise.training.progress import ProgressLine
-
-    from ..tasks.base import Task, Trained
 
 __all__ = ["run"]
 
@@ -47,10 +48,10 @@ def run(arguments: argparse.Namespace) -> Outcome:
     """Train along the path, print its table, and write the best model."""
     began = time.perf_counter()
     task = task_of(arguments.task)
-    settle(arguments, task, all_tasks(), "train")
+    given = given_options(arguments, task, "train")
     _check(arguments)
     with noted_compilation(), _told_once():
-        return _Walk(arguments, task).outcome(began)
+        return _Walk(arguments, task, given).outcome(began)
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -79,30 +80,30 @@ def _check(arguments: argparse.Namespace) -> None:
 class _Walk:
     """One run of the verb."""
 
-    def __init__(self, arguments: argparse.Namespace, task: Task[Any]) -> None:
-        from partwise.solvers.registry import SOLVERS
+    def __init__(
+        self, arguments: argparse.Namespace, task: Task[Any], given: dict[str, Any]
+    ) -> None:
         from partwise.training.path import l2_values
 
-        if arguments.solver not in SOLVERS:
-            raise UsageError(
-                f"unknown solver {arguments.solver!r}; use one of {', '.join(SOLVERS)}"
-            )
         self.arguments = arguments
         self.task = task
+        self.given = given
         self.values = l2_values(arguments.l2_max, arguments.factor, arguments.steps)
         self.table = _Table(arguments)
+        self.estimator = estimator_of(arguments, task, given, self.table.callbacks)
+        self.score_name = ""
+        self.scores: dict[float, tuple[dict[str, Any], str]] = {}  # by l2
         self.whole = True  # whether all values were certified
         self.interrupted = False
 
     def outcome(self, began: float) -> Outcome:
+        """Train along the path, and say what came of it."""
         arguments, task = self.arguments, self.task
         with explained(arguments.file, task):
-            source = task.read(arguments.file, arguments)
-        if arguments.folds is None:
-            trained, model, rows, score = self._held_out(source)
-        else:
-            trained, model, rows, score = self._folds(source)
-        metrics, text = score.found.get(model.l2, (None, None))
+            source = task.read(arguments.file, self.given)
+        found, rows = self._held_out(source) if arguments.folds is None else self._folds(source)
+        model = self.estimator.model_
+        metrics, text = self.scores.get(model.l2, (None, None))
         if arguments.model is not None:
             from partwise.models.file import save_model
 
@@ -111,7 +112,7 @@ class _Walk:
         if arguments.plot:
             from partwise.plots import path_picture
 
-            path_picture(rows, arguments.plot, model.l2, score.name)
+            path_picture(rows, arguments.plot, model.l2, self.score_name)
         if self.interrupted:
             _log.warning("interrupted; what was done is kept")
         elif not self.whole:
@@ -128,19 +129,19 @@ class _Walk:
             "loss": arguments.loss,
             "l2": model.l2,
             "l1": arguments.l1,
-            "n_examples": trained.n_examples,
+            "n_examples": len(found.prepared.gold),
+            **found.prepared.record,
             "n_labels": len(model.labels),
             "n_weights": len(model.weights),
-            **trained.record,
             "path": rows,
             "score": at["score"],
-            "score_name": score.name,
+            "score_name": self.score_name,
             "total_passes": self.table.total,
             "total_seconds": time.perf_counter() - began,
             "metrics": metrics,
         }
         lines = [
-            f"best: l2 = {model.l2:g}, {score.name} {at['score']:.4%}",
+            f"best: l2 = {model.l2:g}, {self.score_name} {at['score']:.4%}",
             "certified: " + in_words(model.certificate),
         ]
         if arguments.model is not None:
@@ -149,89 +150,84 @@ class _Walk:
             lines.append(f"on {'<stdin>' if arguments.dev == '-' else arguments.dev}:\n{text}")
         return Outcome(record, "\n".join(lines), DONE if self.whole else STOPPED_EARLY)
 
-    def _held_out(self, source: Any) -> tuple[Trained, Model, Sequence[PathRow], _Score]:
+    def _held_out(self, source: Any) -> tuple[Descended, Sequence[PathRow]]:
         with explained(self.arguments.dev, self.task):
-            dev = self.task.read(self.arguments.dev, self.arguments, source)
-        score = _Score(self.arguments, self.task, dev)
-        trained, best = self._descend(source, self.values, score)
-        assert best.model is not None
-        return trained, best.model, best.rows, score
+            dev = self.task.read(self.arguments.dev, self.given, source)
+        found = self._descend(source, self.values, self._scorer(self.estimator, dev, None))
+        return found, found.best.rows
 
-    def _folds(self, source: Any) -> tuple[Trained, Model, Sequence[PathRow], _Score]:
+    def _folds(self, source: Any) -> tuple[Descended, Sequence[PathRow]]:
+        from partwise.tasks.cross_validation import fold_tables, folds
         from partwise.training.path_table import choose, pooled
 
-        tables = []
-        for number, (train, test) in enumerate(self._cut(source), 1):
-            self.table.title(f"fold {number} of {self.arguments.folds}")
-            score = _Score(self.arguments, self.task, self.task.take(source, test))
-            _, best = self._descend(self.task.take(source, train), self.values, score)
-            if self.interrupted:
-                # There is no model of the whole file yet, and so nothing to keep.
-                raise KeyboardInterrupt
-            tables.append(best.rows)
+        arguments = self.arguments
+        if len(source) < arguments.folds:
+            raise DataError(
+                f"{arguments.file}: {len(source)} examples cannot make {arguments.folds} folds"
+            )
+        parts = folds(self.estimator, source, arguments.folds)
+
+        def begin(number: int) -> None:
+            self.table.title(f"fold {number + 1} of {arguments.folds}")
+
+        with self._quiet():
+            tables = list(
+                fold_tables(
+                    self.estimator, self.values, source, None, parts, self._scorer, self._row, begin
+                )
+            )
+        self.whole = all(_certified(rows, self.values, arguments.tol) for rows in tables)
         rows = pooled(tables)
-        chosen = choose(rows, self.arguments.rule)
-        self.table.summary(rows, score.name)
+        chosen = choose(rows, arguments.rule)
+        self.table.summary(rows, self.score_name)
         self.table.title("the whole file")
-        trained, best = self._descend(source, self.values[: chosen + 1], None)
-        assert best.model is not None
-        score.found.clear()  # those of the last fold say nothing about this model
-        return trained, best.model, rows, score
+        found = self._descend(source, self.values[: chosen + 1], None)
+        self.scores.clear()  # those of the last fold say nothing about this model
+        return found, rows
 
-    def _cut(self, source: Any) -> Iterator[tuple[list[int], list[int]]]:
-        """Deal the examples out to the folds: for each, those to train on and those to score."""
-        import numpy as np
+    def _scorer(self, estimator: Any, source: Any, weight: Any) -> Callable[[Model], float]:
+        """Return what scores a model on a file, and remembers what it found."""
+        given = self.task.defaults("evaluate")
 
-        n, folds = self.task.sizes(source)[0], self.arguments.folds
-        if n < folds:
-            raise DataError(f"{self.arguments.file}: {n} examples cannot make {folds} folds")
-        fold = np.random.default_rng(self.arguments.seed).permutation(n) % folds
-        for k in range(folds):
-            yield np.flatnonzero(fold != k).tolist(), np.flatnonzero(fold == k).tolist()
+        def score(model: Model) -> float:
+            metrics, text = scored(self.task, model, source, given, self.arguments.jobs)
+            self.scores[model.l2] = metrics, text
+            self.score_name = next(name for name in self.task.headline if name in metrics)
+            return float(metrics[self.score_name])
+
+        return score
+
+    def _row(self, row: PathRow, model: Model) -> None:
+        self.table.row(row, None if math.isnan(row["score"]) else self.score_name)
 
     def _descend(
-        self, source: Any, values: Sequence[float], score: _Score | None
-    ) -> tuple[Trained, BestModel]:
+        self, source: Any, values: Sequence[float], score: Callable[[Model], float] | None
+    ) -> Descended:
         """Train for all values."""
-        from partwise.training.path import Descent
-        from partwise.training.path_table import BestModel
+        from partwise.tasks.path import descend
 
-        arguments, task = self.arguments, self.task
+        with self._quiet():
+            found = descend(self.estimator, values, source, None, score, self._row)
+        self.whole &= _certified(found.best.rows, values, self.arguments.tol)
+        self.interrupted = found.interrupted
+        return found
 
-        def each(row: PathRow, model: Model) -> None:
-            self.table.row(row, None if score is None else score.name)
-
-        best = BestModel(score, each)
-        descent = Descent(values, best)
-        given = argparse.Namespace(**{**vars(arguments), "l2": values[0], "descent": descent})
-        # The table says it all, and so does the exit code.
-        with warnings.catch_warnings(), explained(arguments.file, task), named(arguments.file):
+    @contextmanager
+    def _quiet(self) -> Iterator[None]:
+        """Leave out what the table and the exit code say, and name the file in errors."""
+        arguments = self.arguments
+        with warnings.catch_warnings(), explained(arguments.file, self.task):
             warnings.simplefilter("ignore", ConvergenceWarning)
             try:
-                trained = task.fit(given, source, None, self.table.callbacks)
+                with named(arguments.file):
+                    yield
             finally:
                 self.table.clear()
-        last = trained.model
-        self.whole &= last.certificate.converged and last.l2 == values[-1]
-        self.interrupted = descent.interrupted
-        return trained, best
 
 
-class _Score:
-    """Scores models on a file, and remembers what it found."""
-
-    def __init__(self, arguments: argparse.Namespace, task: Task[Any], source: Any) -> None:
-        self.arguments = evaluation_of(arguments, task)
-        self.task = task
-        self.source = source
-        self.name = ""
-        self.found: dict[float, tuple[dict[str, Any], str]] = {}  # by l2
-
-    def __call__(self, model: Model) -> float:
-        metrics, text = self.task.score(model, self.source, self.arguments)
-        self.found[model.l2] = metrics, text
-        self.name = next(name for name in self.task.headline if name in metrics)
-        return float(metrics[self.name])
+def _certified(rows: Sequence[PathRow], values: Sequence[float], tol: float) -> bool:
+    """Whether there is a row for each value of l2, and the last is certified as all others are."""
+    return len(rows) == len(values) and rows[-1]["relative_gap"] <= tol
 
 
 class _Table:

@@ -6,11 +6,12 @@ import argparse
 import time
 from typing import Any
 
-from ..tasks.options import settle
-from ..tasks.registry import all_tasks, task_of
+from partwise.tasks.registry import task_of
+
 from .compilation import noted_compilation
 from .report import Outcome, check_target
 from .resemblance import explained
+from .train import logged_warnings
 
 __all__ = ["run"]
 
@@ -24,22 +25,27 @@ def run(arguments: argparse.Namespace) -> Outcome:
     with noted_compilation():
         model = load_model(arguments.model)
         task = task_of(model.task)
-        settle(arguments, task, all_tasks())
         with explained(arguments.file, task):
             source = task.read_for(model, arguments.file, labelled=False)
         began = time.perf_counter()
         # In a JSON record the predictions are on stdout already.
         inline = arguments.json and arguments.output == "-"
-        n_examples, n_positions = task.sizes(source)
         record: dict[str, Any] = {
             "model": arguments.model,
             "input": "<stdin>" if arguments.file == "-" else arguments.file,
             "output": None if inline else arguments.output,
             "task": task.name,
-            "n_examples": n_examples,
-            "n_positions": n_positions,
+            "n_examples": len(source),
+            "n_positions": source.n_positions,
         }
-        predictions = task.predict(model, source, arguments)
+        with logged_warnings(arguments.file):
+            predictions = task.predict(
+                model,
+                source,
+                k=arguments.k,
+                marginals=arguments.marginals,
+                n_jobs=arguments.jobs,
+            )
         if inline:
             record.update(predictions.record())
         else:

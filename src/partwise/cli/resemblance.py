@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from partwise.errors import DataError
-
-from ..tasks.base import Task
+from partwise.tasks.base import Task
 
 __all__ = ["explained"]
 
@@ -43,8 +42,7 @@ def explained(path: str, task: Task[Any]) -> Iterator[None]:
 def _lookalikes(path: str, task: Task[Any]) -> list[str]:
     """Name the tasks that the file looks like, if it looks less like the one at hand."""
     from partwise.formats.source import read_text
-
-    from ..tasks.registry import all_tasks
+    from partwise.tasks.registry import all_tasks
 
     if not os.path.isfile(path):
         # What comes through a pipe comes only once, and whoever waits for more waits for ever.

@@ -7,16 +7,17 @@ import logging
 import os
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from partwise.errors import DataError, MismatchError
+from partwise.models.tally import UnknownFeaturesWarning
+from partwise.tasks.registry import task_of
 from partwise.training.certificate import CLOSER_SIZES, Certificate, ConvergenceWarning
 
-from ..tasks.options import defaults, settle
-from ..tasks.registry import all_tasks, task_of
 from .compilation import noted_compilation
+from .options import given_options
 from .report import (
     DONE,
     STOPPED_EARLY,
@@ -31,10 +32,11 @@ from .resemblance import explained
 
 if TYPE_CHECKING:
     from partwise.models.model import Model
+    from partwise.tasks.base import Task
+    from partwise.tasks.estimator import Estimator
+    from partwise.training.loop import Callback
 
-    from ..tasks.base import Task, Trained
-
-__all__ = ["evaluation_of", "named", "run"]
+__all__ = ["estimator_of", "logged_warnings", "named", "run", "scored"]
 
 _log = logging.getLogger(__name__)
 
@@ -43,22 +45,24 @@ def run(arguments: argparse.Namespace) -> Outcome:
     """Train a model, write it, and say what is certain about it."""
     began = time.perf_counter()
     task = task_of(arguments.task)
-    settle(arguments, task, all_tasks())
+    given = given_options(arguments, task, "train")
     _check(arguments)
     with noted_compilation():
-        return _run(arguments, task, began)
+        return _run(arguments, task, given, began)
 
 
-def _run(arguments: argparse.Namespace, task: Task[Any], began: float) -> Outcome:
+def _run(
+    arguments: argparse.Namespace, task: Task[Any], given: dict[str, Any], began: float
+) -> Outcome:
     initial = _resumed(arguments)
     with explained(arguments.file, task):
-        source = task.read(arguments.file, arguments)
+        source = task.read(arguments.file, given)
     dev = None
     if arguments.dev is not None:
         with explained(arguments.dev, task):
-            dev = task.read(arguments.dev, arguments, source)
-    trained = _fit(arguments, task, source, initial)
-    model = trained.model
+            dev = task.read(arguments.dev, given, source)
+    estimator, record = _fit(arguments, task, given, source, initial)
+    model = estimator.model_
 
     from partwise.models.file import save_model
 
@@ -69,14 +73,14 @@ def _run(arguments: argparse.Namespace, task: Task[Any], began: float) -> Outcom
         from partwise.plots import convergence_picture
 
         title = f"{os.path.basename(arguments.model)}: {arguments.loss} loss, l2 = {arguments.l2:g}"
-        convergence_picture(trained.fit.trace, arguments.plot, title, certificate.tol)
+        convergence_picture(estimator.trace_, arguments.plot, title, certificate.tol)
     metrics: dict[str, Any] | None = None
     text = [
         "certified: " + in_words(certificate),
         f"model: {arguments.model} ({len(model.weights):,} weights)",
     ]
     if dev is not None:
-        metrics, table = task.score(model, dev, evaluation_of(arguments, task))
+        metrics, table = scored(task, model, dev, task.defaults("evaluate"), arguments.jobs)
         text.append(f"on {'<stdin>' if arguments.dev == '-' else arguments.dev}:\n{table}")
     if not certificate.converged:
         _log.warning(_advice(certificate, arguments.model))
@@ -87,10 +91,9 @@ def _run(arguments: argparse.Namespace, task: Task[Any], began: float) -> Outcom
         "loss": arguments.loss,
         "l2": arguments.l2,
         "l1": arguments.l1,
-        "n_examples": trained.n_examples,
+        **record,
         "n_labels": len(model.labels),
         "n_weights": len(model.weights),
-        **trained.record,
         "total_seconds": time.perf_counter() - began,
         "metrics": metrics,
     }
@@ -129,27 +132,59 @@ def _resumed(arguments: argparse.Namespace) -> Model | None:
     return initial
 
 
-def _fit(
-    arguments: argparse.Namespace, task: Task[Any], source: Any, initial: Model | None
-) -> Trained:
+def estimator_of(
+    arguments: argparse.Namespace,
+    task: Task[Any],
+    given: dict[str, Any],
+    callbacks: Sequence[Callback],
+    **more: Any,
+) -> Estimator:
+    """Make the estimator that the arguments of ``train`` and ``path`` describe."""
     from partwise.solvers.registry import SOLVERS
-    from partwise.training.progress import ProgressLine
 
     if arguments.solver not in SOLVERS:
         raise UsageError(f"unknown solver {arguments.solver!r}; use one of {', '.join(SOLVERS)}")
+    parameters = {
+        "loss": arguments.loss,
+        "l1": arguments.l1,
+        "solver": arguments.solver,
+        "tol": arguments.tol,
+        "max_passes": arguments.max_passes,
+        "n_jobs": arguments.jobs,
+        "random_state": arguments.seed,
+        "weights": arguments.weights,
+        "callbacks": list(callbacks),
+        **more,
+    }
+    return task.make(parameters, given)
+
+
+def _fit(
+    arguments: argparse.Namespace,
+    task: Task[Any],
+    given: dict[str, Any],
+    source: Any,
+    initial: Model | None,
+) -> tuple[Estimator, dict[str, Any]]:
+    """Train, and return the estimator and what the record says of the examples."""
+    from partwise.training.progress import ProgressLine
+
     line = None if arguments.quiet else ProgressLine(l2=arguments.l2)
+    estimator = estimator_of(
+        arguments, task, given, () if line is None else (line,), l2=arguments.l2
+    )
     try:
         # The certificate says it all, and _advice says it in the words of the command line.
         with warnings.catch_warnings(), explained(arguments.file, task), named(arguments.file):
             warnings.simplefilter("ignore", ConvergenceWarning)
-            trained = task.fit(arguments, source, initial, () if line is None else (line,))
+            prepared, _ = estimator._train(source, None, initial)
     except BaseException:
         if line is not None:
             line.abandon()
         raise
     if line is not None:
-        line.finish(trained.fit.certificate)
-    return trained
+        line.finish(estimator.certificate_)
+    return estimator, {"n_examples": len(prepared.gold), **prepared.record}
 
 
 @contextmanager
@@ -169,9 +204,28 @@ def named(path: str) -> Iterator[None]:
         raise DataError(f"{name}: {error}") from error
 
 
-def evaluation_of(arguments: argparse.Namespace, task: Task[Any]) -> argparse.Namespace:
-    """Give the arguments of ``evaluate`` where none of its own options were given."""
-    return argparse.Namespace(jobs=arguments.jobs, **defaults(task, "evaluate"))
+@contextmanager
+def logged_warnings(path: str) -> Iterator[None]:
+    """Log warnings about a file of which the model knows nothing, with its name."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UnknownFeaturesWarning)
+        yield
+    name = "<stdin>" if path == "-" else path
+    for message in caught:
+        if issubclass(message.category, UnknownFeaturesWarning):
+            _log.warning("%s: %s", name, message.message)
+        else:
+            warnings.warn_explicit(
+                message.message, message.category, message.filename, message.lineno
+            )
+
+
+def scored(
+    task: Task[Any], model: Model, source: Any, given: dict[str, Any], n_jobs: int
+) -> tuple[dict[str, Any], str]:
+    """Score a model on a file, and log what is odd about the file."""
+    with logged_warnings(source.path or "-"):
+        return task.score(model, source, given, n_jobs)
 
 
 def _advice(certificate: Certificate, path: str) -> str:

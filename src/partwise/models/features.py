@@ -1,73 +1,195 @@
-"""What every encoder offers: the features of a model, and how they are kept."""
+"""Features: how a model reads examples, and how it writes labels.
+
+The features of a model travel with it. They bring examples of every form that the model can read
+into rows of numbers, and label numbers back into the terms in which users think of labels.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Floats, Ints
 from ..errors import DataError
+from ..problem.rows import Rows
 
 if TYPE_CHECKING:
-    from ..arrays import Ints
     from ..structures.base import Structure
+    from .model import Model
+    from .tally import Tally
 
-__all__ = ["Encoder", "is_count", "same_numbers", "sound"]
+__all__ = ["Features", "Inputs", "is_count", "refuse_others", "same_numbers", "sound"]
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 
-class Encoder(ABC):
-    """How examples become features, for each kind of site of a structure.
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """Some examples in the form that compiled code takes.
 
-    An encoder is immutable and made of data, never of code: what `to_json` and `arrays` give is
-    all that a model file holds of it. How it reads examples is its own affair; what the rest asks
-    is how many features there are, and which of them are those of another model.
+    Attributes
+    ----------
+    rows : list of Rows
+        The features of the sites of all examples: one `Rows` per kind of site of the structure.
+    shapes : sequence
+        The shape of each example, as `Structure.topology` takes it.
+    constraints : list or None
+        For each example what its labels must not hold, or None.
+    examples : sequence or None
+        One item per example, which `Features.named` and `Features.table` are given; None if only
+        rows are known.
+    which : slice
+        Which of all examples these are.
     """
 
-    #: How a model file calls it.
+    rows: Sequence[Rows]
+    shapes: Sequence[Any] | Ints
+    constraints: Sequence[Any] | None = None
+    examples: Any = None
+    which: slice = field(default_factory=lambda: slice(None))
+
+
+class Features(ABC):
+    """How a model reads examples, and how it writes labels.
+
+    Features are immutable and made of data, never of code: what `to_json` and `arrays` return is
+    all that a model file holds of them.
+    """
+
+    #: The name of this kind of features in model files.
     name: ClassVar[str]
+
+    #: Whether `named` is given None for an example that has no label, in place of an error.
+    answers_all: ClassVar[bool] = False
+
+    # Reading and writing
+
+    def read(self, structure: Structure, examples: Any, **more: Any) -> Any:
+        """Bring examples that a user gives into the one form that the other methods take.
+
+        Parameters
+        ----------
+        structure : Structure
+            The structure of the model.
+        examples
+            Whatever this kind of features can read. What `read` returned is returned as it is.
+        **more
+            What else belongs to the examples, such as ``lengths`` for one matrix of all tokens.
+
+        Raises
+        ------
+        DataError
+            If the model cannot read such examples; the message says what it can read.
+        """
+        refuse_others(more)
+        return examples
+
+    @abstractmethod
+    def rows(self, structure: Structure, examples: Any, tally: Tally) -> Iterator[Inputs]:
+        """Make rows of features, for as many examples at a time as memory allows.
+
+        Parameters
+        ----------
+        structure : Structure
+            The structure of the model.
+        examples
+            What `read` returned.
+        tally : Tally
+            Counts the features of the input and those of them that the model knows. Features that
+            it does not know are dropped.
+        """
+
+    def constraints(self, model: Model, examples: Any, fixed: Any) -> list[Any] | None:
+        """Return what is known of the labels before prediction, as the structure takes it.
+
+        Parameters
+        ----------
+        model : Model
+            The model.
+        examples
+            What `read` returned.
+        fixed
+            What a user knows of the labels of each example; None if nothing.
+        """
+        if fixed is not None:
+            raise DataError(f"a model of the task {model.task!r} takes no fixed labels")
+        return None
+
+    def named(self, model: Model, label: Any, example: Any) -> Any:
+        """Return a label in the terms of a user.
+
+        Parameters
+        ----------
+        model : Model
+            The model.
+        label : ndarray or None
+            A label of the structure; None for an example that has none, if `answers_all`.
+        example
+            The example, one of `Inputs.examples`.
+        """
+        return label
+
+    def numbered(self, model: Model, labels: Any, examples: Any) -> list[Ints | None]:
+        """Return labels that a user gives in the terms of the structure.
+
+        None stands for a label that the model does not know, whose probability is 0.
+        """
+        return list(labels)
+
+    def table(self, model: Model, marginals: Floats, example: Any) -> Any:
+        """Return the expected counts of the parts of an example in the terms of a user."""
+        return marginals
+
+    # What they consist of
 
     @abstractmethod
     def feature_counts(self, structure: Structure) -> tuple[int, ...]:
-        """Say how many features the sites of each kind may have.
+        """Return how many features the sites of each kind may have.
 
-        Raises a DataError if the encoder does not go with the structure.
+        Raises a DataError if the features do not go with the structure.
         """
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
-        """Give what it consists of, as JSON can hold it, but for the arrays."""
+        """Return what they consist of as JSON can hold it, without the arrays."""
 
     @abstractmethod
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Give the arrays that it consists of."""
+        """Return the arrays that they consist of."""
 
     @classmethod
     @abstractmethod
-    def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> Encoder:
-        """Make an encoder of what `to_json` and `arrays` gave.
+    def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> Features:
+        """Make features of what `to_json` and `arrays` returned.
 
         The file may hold anything: all of it must be checked, and what is wrong raised as a
-        DataError or ModelFileError. It must work without the compiler.
+        DataError or ModelFileError. This must work without the compiler.
         """
 
-    def match(self, other: Encoder, structure: Structure) -> tuple[Ints, ...]:
-        """For each kind and each feature, find the number of the same feature in another encoder.
+    def match(self, other: Features, structure: Structure) -> tuple[Ints, ...]:
+        """Find every feature among the features of another model.
 
         Returns
         -------
         tuple of ndarray
             For each kind of the structure, a number for each of its features; -1 where the other
-            encoder has none.
+            model does not have it.
         """
         raise DataError(
             f"features of the kind {self.name!r} cannot be found in those of another model; start "
             "without a first model"
         )
+
+
+def refuse_others(more: Mapping[str, Any]) -> None:
+    """Raise a TypeError for arguments that a kind of features does not take."""
+    for name in more:
+        raise TypeError(f"the features of the model take no argument {name!r}")
 
 
 def sound(condition: Any, why: str) -> None:

@@ -24,8 +24,8 @@ from ..errors import DataError, MismatchError, ModelFileError
 from ..memory import memory_limit
 from ..training.certificate import Certificate
 from .container import read_container, write_container
-from .features import Encoder
-from .registry import read_encoder
+from .features import Features
+from .registry import read_features
 
 if TYPE_CHECKING:
     from ..structures.base import Structure
@@ -83,15 +83,16 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     header, arrays = check.believe(lambda: (_header(held), _arrays(held)))
     # What could not be read back must not be written.
     _check_header(check, header, arrays)
-    _make(check, header, arrays, [type(held.structure)], [type(held.encoder)])
+    _make(check, header, arrays, [type(held.structure)], [type(held.features)])
     write_container(path, header, arrays)
 
 
 def load_model(
     path: str | os.PathLike[str],
     *,
-    structures: Iterable[type[Structure]] = (),
-    encoders: Iterable[type[Encoder]] = (),
+    structures: Iterable[type[Structure] | str] = (),
+    features: Iterable[type[Features] | str] = (),
+    encoders: Iterable[type[Features] | str] = (),
 ) -> Model:
     """Read a model that `save_model` wrote, after checking all of it.
 
@@ -99,8 +100,12 @@ def load_model(
     ----------
     path : str or path-like
         The file.
-    structures, encoders : iterable of classes
-        Structures and encoders from outside the package that the model may be made of.
+    structures, features : iterable of classes or names
+        Structures and features from outside the package that the model may be made of: classes, or
+        the names of entry points. A model file never makes anything be imported that is not named
+        here.
+    encoders : iterable of classes or names
+        Another name of `features`.
 
     Raises
     ------
@@ -111,7 +116,9 @@ def load_model(
     check = _Checker(os.fspath(path))
     _check_header(check, header, arrays)
     settings = _settings(header)
-    structure, encoder, constraints = _make(check, header, arrays, structures, encoders)
+    structure, encoder, constraints = _make(
+        check, header, arrays, structures, (*features, *encoders)
+    )
 
     from ..problem.layout import Layout
     from .model import Model
@@ -128,7 +135,7 @@ def load_model(
         ),
         weights=arrays["weights"],
         labels=tuple(header["labels"]),
-        encoder=encoder,
+        features=encoder,
         constraints=constraints,
         loss=header["loss"],
         l2=float(header["l2"]),
@@ -157,12 +164,12 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
         Plain data: ``task``, ``structure``, ``labels``, ``loss``, ``l2``, ``l1``, ...; and
         ``settings``, how it was trained, empty in files of versions that did not keep that.
     """
-    from .registry import ENCODERS
+    from .registry import FEATURES
 
     header, arrays = read_container(path)
     check = _Checker(os.fspath(path))
     _check_header(check, header, arrays)
-    if header["encoder"]["name"] in ENCODERS:
+    if FEATURES.built_in(header["encoder"]["name"]):
         check.believe(lambda: _encoder(header, arrays))
     return {**header, "settings": _settings(header)}
 
@@ -191,7 +198,7 @@ def _header(model: Model) -> dict[str, Any]:
             "kinds": list(structure.kinds),
             "widths": [int(width) for width in structure.widths],
         },
-        "encoder": {"name": model.encoder.name, "data": model.encoder.to_json()},
+        "encoder": {"name": model.features.name, "data": model.features.to_json()},
         "labels": list(model.labels),
         "label_type": kinds[0],
         "constraints": constraints,
@@ -209,7 +216,7 @@ def _header(model: Model) -> dict[str, Any]:
 
 
 def _arrays(model: Model) -> dict[str, npt.NDArray[Any]]:
-    own = {_PREFIX + name: array for name, array in model.encoder.arrays().items()}
+    own = {_PREFIX + name: array for name, array in model.features.arrays().items()}
     layout = model.layout
     return {"weights": model.weights, "first": layout.first, "slot": layout.slot, **own}
 
@@ -268,21 +275,21 @@ def _check_header(
 def _encoder(
     header: dict[str, Any],
     arrays: Mapping[str, npt.NDArray[Any]],
-    own: Iterable[type[Encoder]] = (),
-) -> Encoder:
+    own: Iterable[type[Features] | str] = (),
+) -> Features:
     n = len(_PREFIX)
     mine = {name[n:]: array for name, array in arrays.items() if name.startswith(_PREFIX)}
     held = header["encoder"]
-    return read_encoder(held["name"], held["data"], mine, tuple(own))
+    return read_features(held["name"], held["data"], mine, tuple(own))
 
 
 def _make(
     check: _Checker,
     header: dict[str, Any],
     arrays: Mapping[str, npt.NDArray[Any]],
-    structures: Iterable[type[Structure]],
-    encoders: Iterable[type[Encoder]],
-) -> tuple[Structure, Encoder, Any]:
+    structures: Iterable[type[Structure] | str],
+    encoders: Iterable[type[Features] | str],
+) -> tuple[Structure, Features, Any]:
     """Make structure, encoder and constraints, and check the rest of the header against them."""
     from ..structures.registry import make_structure
     from .model import check_label_names

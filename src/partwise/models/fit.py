@@ -18,11 +18,11 @@ from ..problem.losses import make_loss
 from ..problem.problem import Problem, build_problem, make_topologies
 from ..problem.rows import Rows
 from ..structures.base import Structure
-from ..training.announcement import announcement
 from ..training.loop import Callback, Fit
 from ..training.path import train_path
-from ..training.settings import Settings
-from .features import Encoder
+from ..training.settings import Parameters, Settings
+from .announcement import announcement
+from .features import Features
 from .model import Label, Model, check_label_names
 from .transfer import transfer_weights
 
@@ -40,8 +40,8 @@ def fit_model(
     features: Sequence[Rows],
     shapes: Sequence[Any] | Ints,
     gold: Sequence[Ints],
-    encoder: Encoder,
-    settings: Settings,
+    encoder: Features,
+    settings: Parameters,
     *,
     labels: Sequence[Label] = (),
     constraints: Any = None,
@@ -69,9 +69,9 @@ def fit_model(
         The shape of each example, as `structure.topology` takes it.
     gold : sequence of ndarray
         The right label of each example, as the structure takes it.
-    encoder : Encoder
+    encoder : Features
         What makes such features again; its `feature_counts` must be those of the rows.
-    settings : Settings
+    settings : Parameters
         How to train. What concerns positions alone (``min_count``, ``class_weight``,
         ``constraints``, ``start``, ``end``, ``intercept``) is not used here.
     labels : sequence
@@ -147,7 +147,7 @@ def fit_model(
             layout=problem.layout,
             weights=fit.weights,
             labels=tuple(labels),
-            encoder=encoder,
+            features=encoder,
             constraints=constraints,
             loss=settings.loss,
             l2=l2,
@@ -168,7 +168,7 @@ def fit_model(
 def _fits(
     problem: Problem,
     values: Sequence[float],
-    settings: Settings,
+    settings: Parameters,
     callbacks: Sequence[Callback],
     dual_point: DualPoint | None,
     first: Floats | None,
@@ -190,11 +190,11 @@ def _fits(
         callbacks=callbacks,
         start=dual_point,
         initial_weights=first,
-        options=None if settings.solver_options is None else dict(settings.solver_options),
+        options=settings.solver_arguments(),
     )
 
 
-def _check_features(structure: Structure, features: Sequence[Rows], encoder: Encoder) -> None:
+def _check_features(structure: Structure, features: Sequence[Rows], encoder: Features) -> None:
     for kind, rows in zip(structure.kinds, features, strict=False):
         if not isinstance(rows, Rows):
             raise DataError(

@@ -146,12 +146,12 @@ def make_batch(
 def _encoded(
     structure: Structure, topologies: Sequence[Ints], gold: Sequence[Ints | None] | None
 ) -> list[tuple[Ints, Floats]]:
-    """Give the parts of every label, none for None, after checking that there are such parts."""
+    """Return the parts of every label, none for None, after checking that there are such parts."""
+    nothing = (np.zeros(0, dtype=np.int64), np.zeros(0))
     if gold is None:
-        return []
+        return [nothing] * len(topologies)
     if len(gold) != len(topologies):
         raise DataError(f"labels for {len(gold)} examples where there are {len(topologies)}")
-    nothing = (np.zeros(0, dtype=np.int64), np.zeros(0))
     encoded = []
     for i, (label, topo) in enumerate(zip(gold, topologies, strict=True)):
         parts, counts = nothing if label is None else structure.encode(label, topo)
@@ -164,63 +164,114 @@ def _encoded(
     return encoded
 
 
-def best_labels(batch: Batch, n_jobs: int | None = 1) -> list[Ints]:
-    """Give the best label of every example."""
-    labels: list[Ints] = []
-    for begin, end, mu in _counts(batch, True, n_jobs):
+def best_labels(batch: Batch, n_jobs: int | None = 1, partial: bool = False) -> list[Any]:
+    """Return the best label of every example.
+
+    Parameters
+    ----------
+    batch : Batch
+        The examples.
+    n_jobs : int or None
+        The number of threads.
+    partial : bool
+        Whether to return None for an example without a label, and not to raise a DataError.
+    """
+    labels: list[Any] = []
+    for begin, end, mu, values in _counts(batch, True, n_jobs, partial):
         topologies = [batch.topology(i) for i in range(begin, end)]
-        labels += batch.structure.decode_all(mu, topologies)
+        found = batch.structure.decode_all(mu, topologies)
+        labels += [y if v > -np.inf else None for y, v in zip(found, values, strict=True)]
     return labels
 
 
-def part_marginals(batch: Batch, n_jobs: int | None = 1) -> list[Floats]:
-    """Give the expected count of every part, an array an example."""
+def part_marginals(batch: Batch, n_jobs: int | None = 1, partial: bool = False) -> list[Floats]:
+    """Return the expected count of every part, one array per example.
+
+    Parameters are those of `best_labels`. An example without a label has counts of 0.
+    """
     found: list[Floats] = []
     ptr = batch.arrays.part_ptr
-    for begin, end, mu in _counts(batch, False, n_jobs):
+    for begin, end, mu, _ in _counts(batch, False, n_jobs, partial):
         found += np.split(mu, ptr[begin + 1 : end] - ptr[begin])
     return found
 
 
-def _counts(batch: Batch, best: bool, n_jobs: int | None) -> Iterator[tuple[int, int, Floats]]:
-    """Run an oracle over all examples, a stretch of them at a time."""
+def _counts(
+    batch: Batch, best: bool, n_jobs: int | None, partial: bool
+) -> Iterator[tuple[int, int, Floats, Floats]]:
+    """Run an oracle over all examples, a stretch of them at a time.
+
+    Yields the first example of the stretch and the one after its last, the counts of the parts of
+    all its examples, and the value of each example: its best score, or its log Z.
+    """
     ptr = batch.arrays.part_ptr
     begin = 0
     while begin < batch.n_examples:
         end = int(np.searchsorted(ptr, ptr[begin] + _STRETCH, "right")) - 1
         end = min(max(end, begin + 1), batch.n_examples)
-        mu = np.empty(int(ptr[end] - ptr[begin]))
+        mu, values = np.empty(int(ptr[end] - ptr[begin])), np.empty(end - begin)
 
-        def task(first: int, last: int, begin: int = begin, mu: Floats = mu) -> int:
-            first, last = first + begin, last + begin
-            mine = mu[ptr[first] - ptr[begin] :]
-            work = np.empty(batch.work_size)
-            size = batch.max_parts
-            return int(
-                _part_counts(batch.arrays, batch.weights, best, mine, first, last, size, work)
-            )
+        def task(
+            first: int, last: int, begin: int = begin, mu: Floats = mu, values: Floats = values
+        ) -> None:
+            mine = mu[ptr[first + begin] - ptr[begin] :]
+            work, size = np.empty(batch.work_size), batch.max_parts
+            where = (first + begin, last + begin, size, work)
+            _part_counts(batch.arrays, batch.weights, best, mine, values[first:], *where)
 
-        _complain(run(end - begin, n_jobs, task))
-        yield begin, end, mu
+        run(end - begin, n_jobs, task)
+        _check_values(values, begin, partial)
+        yield begin, end, mu, values
         begin = end
 
 
-def log_probabilities(batch: Batch, n_jobs: int | None = 1) -> Floats:
-    """Give log p(gold_i | x_i) for every example; -inf where the constraints forbid it."""
-    out = np.empty(batch.n_examples)
+def log_probabilities(batch: Batch, n_jobs: int | None = 1, partial: bool = False) -> Floats:
+    """Return log p(gold_i | x_i) for every example; -inf where the constraints forbid it.
 
-    def task(begin: int, end: int) -> int:
-        work = np.empty(batch.work_size)
-        size = batch.max_parts
-        return int(_log_probabilities(batch.arrays, batch.weights, out, begin, end, size, work))
-
-    _complain(run(batch.n_examples, n_jobs, task))
-    out[batch.unknown] = -np.inf
+    Parameters are those of `best_labels`.
+    """
+    gold, log_z = _log_sums(batch, n_jobs, partial)
+    known = ~batch.unknown & (log_z > -np.inf)
+    out = np.full(batch.n_examples, -np.inf)
+    # Rounding may lift the probability of a near certainty above 1.
+    out[known] = np.minimum(gold[known] - log_z[known], 0.0)
     return out
 
 
-def k_best_labels(batch: Batch, k: int, n_jobs: int | None = 1) -> list[tuple[Floats, list[Ints]]]:
-    """Give the k best labels of every example, best first, and their scores."""
+def log_partitions(batch: Batch, n_jobs: int | None = 1) -> Floats:
+    """Return log Z for every example, -inf for one without a label."""
+    return _log_sums(batch, n_jobs, True)[1]
+
+
+def _log_sums(batch: Batch, n_jobs: int | None, partial: bool) -> tuple[Floats, Floats]:
+    """Return the score of the gold label and log Z for every example."""
+    gold, log_z = np.empty(batch.n_examples), np.empty(batch.n_examples)
+
+    def task(begin: int, end: int) -> None:
+        work, size = np.empty(batch.work_size), batch.max_parts
+        _sums(batch.arrays, batch.weights, gold, log_z, begin, end, size, work)
+
+    run(batch.n_examples, n_jobs, task)
+    _check_values(log_z, 0, partial)
+    return gold, log_z
+
+
+def _check_values(values: Floats, begin: int, partial: bool) -> None:
+    """Raise a DataError for the first example whose value is no number, or which has no label."""
+    bad = np.isnan(values) | np.isposinf(values)
+    if not partial:
+        bad |= np.isneginf(values)
+    if bad.any():
+        raise not_finite(begin + int(bad.argmax()))
+
+
+def k_best_labels(
+    batch: Batch, k: int, n_jobs: int | None = 1, partial: bool = False
+) -> list[tuple[Floats, list[Ints]]]:
+    """Return the k best labels of every example, best first, and their scores.
+
+    Other parameters are those of `best_labels`. An example without a label gets no labels.
+    """
     results: list[tuple[Floats, list[Ints]]] = [(np.zeros(0), [])] * batch.n_examples
 
     def task(begin: int, end: int) -> int:
@@ -230,7 +281,7 @@ def k_best_labels(batch: Batch, k: int, n_jobs: int | None = 1) -> list[tuple[Fl
             if theta is None:
                 return i
             results[i] = batch.structure.k_best(theta, batch.topology(i), k)
-            if not results[i][1]:
+            if not results[i][1] and not partial:
                 return i
         return -1
 
@@ -273,11 +324,11 @@ def _pointers(sizes: Ints) -> Ints:
 
 @njit(fastmath=FAST)
 def _part_counts(
-    a: Any, w: Any, best: bool, out: Any, begin: int, end: int, size: int, work: Any
-) -> Any:
+    a: Any, w: Any, best: bool, out: Any, values: Any, begin: int, end: int, size: int, work: Any
+) -> None:
     """out holds, example after example, the counts of the best label or the expected counts.
 
-    Returns the first example whose best score or log Z is not finite, or -1.
+    values holds the best score or log Z of each example.
     """
     q, masked = np.empty(size), np.empty(size)
     at = a.part_ptr[begin]
@@ -286,29 +337,24 @@ def _part_counts(
         mu = out[a.part_ptr[i] - at : a.part_ptr[i + 1] - at]
         score(a.design, i, w, q)
         if best:
-            value = example_maximum(a, i, q[:n], mu, masked, work)
+            values[i - begin] = example_maximum(a, i, q[:n], mu, masked, work)
         else:
-            value = example_marginals(a, i, q[:n], mu, masked, work)
-        if not np.isfinite(value):
-            return i
-    return -1
+            values[i - begin] = example_marginals(a, i, q[:n], mu, masked, work)
 
 
 @njit(fastmath=FAST)
-def _log_probabilities(a: Any, w: Any, out: Any, begin: int, end: int, size: int, work: Any) -> Any:
-    """out_i = gold_i.theta_i - logZ(theta_i) with theta_i = F_i w; returns as `_part_counts`."""
+def _sums(
+    a: Any, w: Any, gold: Any, log_z: Any, begin: int, end: int, size: int, work: Any
+) -> None:
+    """gold_i = gold label . theta_i and log_z_i = logZ(theta_i), with theta_i = F_i w."""
     q, masked = np.empty(size), np.empty(size)
     nothing = np.empty(0)
     for i in range(begin, end):
         n = a.part_ptr[i + 1] - a.part_ptr[i]
         score(a.design, i, w, q)
-        log_z = example_marginals(a, i, q[:n], nothing, masked, work)
-        if not np.isfinite(log_z):
-            return i
+        log_z[i] = example_marginals(a, i, q[:n], nothing, masked, work)
         total = 0.0
         for g in range(a.gold_ptr[i], a.gold_ptr[i + 1]):
             r = a.gold_part[g]
             total += a.gold_count[g] * (masked[r] if a.mask.size > 0 else q[r])
-        # Rounding may lift the probability of a near certainty above 1.
-        out[i] = min(total - log_z, 0.0)
-    return -1
+        gold[i] = total

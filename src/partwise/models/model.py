@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,16 +11,16 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..errors import DataError, MismatchError
-from ..problem.rows import Rows
 from ..training.certificate import Certificate
-from .features import Encoder
+from .features import Features, Inputs
+from .tally import Tally, warn_unknown
 
 if TYPE_CHECKING:
     from ..problem.layout import Layout
     from ..structures.base import Structure
     from .inference import Batch, Stored
 
-__all__ = ["Label", "Model", "check_label_names"]
+__all__ = ["Candidate", "Label", "Model", "check_label_names"]
 
 Label = str | int | float | bool
 
@@ -28,13 +28,30 @@ _COMPUTED: Final = ("label_index", "stored")
 
 
 @dataclass(frozen=True, eq=False)
+class Candidate:
+    """One of the best labels of an example.
+
+    Attributes
+    ----------
+    label
+        The label, in the terms of a user.
+    score : float
+        Its score w.f(x, y).
+    probability : float
+        Its probability; nan where it was not asked for.
+    """
+
+    label: Any
+    score: float
+    probability: float
+
+
+@dataclass(frozen=True, eq=False)
 class Model:
     """A trained model.
 
-    Its methods take features as training does: for each kind of site of the structure, rows for
-    the sites of all examples, one after the other, or one row for all of them. How examples become
-    such rows is known to the encoder. For the labels of positions see
-    :class:`partwise.tasks.sequences.labeller.PositionLabeller`.
+    Its features know how to read examples, so that a model predicts what the estimator and the
+    command of its task predict for the same input.
 
     Threads may share a model: no method changes it, and every call has buffers of its own.
 
@@ -50,8 +67,8 @@ class Model:
         The weights.
     labels : tuple
         The labels that parts carry, in the order of their numbers; empty where they carry none.
-    encoder : Encoder
-        How examples become features.
+    features : Features
+        How it reads examples and writes labels.
     constraints : object or None
         What no label may hold, as `structure.mask` takes it.
     loss : str
@@ -72,7 +89,7 @@ class Model:
     layout: Layout
     weights: Floats
     labels: tuple[Label, ...]
-    encoder: Encoder
+    features: Features
     constraints: Any
     loss: str
     l2: float
@@ -93,6 +110,11 @@ class Model:
 
         return Stored.of(self.layout, self.weights)
 
+    @property
+    def encoder(self) -> Features:
+        """The features, by the name that they had in earlier versions."""
+        return self.features
+
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be computed again from the rest."""
         return {name: held for name, held in vars(self).items() if name not in _COMPUTED}
@@ -110,71 +132,129 @@ class Model:
 
     def predict(
         self,
-        features: Sequence[Rows],
-        shapes: Sequence[Any] | Ints,
+        examples: Any,
+        shapes: Sequence[Any] | Ints | None = None,
         *,
+        k: int | None = None,
+        fixed: Any = None,
         own_constraints: Sequence[Any] | None = None,
         n_jobs: int | None = 1,
-    ) -> list[Ints]:
-        """Predict the best labels.
+        **more: Any,
+    ) -> list[Any]:
+        """Predict the best labels, or the k best.
 
         Parameters
         ----------
-        features : sequence of Rows
-            For each kind of site, a row a site, or one row for all sites. Features that the model
-            does not know are ignored.
-        shapes : sequence
-            The shape of each example, as `structure.topology` takes it.
+        examples
+            Examples of any form that the features of the model can read. With `shapes`, rows of
+            features instead: one `Rows` per kind of site of the structure, with the sites of all
+            examples one after the other, or a single row for all of them. Labels are then those of
+            the structure, in numbers.
+        shapes : sequence or None
+            The shape of each example, if `examples` are rows.
+        k : int or None
+            How many labels to predict for each example; None: the best one.
+        fixed
+            What is known of the labels of each example, as the estimator of the task takes it.
         own_constraints : sequence or None
-            For each example None, or constraints of its own, as `structure.mask` takes them. They
-            come on top of the model's.
+            If `examples` are rows: for each example None or its own constraints, as the structure
+            takes them.
         n_jobs : int or None
-            How many threads; None: 1, -1: one a core. They do not change the result.
+            The number of threads; None: 1, -1: one per core. They do not change the result.
+        **more
+            What else belongs to the examples, such as ``lengths`` for one matrix of all tokens.
 
         Returns
         -------
-        list of ndarray
-            The label of each example, in the shape that the structure gives it.
+        list
+            One label per example. With `k`, a list of pairs (label, score) per example, best first;
+            fewer than k where there are fewer labels.
         """
+        if k is not None:
+            ranked = self.k_best(
+                examples, shapes, k, fixed=fixed, own_constraints=own_constraints, n_jobs=n_jobs,
+                **more,
+            )  # fmt: skip
+            return [list(zip(labels, scores.tolist(), strict=True)) for scores, labels in ranked]
         from .inference import best_labels
 
-        return best_labels(self._batch(features, shapes, own_constraints), n_jobs)
+        found: list[Any] = []
+        for inputs in self._inputs(examples, shapes, own_constraints, fixed, more):
+            batch = self._batch(inputs, "maximum")
+            labels = best_labels(batch, n_jobs, self.features.answers_all)
+            found += self._named(labels, inputs)
+        return found
 
     def k_best(
         self,
-        features: Sequence[Rows],
-        shapes: Sequence[Any] | Ints,
-        k: int,
+        examples: Any,
+        shapes: Sequence[Any] | Ints | None = None,
+        k: int = 1,
         *,
+        fixed: Any = None,
         own_constraints: Sequence[Any] | None = None,
         n_jobs: int | None = 1,
-    ) -> list[tuple[Floats, list[Ints]]]:
-        """Predict the k best labels, best first, and their scores w.f(x, y).
+        **more: Any,
+    ) -> list[tuple[Floats, list[Any]]]:
+        """Predict the k best labels of each example and their scores w.f(x, y), best first.
 
-        Examples that have fewer than k labels get fewer. Other parameters as in `predict`.
+        Parameters are those of `predict`. Examples that have fewer than k labels get fewer.
         """
-        from .inference import k_best_labels
+        _check_k(k)
+        found: list[tuple[Floats, list[Any]]] = []
+        for inputs in self._inputs(examples, shapes, own_constraints, fixed, more):
+            found += self._rankings(inputs, k, n_jobs)
+        return found
 
-        if k < 1:
-            raise DataError(f"k is {k}; ask for at least 1 label")
-        return k_best_labels(self._batch(features, shapes, own_constraints), k, n_jobs)
+    def candidates(
+        self,
+        examples: Any,
+        k: int,
+        *,
+        probabilities: bool = False,
+        n_jobs: int | None = 1,
+        **more: Any,
+    ) -> list[list[Candidate]]:
+        """Predict the k best labels of each example with scores and, if asked, probabilities.
+
+        Parameters are those of `predict`, for examples that are not rows.
+        """
+        from .inference import log_partitions
+
+        _check_k(k)
+        if probabilities:
+            self._need_probabilities()
+        found: list[list[Candidate]] = []
+        for inputs in self._inputs(examples, None, None, None, more):
+            ranked = self._rankings(inputs, k, n_jobs)
+            log_z = np.full(len(ranked), np.nan)
+            if probabilities:
+                log_z = log_partitions(self._batch(inputs, "marginals"), n_jobs)
+            for (scores, labels), total in zip(ranked, log_z.tolist(), strict=True):
+                # Rounding may lift the probability of a near certainty above 1; nan stays nan.
+                odds = np.exp(np.minimum(scores - total, 0.0)).tolist()
+                found.append(list(map(Candidate, labels, scores.tolist(), odds)))
+        return found
 
     def marginals(
         self,
-        features: Sequence[Rows],
-        shapes: Sequence[Any] | Ints,
+        examples: Any,
+        shapes: Sequence[Any] | Ints | None = None,
         *,
+        fixed: Any = None,
         own_constraints: Sequence[Any] | None = None,
         n_jobs: int | None = 1,
-    ) -> list[Floats]:
-        """Compute the expected count of every part.
+        **more: Any,
+    ) -> list[Any]:
+        """Compute probabilities: of every label at every position, of every arc, and so on.
 
-        Parameters as in `predict`.
+        Parameters are those of `predict`.
 
         Returns
         -------
-        list of ndarray
-            For each example a number a part, in the order of the structure's parts.
+        list
+            One table per example, as the estimator of the task describes it. If `examples` are
+            rows, the expected count of every part.
 
         Raises
         ------
@@ -184,31 +264,43 @@ class Model:
         from .inference import part_marginals
 
         self._need_probabilities()
-        return part_marginals(self._batch(features, shapes, own_constraints), n_jobs)
+        found: list[Any] = []
+        for inputs in self._inputs(examples, shapes, own_constraints, fixed, more):
+            batch = self._batch(inputs, "marginals")
+            counts = part_marginals(batch, n_jobs, self.features.answers_all)
+            if inputs.examples is None:
+                found += counts
+                continue
+            pairs = zip(counts, inputs.examples, strict=True)
+            found += [self.features.table(self, mu, example) for mu, example in pairs]
+        return found
 
     def log_proba(
         self,
-        features: Sequence[Rows],
-        shapes: Sequence[Any] | Ints,
-        labels: Sequence[Ints | None],
+        examples: Any,
+        shapes: Any = None,
+        labels: Any = None,
         *,
         own_constraints: Sequence[Any] | None = None,
         n_jobs: int | None = 1,
+        **more: Any,
     ) -> Floats:
-        """Compute the log-probability of the labels of each example.
+        """Compute the log-probability of a label of each example.
 
         Parameters
         ----------
-        features, shapes, own_constraints, n_jobs
+        examples, own_constraints, n_jobs, **more
             As in `predict`.
-        labels : sequence of ndarray or None
-            The label of each example, as the structure takes it; None is one that the model cannot
-            give.
+        shapes : sequence or None
+            The shape of each example, if `examples` are rows.
+        labels
+            The labels, in the form that `predict` gives them. If `examples` are rows, one label of
+            the structure for each example, or None for one that is not known.
 
         Returns
         -------
         ndarray
-            -inf where a label is None or the constraints forbid it.
+            One number per example; -inf where a label is unknown or the constraints forbid it.
 
         Raises
         ------
@@ -218,46 +310,93 @@ class Model:
         from .inference import log_probabilities
 
         self._need_probabilities()
-        return log_probabilities(self._batch(features, shapes, own_constraints, labels), n_jobs)
+        if shapes is None:
+            examples = self.features.read(self.structure, examples, **more)
+            labels = self.features.numbered(self, labels, examples)
+            more = {}
+        found = [np.zeros(0)]
+        for inputs in self._inputs(examples, shapes, own_constraints, None, more):
+            batch = self._batch(inputs, "marginals", labels[inputs.which])
+            found.append(log_probabilities(batch, n_jobs, self.features.answers_all))
+        return np.concatenate(found)
 
     def sample(
         self,
-        features: Sequence[Rows],
-        shapes: Sequence[Any] | Ints,
-        size: int,
+        examples: Any,
+        shapes: Sequence[Any] | Ints | None = None,
+        size: int = 1,
         *,
         seed: int | np.random.Generator = 0,
+        fixed: Any = None,
         own_constraints: Sequence[Any] | None = None,
         n_jobs: int | None = 1,
-    ) -> list[list[Ints]]:
+        **more: Any,
+    ) -> list[list[Any]]:
         """Draw labels with their probabilities.
 
         Parameters
         ----------
-        features, shapes, own_constraints, n_jobs
-            As in `predict`.
         size : int
             How many labels to draw for each example.
-        seed : int or Generator
-            The same seed gives the same labels, with any number of threads.
-
-        Returns
-        -------
-        list of lists of ndarray
-            For each example, the labels drawn.
-
-        Raises
-        ------
-        MismatchError
-            If the model was trained with the hinge loss.
+        seed : int or numpy.random.Generator
+            Draws them.
+        examples, shapes, fixed, own_constraints, n_jobs, **more
+            As in `predict`.
         """
         from .inference import draw_labels
 
         self._need_probabilities()
         if size < 1:
             raise DataError(f"size is {size}; draw at least 1 label")
-        batch = self._batch(features, shapes, own_constraints)
-        return draw_labels(batch, size, np.random.default_rng(seed), n_jobs)
+        rng = np.random.default_rng(seed)
+        found: list[list[Any]] = []
+        for inputs in self._inputs(examples, shapes, own_constraints, fixed, more):
+            drawn = draw_labels(self._batch(inputs, "marginals"), size, rng, n_jobs)
+            columns = [self._named([of[s] for of in drawn], inputs) for s in range(size)]
+            found += map(list, zip(*columns, strict=True))
+        return found
+
+    def _inputs(
+        self,
+        examples: Any,
+        shapes: Sequence[Any] | Ints | None,
+        own_constraints: Sequence[Any] | None,
+        fixed: Any,
+        more: dict[str, Any],
+    ) -> Iterator[Inputs]:
+        """Yield the examples, some at a time, and warn if nothing of them is known."""
+        if shapes is not None:
+            yield Inputs(examples, shapes, own_constraints)
+            return
+        read = self.features.read(self.structure, examples, **more)
+        rules = self.features.constraints(self, read, fixed)
+        tally = Tally()
+        for inputs in self.features.rows(self.structure, read, tally):
+            yield inputs if rules is None else replace(inputs, constraints=rules[inputs.which])
+        warn_unknown(tally)
+
+    def _named(self, labels: Sequence[Any], inputs: Inputs) -> list[Any]:
+        if inputs.examples is None:
+            return list(labels)
+        named = self.features.named
+        return [named(self, *pair) for pair in zip(labels, inputs.examples, strict=True)]
+
+    def _rankings(
+        self, inputs: Inputs, k: int, n_jobs: int | None
+    ) -> list[tuple[Floats, list[Any]]]:
+        from .inference import k_best_labels
+
+        batch = self._batch(inputs, "maximum")
+        found: list[tuple[Floats, list[Any]]] = []
+        ranked = k_best_labels(batch, k, n_jobs, self.features.answers_all)
+        if inputs.examples is None:
+            return ranked
+        for (scores, labels), example in zip(ranked, inputs.examples, strict=True):
+            named = [self.features.named(self, label, example) for label in labels]
+            if not labels:
+                scores, named = np.array([-np.inf]), [self.features.named(self, None, example)]
+            found.append((scores, named))
+        return found
 
     def _need_probabilities(self) -> None:
         if not self.probabilistic:
@@ -267,29 +406,30 @@ class Model:
             )
 
     def _batch(
-        self,
-        features: Sequence[Rows],
-        shapes: Sequence[Any] | Ints,
-        own_constraints: Sequence[Any] | None,
-        gold: Sequence[Ints | None] | None = None,
+        self, inputs: Inputs, oracle: str, gold: Sequence[Ints | None] | None = None
     ) -> Batch:
         from .inference import make_batch
 
         counts = self.layout.n_features
-        if len(features) != len(counts):
+        if len(inputs.rows) != len(counts):
             raise DataError(
-                f"features for {len(features)} kinds of sites where the model has {len(counts)}: "
-                f"{', '.join(self.structure.kinds)}"
+                f"features for {len(inputs.rows)} kinds of sites where the model has "
+                f"{len(counts)}: {', '.join(self.structure.kinds)}"
             )
         return make_batch(
             self.structure,
             self.stored,
-            [rows.resize(n) for rows, n in zip(features, counts, strict=True)],
-            shapes,
+            [rows.resize(n) for rows, n in zip(inputs.rows, counts, strict=True)],
+            inputs.shapes,
             constraints=self.constraints,
-            own_constraints=own_constraints,
+            own_constraints=inputs.constraints,
             gold=gold,
         )
+
+
+def _check_k(k: int) -> None:
+    if k < 1:
+        raise DataError(f"k is {k}; ask for at least 1 label")
 
 
 def check_label_names(structure: Structure, labels: Sequence[Label]) -> None:

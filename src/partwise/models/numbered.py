@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy.typing as npt
 
 from ..errors import DataError
-from .features import Arrays, Encoder, is_count, same_numbers, sound
+from .features import Arrays, Features, Inputs, is_count, same_numbers, sound
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..arrays import Ints
     from ..structures.base import Structure
+    from .tally import Tally
 
-__all__ = ["NumberedEncoder"]
+__all__ = ["NumberedEncoder", "NumberedFeatures"]
 
 
 @final
 @dataclass(frozen=True)
-class NumberedEncoder(Encoder):
+class NumberedFeatures(Features):
     """Features are given as rows of numbers, for each kind of site.
 
     Parameters
@@ -31,6 +34,12 @@ class NumberedEncoder(Encoder):
     name: ClassVar[str] = "numbered"
 
     n_features: tuple[int, ...]
+
+    def rows(self, structure: Structure, examples: Any, tally: Tally) -> Iterator[Inputs]:
+        raise DataError(
+            "the features of this model are numbers that its maker knows the meaning of, so it "
+            "cannot read examples; give rows of features and the shapes of the examples"
+        )
 
     def feature_counts(self, structure: Structure) -> tuple[int, ...]:
         """As given; a kind of site that the structure does not use has none."""
@@ -57,7 +66,7 @@ class NumberedEncoder(Encoder):
         return {}
 
     @classmethod
-    def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> NumberedEncoder:
+    def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> NumberedFeatures:
         """Check that there are numbers."""
         sound(data.keys() == {"n_features"}, "numbered features with other fields than n_features")
         counts = data["n_features"]
@@ -65,9 +74,13 @@ class NumberedEncoder(Encoder):
         sound(not arrays, "numbered features with an array")
         return cls(tuple(counts))
 
-    def match(self, other: Encoder, structure: Structure) -> tuple[Ints, ...]:
+    def match(self, other: Features, structure: Structure) -> tuple[Ints, ...]:
         """By number."""
-        if not isinstance(other, NumberedEncoder):
+        if not isinstance(other, NumberedFeatures):
             return super().match(other, structure)
         pairs = zip(self.n_features, other.n_features, strict=True)
         return tuple(same_numbers(n, n_other) for n, n_other in pairs)
+
+
+#: The name in earlier versions.
+NumberedEncoder = NumberedFeatures

@@ -1,55 +1,58 @@
-"""Which encoder a name in a model file stands for."""
+"""Which features a name in a model file stands for."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any, Final
 
 from ..errors import DataError
-from .features import Arrays, Encoder
+from ..registry import Registry
+from .features import Arrays, Features
 
-__all__ = ["ENCODERS", "read_encoder"]
+__all__ = ["FEATURES", "read_features"]
 
-#: The module and the class of every encoder, imported when it is first asked for.
-ENCODERS: Final = {
-    "positions": ("tasks.sequences.features", "PositionEncoder"),
-    "numbered": ("models.numbered", "NumberedEncoder"),
-    "graphs": ("tasks.graph.features", "GraphEncoder"),
-    "arcs": ("tasks.dependency.features", "ArcEncoder"),
-    "spans": ("tasks.constituency.features", "SpanEncoder"),
-    "segments": ("tasks.sequences.segment_features", "SegmentEncoder"),
-}
+FEATURES: Final[Registry[type[Features]]] = Registry(
+    "partwise.features",
+    {
+        "positions": "tasks.sequences.features:PositionFeatures",
+        "numbered": "models.numbered:NumberedFeatures",
+        "graphs": "tasks.graph.features:GraphFeatures",
+        "arcs": "tasks.dependency.features:ArcFeatures",
+        "spans": "tasks.constituency.features:SpanFeatures",
+        "segments": "tasks.sequences.segment_features:SegmentFeatures",
+    },
+)
 
 
-def read_encoder(
-    name: Any, data: Any, arrays: Arrays, own: Sequence[type[Encoder]] = ()
-) -> Encoder:
-    """Make an encoder of what a model file holds of it.
+def read_features(
+    name: Any, data: Any, arrays: Arrays, own: Sequence[type[Features] | str] = ()
+) -> Features:
+    """Make features of what a model file holds of them.
 
     Parameters
     ----------
     name : str
-        Its name.
+        Their name.
     data, arrays
-        What `Encoder.to_json` and `Encoder.arrays` gave, or anything else.
-    own : sequence of classes
+        What `Features.to_json` and `Features.arrays` gave, or anything else.
+    own : sequence of classes or names
         Encoders from outside the package; they go before those of the package.
 
     Raises
     ------
     DataError or ModelFileError
-        If the encoder is unknown or refuses what it is given.
+        If the features are unknown or refuse what they are given.
     """
-    found = {kind.name: kind for kind in own}
-    if isinstance(name, str) and name not in found and name in ENCODERS:
-        module, attribute = ENCODERS[name]
-        found[name] = getattr(import_module(f"partwise.{module}"), attribute)
-    if not isinstance(name, str) or name not in found:
+    kinds = [FEATURES[given] if isinstance(given, str) else given for given in own]
+    found = {kind.name: kind for kind in kinds}
+    # A model file must not make a plug-in be imported: whoever reads the file names it.
+    if name not in found and FEATURES.built_in(name):
+        found[name] = FEATURES[name]
+    if name not in found:
         raise DataError(
-            f"the encoder {name!r} is unknown; if it is one of your own, give its class: "
-            "load_model(path, encoders=[...])"
+            f"the features {name!r} are unknown; if they are of your own, give their class: "
+            "load_model(path, features=[...])"
         )
     if not isinstance(data, dict):
-        raise DataError(f"the encoder {name!r} is not described by an object")
+        raise DataError(f"the features {name!r} are not described by an object")
     return found[name].from_saved(data, arrays)

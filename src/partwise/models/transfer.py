@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..problem.layout import Layout
 from ..structures.base import Structure
-from .features import Encoder
+from .features import Features
 from .model import Label, Model
 
 __all__ = ["places", "transfer_weights"]
@@ -20,7 +20,7 @@ def transfer_weights(
     structure: Structure,
     layout: Layout,
     labels: Sequence[Label],
-    encoder: Encoder,
+    encoder: Features,
 ) -> Floats:
     """Lay the weights of a model out for another one.
 
@@ -41,7 +41,7 @@ def transfer_weights(
     """
     old = model.numbers_of(labels)
     slots = structure.match_slots(model.structure, old)
-    features = encoder.match(model.encoder, structure)
+    features = encoder.match(model.features, structure)
     feature, slot = places(layout)
     position = np.full(layout.n_weights, -1, dtype=np.int64)
     index = _WeightIndex(model.layout)

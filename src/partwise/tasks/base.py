@@ -1,95 +1,58 @@
-"""What a task is: all that the verbs need to know about one kind of data and model.
+"""What a task is: all that is particular to one kind of data and model.
 
-The verbs know no task. Whatever a task needs to import beyond the standard library and the light
-modules of the command line, it imports inside its methods: its options are part of the help of
-every verb, and help must come without the compiler.
+A task reads files, knows the estimator that is trained on them, and writes and scores what a model
+predicts. It knows nothing of command lines. Whatever it needs beyond the standard library and the
+light modules of this package is imported inside its methods: its options are part of the help of
+every command, and help must come without the compiler.
 """
 
 from __future__ import annotations
 
-import argparse
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from partwise.errors import DataError
-
+from ..errors import DataError
 from .options import Option
 
 if TYPE_CHECKING:
-    from partwise.models.model import Model
-    from partwise.training.loop import Callback, Fit
-    from partwise.training.settings import Settings
+    from ..models.model import Model
+    from .estimator import Estimator
+    from .predictions import Predictions
+    from .source import Source
 
-__all__ = ["Predictions", "Source", "Task", "Trained", "no_labels", "settings_of"]
+__all__ = ["Task", "no_labels"]
 
 #: A file as a task reads it.
-Source = TypeVar("Source")
+Examples = TypeVar("Examples", bound="Source")
 
 
-@dataclass(frozen=True, eq=False)
-class Trained:
-    """What training came to.
-
-    Attributes
-    ----------
-    model
-        The model.
-    fit
-        The fit, with its trace.
-    n_examples
-        How many examples it was trained on; fewer than were read if some were left out.
-    record
-        What the task wants to add to the record of ``--json``.
-    """
-
-    model: Model
-    fit: Fit
-    n_examples: int
-    record: dict[str, Any] = field(default_factory=dict)
-
-
-class Predictions(ABC):
-    """What a model says about a file, ready to be written."""
-
-    @abstractmethod
-    def write(self, path: str) -> None:
-        """Write a file; ``-`` is stdout. See :func:`partwise.formats.source.writing`."""
-
-    @abstractmethod
-    def record(self) -> dict[str, Any]:
-        """Give the same as JSON can hold it, for a record with the predictions in it.
-
-        ``predictions`` has an item an example; with ``--k``, ``candidates`` has a list an example,
-        best first, each with a ``score`` and a ``probability`` (nan where it was not asked for).
-        """
-
-
-class Task(ABC, Generic[Source]):
+class Task(ABC, Generic[Examples]):
     """One kind of data and model.
 
     Attributes
     ----------
     name : str
         As in ``--task`` and in `Model.task`.
+    estimator : str
+        The name of its estimator in ``partwise``, or ``"module:class"`` for one of another package.
     summary : str
-        What it does, in a few words, for ``--task``'s help: ``"label every token"``.
+        What it does, in a few words: ``"label every token"``.
     example : str
         A command that trains it, without ``partwise train --task NAME``.
     reads : str
-        A sentence or two on the file that it reads, for help; begins with a verb: ``"reads ..."``.
+        A sentence or two on the file that it reads; begins with a verb: ``"reads ..."``.
     writes : str
         What ``predict`` writes, plain, with ``--marginals`` and with ``--k``; begins with a verb.
     headline : tuple of str
         The names of the metric that ``path`` chooses by; the first that a score has is taken.
     options : mapping of str to tuple of Option
-        For a verb (``"train"``, ``"predict"``, ``"evaluate"``) the options that only some tasks
-        have. Those of other tasks are refused when this one is at hand. In the methods below,
-        `arguments` holds them all, defaults included. ``path`` has the options of ``train``.
+        For a verb (``"train"`` or ``"evaluate"``) the options that only some tasks have. In the
+        methods below, `given` holds the values of all of them by name, defaults included.
     """
 
     name: ClassVar[str]
+    estimator: ClassVar[str]
     summary: ClassVar[str]
     example: ClassVar[str]
     reads: ClassVar[str]
@@ -97,8 +60,41 @@ class Task(ABC, Generic[Source]):
     headline: ClassVar[tuple[str, ...]] = ("f1", "accuracy")
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {}
 
+    def defaults(self, verb: str) -> dict[str, Any]:
+        """Return the values that the options of a verb have where they are not given."""
+        return {option.name: option.default for option in self.options.get(verb, ())}
+
+    def make(self, parameters: Mapping[str, Any], given: Mapping[str, Any]) -> Estimator:
+        """Make the estimator of the task.
+
+        Parameters
+        ----------
+        parameters : mapping
+            The parameters that all tasks have; those that the estimator does not have are refused
+            unless they have their defaults.
+        given : mapping
+            The values of the options of ``"train"``.
+        """
+        from importlib import import_module
+
+        module, _, name = self.estimator.rpartition(":")
+        kind: type[Estimator] = getattr(import_module(module or "partwise"), name)
+        known = kind._get_param_names()
+        for extra, value in parameters.items():
+            if extra not in known and value != getattr(kind, extra, None):
+                raise DataError(f"--task {self.name} has no {extra}; leave it out")
+        every = {**parameters, **self.parameters(given)}
+        return kind(**{key: value for key, value in every.items() if key in known})
+
+    def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters of the estimator that the options of ``"train"`` stand for.
+
+        By default each option is the parameter of the same name.
+        """
+        return dict(given)
+
     def resemblance(self, lines: Sequence[str]) -> int:
-        """Say whether a file looks like one for this task: 2 surely, 1 perhaps, 0 no.
+        """Return whether a file looks like one for this task: 2 surely, 1 perhaps, 0 no.
 
         Asked only when a file was refused, to tell the user which task it may be meant for.
 
@@ -110,27 +106,27 @@ class Task(ABC, Generic[Source]):
         return 0
 
     @abstractmethod
-    def read(self, path: str, arguments: argparse.Namespace, like: Source | None = None) -> Source:
+    def read(self, path: str, given: Mapping[str, Any], like: Examples | None = None) -> Examples:
         """Read a file with labels, to train on.
 
         Parameters
         ----------
         path : str
             The file; ``-`` is stdin.
-        arguments : argparse.Namespace
-            Those of ``train``.
+        given : mapping
+            The values of the options of ``"train"``.
         like : Source or None
-            The training file, when this is the one of ``--dev``.
+            The training file, when this is one to evaluate on.
         """
 
     @abstractmethod
-    def read_for(self, model: Model, path: str, labelled: bool) -> Source:
+    def read_for(self, model: Model, path: str, labelled: bool) -> Examples:
         """Read a file for a model.
 
         Parameters
         ----------
         model : Model
-            A model of this task, from the command line or from Python.
+            A model of this task, trained from files or from Python.
         path : str
             The file; ``-`` is stdin.
         labelled : bool
@@ -139,72 +135,28 @@ class Task(ABC, Generic[Source]):
         """
 
     @abstractmethod
-    def sizes(self, source: Source) -> tuple[int, int]:
-        """Give the number of examples and the number of their positions (tokens)."""
-
-    def take(self, source: Source, which: Sequence[int]) -> Source:
-        """Give some of the examples of a file, for a fold.
-
-        Parameters
-        ----------
-        source : Source
-            What `read` gave. Its own ``take`` is used, if it has one.
-        which : sequence of int
-            Their numbers, from 0.
-        """
-        take = getattr(source, "take", None)
-        if take is None:
-            raise DataError(
-                f"files of --task {self.name} cannot be cut into folds; give --dev instead"
-            )
-        some: Source = take(which)
-        return some
-
-    @abstractmethod
-    def fit(
-        self,
-        arguments: argparse.Namespace,
-        source: Source,
-        initial: Model | None,
-        callbacks: Sequence[Callback],
-    ) -> Trained:
-        """Train.
-
-        Parameters
-        ----------
-        arguments : argparse.Namespace
-            Those of ``train``; see `settings_of`.
-        source : Source
-            What `read` gave.
-        initial : Model or None
-            The model of ``--resume``, of this task. Its features may differ.
-        callbacks : sequence of callables
-            To be handed on to the fit.
-
-        Raises
-        ------
-        DataError
-            The name of the file is put in front, unless it stands there already.
-        """
-
-    @abstractmethod
-    def predict(self, model: Model, source: Source, arguments: argparse.Namespace) -> Predictions:
-        """Predict.
+    def predict(
+        self, model: Model, source: Examples, *, k: int | None, marginals: bool, n_jobs: int | None
+    ) -> Predictions:
+        """Predict the labels of a file.
 
         Parameters
         ----------
         model : Model
             The model.
         source : Source
-            What `read_for` gave.
-        arguments : argparse.Namespace
-            Those of ``predict``: ``k`` (int or None), ``marginals`` (bool), ``jobs`` (int), and the
-            task's own. See :func:`partwise.tasks.candidates.find_candidates` for ``k``.
+            What `read_for` returned.
+        k : int or None
+            How many labels to predict for each example; None: the best one.
+        marginals : bool
+            Whether to give probabilities too.
+        n_jobs : int or None
+            The number of threads.
         """
 
     @abstractmethod
     def score(
-        self, model: Model, source: Source, arguments: argparse.Namespace
+        self, model: Model, source: Examples, given: Mapping[str, Any], n_jobs: int | None = 1
     ) -> tuple[dict[str, Any], str]:
         """Predict and compare with the labels of the file.
 
@@ -213,42 +165,17 @@ class Task(ABC, Generic[Source]):
         model : Model
             The model.
         source : Source
-            What `read_for` gave for ``labelled=True``, or `read` for ``--dev``.
-        arguments : argparse.Namespace
-            ``jobs`` (int), and the task's own options of ``evaluate``.
+            What `read_for` returned for ``labelled=True``, or `read`.
+        given : mapping
+            The values of the options of ``"evaluate"``.
+        n_jobs : int or None
+            The number of threads.
 
         Returns
         -------
         metrics, text
             The numbers, and the same for people.
         """
-
-
-def settings_of(arguments: argparse.Namespace, **own: Any) -> Settings:
-    """Make the settings that all tasks have in common, and some of the task's own.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-        Those of ``train``.
-    **own
-        What else the task sets: ``min_count``, ``class_weight``, ``constraints``, ...
-    """
-    from partwise.training.settings import Settings
-
-    return Settings(
-        loss=arguments.loss,
-        l2=arguments.l2,
-        l1=arguments.l1,
-        solver=arguments.solver,
-        tol=arguments.tol,
-        max_passes=arguments.max_passes,
-        n_jobs=arguments.jobs,
-        seed=arguments.seed,
-        descent=arguments.descent,
-        weights=arguments.weights,
-        **own,
-    )
 
 
 def no_labels(path: str, n_examples: int, where: str) -> DataError:

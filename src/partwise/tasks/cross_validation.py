@@ -1,107 +1,149 @@
-"""Estimators that choose l2 themselves: by cross-validation, or by data held out."""
+"""Choosing l2 by cross-validation, or by data held out; for every estimator."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
+from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing
 
 from ..errors import DataError
-from ..models.model import Model
 from ..training.path import l2_values
-from ..training.path_table import RULES, choose, pooled
+from ..training.path_table import RULES, PathRow, choose, pooled
 from ..values import one_of
-from .estimator import TrainedEstimator
-from .path import HeldOut, descend, read_held_out
+from .estimator import Estimator
+from .path import descend, held_out_score
+from .source import Source
 
-__all__ = ["PathEstimator"]
+if TYPE_CHECKING:
+    from ..models.model import Model
+
+__all__ = ["PathEstimator", "fold_tables", "folds"]
 
 
-class PathEstimator(TrainedEstimator):
+@dataclass(eq=False, repr=False, kw_only=True)
+class PathEstimator(Estimator):
     """Base of the estimators that choose l2; not for use on its own.
 
     A class derived from it also derives from the estimator that is given l2, whose parameters it
-    has but for ``l2`` and ``warm_start``, and has the parameters ``l2_max``, ``factor``, ``steps``,
-    ``cv``, ``rule`` and ``scoring``.
+    has but for ``l2`` and ``warm_start``. It goes through a range of l2 from large to small, each
+    fit from where the last one ended and each certified, and scores every model on data held out:
+    in each fold, on the part of the data that the features and weights were not made from. The
+    model of the l2 that is chosen is then trained on all of the data.
+
+    Parameters
+    ----------
+    l2_max, factor, steps : float, float, int
+        The values of l2: ``l2_max * factor**k`` for k below `steps`.
+    cv : int, splitter or iterable
+        The folds, as in scikit-learn; not used if `fit` gets data held out.
+    rule : {"best", "one-se"}
+        The l2 with the best mean score; or the largest whose mean score is within one standard
+        error of it.
+    scoring : str, callable or None
+        What is scored, as in scikit-learn; None: `score`.
+
+    Attributes
+    ----------
+    l2_ : float
+        The l2 that was chosen.
+    path_ : list of dict
+        A row for each l2, the largest first: ``l2``, ``passes``, ``seconds``, ``relative_gap``,
+        ``score``. With folds, passes and seconds are sums over them, the gap is the largest, the
+        score the mean of ``scores``, and ``standard_error`` that of this mean.
+    scores_ : ndarray of shape (n_values, n_folds)
+        The scores; with data held out there is one column.
     """
 
-    #: The estimator that is given l2.
-    _given_l2: ClassVar[type[TrainedEstimator]]
+    l2_max: float = 1000.0
+    factor: float = 0.7
+    steps: int = 24
+    cv: Any = 5
+    rule: str = "best"
+    scoring: Any = None
+    tol: float = 0.001
+    l2: float = field(default=1.0, init=False)
+    warm_start: bool = field(default=False, init=False)
+
+    @classmethod
+    def _plain_class(cls) -> type[Estimator]:
+        """Return the estimator that is given l2."""
+        after = cls.__mro__[cls.__mro__.index(PathEstimator) + 1 :]
+        return next(kind for kind in after if issubclass(kind, Estimator))
 
     @classmethod
     def from_model(cls, model: Model) -> Any:
         """Make a fitted estimator from a model; one with a given l2, since l2 is now known."""
-        return cls._given_l2.from_model(model)
+        return cls._plain_class().from_model(model)
 
-    def _fit_path(self, data: Mapping[str, Any], n: int, dev: Any, groups: Any) -> None:
-        """Choose l2 and take the model over.
+    def fit(
+        self, X: Any, y: Any = None, *more: Any, dev: Any = None, groups: Any = None, **named: Any
+    ) -> Any:
+        """Choose l2 and train.
 
         Parameters
         ----------
-        data : mapping
-            What the fit of the estimator with a given l2 takes, X and y first: None, or with an
-            entry for each example.
-        n : int
-            The number of examples.
-        dev, groups
-            As users give them.
+        X, y, *more, **named
+            What the estimator that is given l2 takes.
+        dev : tuple or None
+            Data to choose l2 by, in place of folds: ``(X_dev, y_dev)``; ``(X_dev,)`` where `score`
+            needs no y; or ``(X_dev, y_dev, more)`` with a dict of what else `score` takes.
+        groups : array-like or None
+            The group of each example, for splitters that take groups.
+
+        Returns
+        -------
+        self
         """
         one_of("rule", self.rule, RULES)
         values = l2_values(self.l2_max, self.factor, self.steps)
         plain = self._plain()
+        plain.check()
+        given = () if y is None and not more else (y, *more)
+        source, weight = plain._given(X, *given, **named)
         if dev is not None:
             if self.rule != "best":
                 raise DataError(f"rule={self.rule!r} needs folds; with dev, use rule='best'")
-            found, _ = descend(plain, values, data, read_held_out(dev), self.scoring)
-            rows: list[dict[str, Any]] = [dict(row) for row in found.rows]
-            scores = [[row["score"]] for row in found.rows]
+            score = held_out_score(plain, dev, self.scoring)
+            found = descend(plain, values, source, weight, score)
+            rows: list[dict[str, Any]] = [dict(row) for row in found.best.rows]
+            scores = [[row["score"]] for row in found.best.rows]
         else:
-            table = pooled(self._folds(plain, values, data, n, groups))
+            parts = folds(plain, source, self.cv, groups)
+            table = pooled(list(fold_tables(plain, values, source, weight, parts, self._scorer)))
             chosen = choose(table, self.rule)
-            descend(plain, values[: chosen + 1], data)
+            descend(plain, values[: chosen + 1], source, weight)
             rows = [dict(row) for row in table]
             scores = [row["scores"] for row in table]
         self._take_over(plain)
         self.l2_ = plain.model_.l2
         self.path_ = rows
         self.scores_ = np.array(scores)
+        return self
 
-    def _plain(self) -> TrainedEstimator:
+    def _scorer(self, estimator: Estimator, test: Source, weight: Any) -> Callable[[Model], float]:
+        """Return what scores a model on the held-out part of a fold."""
+        X, y = test.given()
+        scorer = check_scoring(estimator, self.scoring)
+        more = {} if weight is None else {"sample_weight": weight}
+
+        def score(model: Model) -> float:
+            estimator._adopt(model)
+            return float(scorer(estimator, X, y, **more))
+
+        return score
+
+    def _plain(self) -> Estimator:
         """Make the estimator that is given l2, with the same parameters."""
         own = self.get_params(deep=False)
-        names = self._given_l2._get_param_names()
-        return self._given_l2(**{name: own[name] for name in names if name in own})
+        kind = self._plain_class()
+        return kind(**{name: own[name] for name in kind._get_param_names() if name in own})
 
-    def _folds(
-        self, plain: TrainedEstimator, values: Any, data: Mapping[str, Any], n: int, groups: Any
-    ) -> list[Any]:
-        """Give the table of each fold."""
-        _, y, *_ = data.values()
-        stratified = is_classifier(self)
-        splitter = check_cv(self.cv, y if stratified else None, classifier=stratified)
-        tables = []
-        folds = splitter.split(np.zeros(n), y if stratified else None, groups)
-        for number, (train, test) in enumerate(folds):
-            (_, X_test), (_, y_test), *rest = _some(data, test).items()
-            held_out = HeldOut(X_test, y_test, {k: v for k, v in rest if v is not None})
-            try:
-                found, interrupted = descend(
-                    clone(plain), values, _some(data, train), held_out, self.scoring
-                )
-            except DataError as error:
-                where = f"fold {number} (counted from 0, and so are its examples)"
-                raise DataError(f"{where}: {error}") from error
-            if interrupted:
-                # There is no model of all examples yet, and so nothing to keep.
-                raise KeyboardInterrupt
-            tables.append(found.rows)
-        return tables
-
-    def _take_over(self, fitted: TrainedEstimator) -> None:
+    def _take_over(self, fitted: Estimator) -> None:
         """Take what a fit found from another estimator."""
         known = {*self.get_params(deep=False), *fitted.get_params(deep=False)}
         for name, value in vars(fitted).items():
@@ -109,8 +151,69 @@ class PathEstimator(TrainedEstimator):
                 setattr(self, name, value)
 
 
-def _some(data: Mapping[str, Any], which: Any) -> dict[str, Any]:
-    return {
-        name: None if values is None else _safe_indexing(values, which)
-        for name, values in data.items()
-    }
+def folds(
+    estimator: Estimator, source: Source, cv: Any, groups: Any = None
+) -> list[tuple[list[int], list[int]]]:
+    """Return for each fold the examples to train on and those to score.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        The folds of a classifier are stratified by class.
+    source : Source
+        The examples.
+    cv, groups
+        As in scikit-learn.
+    """
+    labels = source.given()[1] if is_classifier(estimator) else None
+    splitter = check_cv(cv, labels, classifier=labels is not None)
+    split = splitter.split(np.zeros(len(source)), labels, groups)
+    return [(train.tolist(), test.tolist()) for train, test in split]
+
+
+def fold_tables(
+    plain: Estimator,
+    values: Sequence[float],
+    source: Source,
+    weight: Any,
+    parts: Sequence[tuple[list[int], list[int]]],
+    scorer: Callable[[Estimator, Source, Any], Callable[[Model], float]],
+    each: Callable[[PathRow, Model], Any] | None = None,
+    begin: Callable[[int], Any] | None = None,
+) -> Iterator[list[PathRow]]:
+    """Yield the table of each fold.
+
+    Parameters
+    ----------
+    plain : Estimator
+        The estimator; a clone of it is fitted in each fold.
+    values : sequence of float
+        The values of l2, the largest first.
+    source, weight
+        Labelled examples and their weights.
+    parts : sequence
+        What `folds` returned.
+    scorer : callable
+        ``scorer(estimator, test, weight)`` returns what scores a model on the test part.
+    each : callable or None
+        Called with each row and its model.
+    begin : callable or None
+        Called with the number of each fold, from 0, before it begins.
+    """
+    for number, (train, test) in enumerate(parts):
+        if begin is not None:
+            begin(number)
+        made = clone(plain)
+        mine = None if weight is None else np.asarray(weight)
+        score = scorer(made, source.take(test), None if mine is None else mine[test])
+        try:
+            found = descend(
+                made, values, source.take(train), None if mine is None else mine[train], score, each
+            )
+        except DataError as error:
+            where = f"fold {number} (counted from 0, and so are its examples)"
+            raise DataError(f"{where}: {error}") from error
+        if found.interrupted:
+            # There is no model of all examples yet, and so nothing to keep.
+            raise KeyboardInterrupt
+        yield found.best.rows

@@ -1,68 +1,35 @@
-"""What the estimators share: from parameters to settings, warm starts, results of a fit."""
+"""What the estimators share: parameters, training, warm starts, and the results of a fit."""
 
 from __future__ import annotations
 
 import hashlib
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError
-from ..training.settings import Settings, read_noted
+from ..training.settings import Parameters, as_json, read_noted
 from ..values import is_integer
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from ..arrays import Ints
-    from ..models.model import Model
+    from ..arrays import Floats, Ints
+    from ..models.features import Features
+    from ..models.fit import Finish
+    from ..models.model import Label, Model
     from ..problem.rows import Rows
+    from ..structures.base import Structure
     from ..training.loop import Callback, Fit
-    from ..training.path import Descent
+    from .source import Source
 
-__all__ = ["SequenceEstimator", "TrainedEstimator", "fingerprint", "has_probabilities"]
-
-#: Parameters of all estimators that go into the settings under the same name.
-_SHARED = (
-    "loss", "l2", "l1", "solver", "tol", "max_passes", "n_jobs", "cost_matrix", "class_weight",
-    "solver_options",
-)  # fmt: skip
-
-
-#: How many labels before it a label depends on, for the structures of taggers. By name: a structure
-#: that is not used need not be compiled.
-_ORDERS = {"chain": 1, "second-order-chain": 2}
-
-
-def chain_parameters(model: Model, classifier: str) -> dict[str, Any]:
-    """Give the parameters of a tagger that the structure of its model holds.
-
-    Parameters
-    ----------
-    model : Model
-        A model that tags; another one is refused.
-    classifier : str
-        The estimator to name to those who have a model that classifies.
-    """
-    structure: Any = model.structure
-    if model.task != "tag" or structure.name not in _ORDERS:
-        raise DataError(
-            f"a model of the task {model.task!r} and a {structure.name} does not tag; use "
-            f"{classifier}.from_model if it classifies, or the model as it is"
-        )
-    return {
-        "order": _ORDERS[structure.name],
-        "start": structure.start,
-        "end": structure.end,
-        "constraints": model.constraints,
-    }
-
+__all__ = ["Estimator", "Prepared", "has_probabilities"]
 
 #: Parameters that a model does not keep by name: what it holds anyway, and what belongs to the
 #: process that fits and not to the model.
@@ -79,60 +46,199 @@ def has_probabilities(estimator: Any) -> bool:
     return True
 
 
-class TrainedEstimator(BaseEstimator):
-    """Base of the estimators; not for use on its own."""
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Examples with their labels, ready to be trained on.
 
-    #: While the estimator is fitted along a path of l2 (see `partwise.tasks.path`): that path.
-    _descent: Descent | None = None
+    Attributes
+    ----------
+    structure : Structure
+        What a label is made of.
+    rows : callable
+        Makes the features: one `Rows` per kind of site. They may be by far the largest thing, so
+        nobody but the fit should hold them.
+    shapes, gold : sequence
+        The shape and the right label of each example, as the structure takes them.
+    features : Features
+        How the model will read examples.
+    labels : sequence
+        The names of the labels, in the order of their numbers.
+    constraints, own_constraints
+        What no label may hold, and what the label of each example may not hold.
+    weight : ndarray or None
+        The weight of each example.
+    meta : dict
+        What else the model is to keep.
+    initial : Model or None
+        A model to start from, in place of the one that was given.
+    finish : callable or None
+        Brings the trained model into its last form.
+    beside
+        What is held beside the rows. It counts in the memory that is announced.
+    key
+        What else the meaning of the dual variables depends on.
+    record : dict
+        What the record of a command says of these examples.
+    """
 
-    def _settings(self, **more: Any) -> Settings:
-        shared = {name: getattr(self, name) for name in _SHARED}
-        seed = _seed(self.random_state)
-        given = {name: getattr(self, name) for name in self._get_param_names()}
-        kept = {name: value for name, value in given.items() if name not in _NOT_KEPT}
-        if not (kept["random_state"] is None or is_integer(kept["random_state"])):
-            del kept["random_state"]
-        return Settings(**shared, seed=seed, descent=self._descent, given=kept, **more)
+    structure: Structure
+    rows: Callable[[], Sequence[Rows]]
+    shapes: Sequence[Any] | Ints
+    gold: Sequence[Ints]
+    features: Features
+    labels: Sequence[Label] = ()
+    constraints: Any = None
+    own_constraints: Sequence[Any] | None = None
+    weight: Floats | None = None
+    meta: dict[str, Any] | None = None
+    initial: Model | None = None
+    finish: Finish | None = None
+    beside: Any = ()
+    key: Any = ()
+    record: dict[str, Any] = field(default_factory=dict)
 
-    @classmethod
-    def _fitted_by(cls, model: Model, **held: Any) -> Self:
-        """Make an estimator of a model, with the parameters that it was fitted with.
+    def fingerprint(self) -> str:
+        """Tell fits apart whose dual points have another meaning."""
+        structure = self.structure
+        what = (structure.name, structure.constants(), list(self.labels), self.key)
+        digest = hashlib.sha256(repr(what).encode())
+        digest.update(repr(list(self.shapes)).encode() + b"|")
+        # Examples of weight 0 are left out of a fit.
+        used = np.zeros(0, bool) if self.weight is None else np.not_equal(self.weight, 0)
+        gold = np.concatenate([*(np.ravel(y) for y in self.gold), np.zeros(0, np.int64)])
+        for array in (gold, used):
+            digest.update(np.ascontiguousarray(array).tobytes() + b"|")
+        return digest.hexdigest()
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Estimator(Parameters, BaseEstimator):
+    """Base of the estimators; not for use on its own.
+
+    Parameters
+    ----------
+    warm_start : bool
+        Whether `fit` starts where the last one ended: from its dual variables if the shapes and
+        the labels of the examples are the same, else from its weights. Features and labels may be
+        new.
+    verbose : int
+        Above 0, progress is shown on stderr.
+    callbacks : callable, sequence of callables or None
+        Called after each epoch with a :class:`partwise.training.Progress`; a true result stops
+        the fit.
+    """
+
+    warm_start: bool = False
+    verbose: int = 0
+    callbacks: Any = None
+
+    #: The name of the task, in models and on the command line.
+    task: ClassVar[str]
+
+    # What an estimator brings
+
+    @abstractmethod
+    def _given(self, *data: Any, **more: Any) -> tuple[Source, Any]:
+        """Return the labelled examples and their weights that a user gives `fit`."""
+
+    @abstractmethod
+    def _prepare(self, source: Any, sample_weight: Any, initial: Model | None) -> Prepared:
+        """Read examples and labels, and make ready what is trained.
 
         Parameters
         ----------
-        model : Model
-            The model.
-        **held
-            Parameters as the structure and the features of the model tell them, for models that
-            do not name them.
+        source
+            Labelled examples: what `fit` makes of its arguments, or what the task reads of a file.
+        sample_weight
+            The weights of the examples as a user gives them.
+        initial : Model or None
+            A model to start from.
         """
+
+    @classmethod
+    def _held(cls, model: Model) -> dict[str, Any]:
+        """Return the parameters that the structure and the features of a model tell.
+
+        Raises a DataError if the model is not one of this estimator.
+        """
+        if model.task != cls.task:
+            raise DataError(
+                f"a model of the task {model.task!r} is none of {cls.__name__}; use the estimator "
+                "of its task, or the model as it is"
+            )
+        return {}
+
+    def _adopt(self, model: Model) -> None:
+        """Take the results of a fit over from its model."""
+        self.model_ = model
+        self.classes_ = np.array(model.labels)
+        self.certificate_ = model.certificate
+        self.n_iter_ = max(1, math.ceil(model.certificate.passes))
+        self.trace_: tuple[Any, ...] = ()
+
+    # What they all do
+
+    @classmethod
+    def from_model(cls, model: Model) -> Self:
+        """Make a fitted estimator from a model, such as :func:`partwise.load_model` returns.
+
+        The parameters are those that the model was trained with, as far as it knows them.
+        """
+        held = cls._held(model)
         names = cls._get_param_names()
         held.update(read_noted(model.settings, names))
-        held.update(loss=model.loss, l2=model.l2, tol=model.certificate.tol)
-        if "l1" in names:
-            held["l1"] = model.l1
-        made = cls(**held)
+        held.update(loss=model.loss, l2=model.l2, l1=model.l1, tol=model.certificate.tol)
+        made = cls(**{name: value for name, value in held.items() if name in names})
         made._adopt(model)
         return made
 
-    def _train(self, fit: Callable[..., tuple[Model, Fit]], same: Callable[[], str]) -> None:
+    def noted(self) -> dict[str, Any]:
+        given = {name: getattr(self, name) for name in self._get_param_names()}
+        kept = {name: value for name, value in given.items() if name not in _NOT_KEPT}
+        if not (self.random_state is None or is_integer(self.random_state)):
+            kept.pop("random_state", None)
+        return as_json(kept)
+
+    def _train(
+        self, source: Any, sample_weight: Any = None, initial: Model | None = None
+    ) -> tuple[Prepared, Fit]:
         """Fit the model; with warm_start, from where the last fit ended.
 
-        Parameters
-        ----------
-        fit
-            Trains, given ``callbacks`` and, to start from, ``initial`` or ``dual_point``.
-        same
-            Gives a fingerprint; fits with equal ones can go on from each other's dual points.
+        Parameters are those of `_prepare`.
         """
-        start: dict[str, Any] = {}
-        print_ = same() if self.warm_start else ""
-        if self.warm_start and hasattr(self, "model_"):
-            before, dual_point = getattr(self, "_dual", ("", None))
-            start = {"dual_point": dual_point} if before == print_ else {"initial": self.model_}
+        from ..models.fit import fit_model
+
+        self.check()
         callbacks, display = self._callbacks()
+        before = self.__dict__.get("model_") if self.warm_start else None
+        prepared = self._prepare(source, sample_weight, initial or before)
+        start: dict[str, Any] = {"initial": initial}
+        fingerprint = prepared.fingerprint() if self.warm_start else ""
+        if before is not None:
+            known, dual_point = getattr(self, "_dual", ("", None))
+            same = known == fingerprint
+            start = {"dual_point": dual_point} if same else {"initial": before}
+        if prepared.initial is not None and "initial" in start:
+            start = {"initial": prepared.initial}
         try:
-            model, done = fit(callbacks=callbacks, **start)
+            model, done = fit_model(
+                self.task,
+                prepared.structure,
+                prepared.rows(),
+                prepared.shapes,
+                prepared.gold,
+                prepared.features,
+                self,
+                labels=prepared.labels,
+                constraints=prepared.constraints,
+                own_constraints=prepared.own_constraints,
+                sample_weight=prepared.weight,
+                callbacks=callbacks,
+                meta=prepared.meta,
+                finish=prepared.finish,
+                beside=prepared.beside,
+                **start,
+            )
         except BaseException:
             if display is not None:
                 display.abandon()
@@ -142,38 +248,10 @@ class TrainedEstimator(BaseEstimator):
         self._adopt(model)
         self.trace_ = done.trace
         if self.warm_start:
-            self._dual = (print_, done.dual_point)
+            self._dual = (fingerprint, done.dual_point)
         elif hasattr(self, "_dual"):
             del self._dual
-
-    def _train_positions(
-        self,
-        task: str,
-        rows: Rows,
-        lengths: Ints,
-        gold: Sequence[Ints],
-        labels: Sequence[Any],
-        settings: Settings,
-        sample_weight: Any,
-        **more: Any,
-    ) -> None:
-        """Fit a model that labels positions."""
-        tied = more.get("transition_rows") is None
-        ends = (settings.order, settings.start, settings.end)
-        what = (list(labels), *ends, tied, settings.class_weight)
-        self._train(
-            partial(
-                self._labeller_fit(), task, rows, lengths, gold, labels, settings,
-                sample_weight=sample_weight, **more,
-            ),
-            partial(fingerprint, what, lengths, gold, sample_weight),
-        )  # fmt: skip
-
-    def _labeller_fit(self) -> Callable[..., tuple[Model, Fit]]:
-        """Give what trains a model that labels positions."""
-        from .sequences.fit import fit_labeller
-
-        return fit_labeller
+        return prepared, done
 
     def _callbacks(self) -> tuple[list[Callback], Any]:
         given = self.callbacks
@@ -189,65 +267,21 @@ class TrainedEstimator(BaseEstimator):
         if self.verbose:
             from ..training.progress import ProgressLine
 
-            display = ProgressLine(l2=None if self._descent else self.l2)
+            display = ProgressLine(l2=None if self.descent else self.l2)
             callbacks.append(display)
         return callbacks, display
 
-    def _need_fit(self) -> None:
-        """Raise scikit-learn's error unless there is a model."""
+    @property
+    def _model(self) -> Model:
+        """The model; scikit-learn's error if there is none."""
         # Asking scikit-learn takes as long as labelling a short sentence.
-        if "model_" not in vars(self):
+        if "model_" not in self.__dict__:
             check_is_fitted(self, "model_")
-
-    def _adopt(self, model: Model) -> None:
-        """Take the results of a fit over from its model."""
-        self.model_ = model
-        self.classes_ = np.array(model.labels)
-        self.certificate_ = model.certificate
-        self.n_iter_ = max(1, math.ceil(model.certificate.passes))
-        self.trace_ = ()
-
-
-class SequenceEstimator(TrainedEstimator):
-    """Base of the estimators whose examples are sequences of tokens; not for use on its own."""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.three_d_array = True
-        tags.target_tags.required = True
-        tags.no_validation = True
-        return tags
+        return self.model_
 
     def _fitted(self) -> Model:
+        """The model, for attributes; an AttributeError if there is none."""
         model: Model | None = self.__dict__.get("model_")
         if model is None:
-            raise AttributeError("the tagger has not been fitted; call fit first")
+            raise AttributeError(f"the {type(self).__name__} has not been fitted; call fit first")
         return model
-
-
-def _seed(random_state: Any) -> int:
-    if is_integer(random_state):
-        return int(random_state)
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-
-
-def fingerprint(what: Any, lengths: Ints, gold: Sequence[Ints], sample_weight: Any = None) -> str:
-    """Tell fits apart whose dual points have another meaning.
-
-    Parameters
-    ----------
-    what
-        Whatever else the parts of an example depend on; its ``repr`` is used.
-    lengths, gold
-        The shapes and the right labels of the examples.
-    sample_weight
-        Their weights; those of weight 0 are left out of a fit.
-    """
-    used = np.zeros(0, bool)
-    if sample_weight is not None:
-        used = np.not_equal(np.asarray(sample_weight), 0)
-    digest = hashlib.sha256(repr(what).encode())
-    for array in (lengths, np.concatenate([*gold, np.zeros(0, np.int64)]), used):
-        digest.update(np.ascontiguousarray(array).tobytes() + b"|")
-    return digest.hexdigest()

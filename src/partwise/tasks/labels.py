@@ -7,12 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from partwise.errors import DataError
 from partwise.metrics.labels import Score, SpanScores
-from partwise.tasks.tally import Tally
 
 __all__ = [
     "by_type",
@@ -20,9 +15,8 @@ __all__ = [
     "label_table",
     "note_absent",
     "note_unknown",
-    "note_unknown_features",
-    "number_labels",
     "numbers",
+    "order_of_labels",
     "spelled",
 ]
 
@@ -39,34 +33,8 @@ def spelled(labels: Sequence[str | int | float | bool]) -> list[str]:
     ]
 
 
-def number_labels(
-    path: str, gold: Sequence[Sequence[str]]
-) -> tuple[list[str], list[NDArray[np.int64]]]:
-    """Give the distinct labels in order, and every example's labels as numbers.
-
-    Parameters
-    ----------
-    path : str
-        Where they came from, for messages.
-    gold : sequence of sequences of str
-        The labels of each example; there is at least one.
-
-    Raises
-    ------
-    DataError
-        If there is one label only.
-    """
-    labels = sorted({label for one in gold for label in one}, key=_order)
-    if len(labels) < 2:
-        raise DataError(
-            f"{path}: {labels[0]!r} is the only label; at least 2 are needed to learn from"
-        )
-    index = {label: number for number, label in enumerate(labels)}
-    return labels, [np.array([index[label] for label in one], np.int64) for one in gold]
-
-
-def _order(label: str) -> tuple[bool, float, str]:
-    """Sort numbers by value, before everything else."""
+def order_of_labels(label: str) -> tuple[bool, float, str]:
+    """Sort labels of files: numbers by value, before everything else."""
     try:
         return False, float(label), label
     except ValueError:
@@ -94,12 +62,6 @@ def note_absent(option: str, wanted: Collection[str], found: Collection[str]) ->
             "%s: no word has the part of speech %s, so nothing is left out for it; the file has %s",
             option, " or ".join(map(repr, absent)), some,
         )  # fmt: skip
-
-
-def note_unknown_features(path: str, tally: Tally) -> None:
-    """Warn of a file of which the model knows nothing."""
-    if tally.nothing_known:
-        _log.warning("%s: %s", path, tally.message())
 
 
 def label_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> SpanScores:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from sklearn.base import clone
 from sklearn.metrics import check_scoring
@@ -12,15 +12,18 @@ from ..errors import DataError
 from ..models.model import Model
 from ..training.path import Descent, l2_values
 from ..training.path_table import BestModel, PathRow
-from .estimator import TrainedEstimator
+from .estimator import Estimator, Prepared
 
-__all__ = ["Estimator", "HeldOut", "PathResult", "descend", "path", "read_held_out"]
+if TYPE_CHECKING:
+    from ..training.loop import Fit
 
-Estimator = TypeVar("Estimator", bound=TrainedEstimator)
+__all__ = ["Descended", "PathResult", "descend", "held_out_score", "path"]
+
+_Estimator = TypeVar("_Estimator", bound=Estimator)
 
 
 class PathResult(NamedTuple):
-    """What :func:`path` gives.
+    """What :func:`path` returns.
 
     Attributes
     ----------
@@ -35,16 +38,29 @@ class PathResult(NamedTuple):
     best: Any
 
 
-class HeldOut(NamedTuple):
-    """Data to score models on: what `score` takes."""
+class Descended(NamedTuple):
+    """What :func:`descend` returns.
 
-    X: Any
-    y: Any
-    more: dict[str, Any]
+    Attributes
+    ----------
+    best
+        The table, and the best model.
+    prepared
+        What was trained on.
+    fit
+        The last fit.
+    interrupted
+        Whether Ctrl-C ended the path.
+    """
+
+    best: BestModel
+    prepared: Prepared
+    fit: Fit
+    interrupted: bool
 
 
 def path(
-    estimator: Estimator,
+    estimator: _Estimator,
     X: Any,
     y: Any = None,
     *,
@@ -92,20 +108,30 @@ def path(
     >>> rows, best = path(LinearClassifier(), X, y, dev=(X_dev, y_dev))  # doctest: +SKIP
     >>> best.l2, best.certificate_.relative_gap  # doctest: +SKIP
     """
-    if not isinstance(estimator, TrainedEstimator) or not hasattr(estimator, "l2"):
+    if not isinstance(estimator, Estimator) or "l2" not in estimator.get_params(deep=False):
         raise DataError(
             f"the estimator is of type {type(estimator).__name__}; give one of partwise that has l2"
         )
-    held_out = read_held_out(dev)
-    values = l2_values(l2_max, factor, steps)
     made = clone(estimator).set_params(tol=tol, warm_start=False)
-    found, _ = descend(made, values, {"X": X, "y": y, **fit_arguments}, held_out, scoring, each)
+    score = held_out_score(made, dev, scoring)
+    values = l2_values(l2_max, factor, steps)
+    given = made._given(X, **fit_arguments) if y is None else made._given(X, y, **fit_arguments)
+    source, weight = given
+    found = descend(made, values, source, weight, score, each)
     made.set_params(l2=made.model_.l2)
-    return PathResult(found.rows, made)
+    return PathResult(found.best.rows, made)
 
 
-def read_held_out(dev: Any) -> HeldOut:
-    """Read data to score on as users give it."""
+def held_out_score(estimator: Estimator, dev: Any, scoring: Any) -> Callable[[Model], float]:
+    """Return what scores a model on data held out, as users give them.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        It adopts each model that is scored.
+    dev, scoring
+        As in :func:`path`.
+    """
     sound = isinstance(dev, tuple) and 1 <= len(dev) <= 3
     if not sound or (len(dev) == 3 and not isinstance(dev[2], Mapping)):
         raise DataError(
@@ -113,58 +139,49 @@ def read_held_out(dev: Any) -> HeldOut:
             "more) with a dict of what else score takes"
         )
     X, y, more = (*dev, None, None)[:3]
-    return HeldOut(X, y, dict(more or {}))
+    scorer = check_scoring(estimator, scoring)
+
+    def score(model: Model) -> float:
+        estimator._adopt(model)
+        return float(scorer(estimator, X, y, **(more or {})))
+
+    return score
 
 
 def descend(
-    estimator: TrainedEstimator,
+    estimator: Estimator,
     values: Sequence[float],
-    data: Mapping[str, Any],
-    held_out: HeldOut | None = None,
-    scoring: Any = None,
+    source: Any,
+    weight: Any = None,
+    score: Callable[[Model], float] | None = None,
     each: Callable[[PathRow, Model], Any] | None = None,
-) -> tuple[BestModel, bool]:
+) -> Descended:
     """Fit an estimator along a path, and leave it with the best model.
 
     Parameters
     ----------
-    estimator : TrainedEstimator
+    estimator : Estimator
         The estimator; it is changed.
     values : sequence of float
         The values of l2, the largest first.
-    data : mapping
-        What `fit` takes, X and y first.
-    held_out : HeldOut or None
-        The data to score on; None: there are no scores, and the last model is the best.
-    scoring, each
+    source, weight
+        Labelled examples and their weights.
+    score : callable or None
+        Scores a model; None: there are no scores, and the last model is the best.
+    each : callable or None
         As in :func:`path`.
-
-    Returns
-    -------
-    found, interrupted
-        The table, and whether Ctrl-C ended the path.
     """
-    score = None
-    if held_out is not None:
-        scorer = check_scoring(estimator, scoring)
-
-        def score(model: Model) -> float:
-            estimator._adopt(model)
-            return float(scorer(estimator, held_out.X, held_out.y, **held_out.more))
-
     found = BestModel(score, each)
-    estimator._descent = Descent(values, found)
-    first, second, *rest = data.values()
+    descent = Descent(values, found)
+    estimator.__dict__["_descent"] = descent
     try:
-        # By position: not all estimators call them X and y.
-        estimator.fit(first, second, **dict(zip(list(data)[2:], rest, strict=True)))
-        interrupted = estimator._descent.interrupted
+        prepared, fit = estimator._train(source, weight)
     finally:
-        del estimator._descent
+        del estimator.__dict__["_descent"]
     assert found.model is not None
     classes = estimator.classes_
     estimator._adopt(found.model)
-    # As y had them: a model knows plain values only.
+    # As the labels were given: a model knows plain values only.
     estimator.classes_ = classes
     estimator.trace_ = found.trace
-    return found, interrupted
+    return Descended(found, prepared, fit, descent.interrupted)

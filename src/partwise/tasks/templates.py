@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from partwise.errors import DataError, ModelFileError
 from partwise.formats.columns import Columns
+from partwise.models.tally import Tally
+from partwise.models.vocabulary import Vocabulary
 from partwise.problem.rows import Rows
-from partwise.tasks.tally import Tally
-from partwise.tasks.vocabulary import Vocabulary
 
 __all__ = [
     "MAX_COLUMNS",

@@ -10,7 +10,6 @@ data and seed give the same model.
 from __future__ import annotations
 
 import math
-import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -21,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..arrays import Floats
-from ..errors import DataError
+from ..errors import DataError, level_outside
 from ..problem.dual_point import DualPoint
 from ..problem.evaluation import Evaluator
 from ..problem.problem import Problem
@@ -29,6 +28,7 @@ from ..solvers.base import Evaluation
 from ..solvers.registry import make_solver
 from .certificate import CLOSER_SIZES, Certificate, ConvergenceWarning, consistent, relative_gap
 from .interrupt import Interrupt
+from .settings import check_numbers
 
 #: A full evaluation costs about 0.8 passes: one in 25 is 3% of the run.
 EVERY: Final = 25.0
@@ -178,7 +178,7 @@ def train(
     options : dict or None
         Further arguments of the solver.
     """
-    _check(l2, l1, tol, max_passes)
+    check_numbers(l2, l1, tol, max_passes)
     if not problem.arrays.weight.any():
         raise DataError("all examples have weight 0; give some a positive sample_weight")
     began = time.perf_counter()
@@ -259,7 +259,9 @@ def train(
         verdict=verdict,
     )
     if not certificate.converged:
-        warnings.warn(_advice(certificate, max_passes), ConvergenceWarning, stacklevel=_outside())
+        warnings.warn(
+            _advice(certificate, max_passes), ConvergenceWarning, stacklevel=level_outside()
+        )
     return Fit(
         problem.storage.gather(best.weights),
         certificate,
@@ -272,22 +274,6 @@ def train(
 def _bounded(value: Evaluation) -> Evaluation:
     """Put 0, the dual value of the gold labels, in place of one below it."""
     return value if value.dual >= 0.0 else Evaluation(value.weights, value.primal, 0.0)
-
-
-def _check(l2: float, l1: float, tol: float, max_passes: float) -> None:
-    for name, value in (("l2", l2), ("tol", tol), ("max_passes", max_passes)):
-        if not value > 0.0 or (math.isinf(value) and name != "max_passes"):
-            raise DataError(f"{name} is {value!r}; it must be a positive number")
-    if not 0.0 <= l1 < math.inf:
-        raise DataError(f"l1 is {l1!r}; it must be a number from 0")
-
-
-def _outside() -> int:
-    """Give the stack level of the code that called the package, for a warning to point at."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def _advice(certificate: Certificate, max_passes: float) -> str:

@@ -5,70 +5,59 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..compiled.threads import thread_count
 from ..errors import DataError
 from ..problem.losses import LOSS_NAMES
-from ..solvers.registry import SOLVERS
 from ..values import is_integer, is_number, one_of
 
 if TYPE_CHECKING:
     from .path import Descent
 
-__all__ = ["Settings", "read_noted"]
+__all__ = ["Parameters", "Settings", "as_json", "check_numbers", "read_noted"]
 
 
-@dataclass(frozen=True, eq=False)
-class Settings:
-    """How to train.
+@dataclass(eq=False, repr=False, kw_only=True)
+class Parameters:
+    """The parameters of every fit.
 
-    Attributes
+    Estimators inherit them, so that each parameter is declared, described and checked in one
+    place. An estimator that does not offer one of them declares it anew with ``init=False``.
+
+    Parameters
     ----------
     loss : {"log", "hinge", "softmax-margin"}
-        The loss.
+        "log" is the loss of logistic regression and of conditional random fields. "hinge" is that
+        of support vector machines and max-margin Markov networks, with a cost of 1 for each wrong
+        label. "softmax-margin" is the log loss with such a cost.
     l2 : float
-        The regulariser: l2/2 |w|^2, against a sum over the examples.
+        The regulariser: ``l2/2 |w|^2`` is added to the sum of the losses of all examples.
     l1 : float
-        Adds l1 |w|_1 to it, which makes weights exactly 0.
+        Adds ``l1 |w|_1`` to the objective, which makes weights exactly 0.
     solver : str
-        Name of the solver, or "auto".
+        "auto", or the name of a solver; an unknown name is answered with the list.
     tol : float
-        Stop when the relative duality gap is at most this.
+        Training stops when the relative duality gap is at most this.
     max_passes : float
-        Stop after so many visits to each example.
-    n_jobs : int or None
-        Threads; None: 1, -1: one a core. They do not change the result.
-    seed : int or numpy.random.Generator
-        Draws the order of the examples.
+        Training stops after this number of passes over the data. A `ConvergenceWarning` then says
+        how far the gap is from `tol`.
     weights : {"all", "observed"}
-        Whether a feature has a weight for every label, or only for those it was seen with.
-    min_count : int
-        Features in fewer rows get no weight. Features of transitions are not counted.
-    cost_matrix : array-like or None
-        ``cost_matrix[gold, predicted]`` for the losses with a cost; None: 1 for each wrong label.
-    class_weight : None, "balanced" or dict
-        Weights of the labels; labels that a dict does not name have weight 1. "balanced" is
-        ``n / (K count_k)`` for label k of K among n. An example is weighted by its label, a
-        sequence by the mean over its positions.
-    constraints : see :func:`partwise.tasks.sequences.constraints.make_constraints`
-        What no label sequence may hold, in training and prediction.
-    order : {1, 2}
-        How many labels before it the label of a position depends on.
-    start, end : bool
-        Whether first and last labels of a sequence have weights of their own.
-    intercept : float
-        The value of a constant feature of every position; 0: none. Its weights are regularised
-        like all others.
+        Whether a feature has a weight for every label, or only for those that it was seen with in
+        training.
+    cost_matrix : array-like of shape (n_classes, n_classes) or None
+        ``cost_matrix[true, predicted]`` in the order of the labels, for the losses with a cost.
+        None: each wrong label costs 1.
+    n_jobs : int or None
+        The number of threads; -1 is one per core. They do not change the result.
+    random_state : int, RandomState or None
+        Draws the order of the examples. The default, 0, makes every fit of the same data the
+        same; None makes each one different.
     solver_options : dict or None
         Further arguments of the solver.
-    descent : Descent or None
-        A path to fit: several values of l2, the largest first, in place of `l2`.
-    given : mapping or None
-        The parameters of the estimator that fits, where they are to be kept in the model.
     """
 
     loss: str = "log"
@@ -76,81 +65,100 @@ class Settings:
     l1: float = 0.0
     solver: str = "auto"
     tol: float = 1e-4
-    max_passes: float = 1000.0
-    n_jobs: int | None = 1
-    seed: int | np.random.Generator = 0
+    max_passes: float = 1000
     weights: str = "all"
-    min_count: int = 1
     cost_matrix: Any = None
-    class_weight: Any = None
-    constraints: Any = None
-    order: int = 1
-    start: bool = False
-    end: bool = False
-    intercept: float = 0.0
+    n_jobs: int | None = None
+    random_state: Any = 0
     solver_options: dict[str, Any] | None = None
-    descent: Descent | None = None
-    given: Mapping[str, Any] | None = None
 
-    def __post_init__(self) -> None:
-        """Check every field that can be checked without data."""
+    @property
+    def descent(self) -> Descent | None:
+        """While a fit goes along a path of l2: that path."""
+        held: Descent | None = self.__dict__.get("_descent")
+        return held
+
+    def check(self) -> None:
+        """Raise a DataError if a parameter is wrong whatever the data are."""
+        from ..solvers.registry import SOLVERS
+
         one_of("loss", self.loss, LOSS_NAMES)
         one_of("solver", self.solver, SOLVERS)
         one_of("weights", self.weights, ("all", "observed"))
-        for name, value in (("l2", self.l2), ("tol", self.tol), ("max_passes", self.max_passes)):
-            sound = is_number(value) and value > 0.0
-            if not sound or (math.isinf(value) and name != "max_passes"):
-                raise DataError(f"{name} is {value!r}; it must be a positive number")
-        if not is_number(self.l1) or not 0.0 <= self.l1 < math.inf:
-            raise DataError(f"l1 is {self.l1!r}; it must be a number from 0")
-        if not is_number(self.intercept) or not math.isfinite(self.intercept):
-            raise DataError(f"intercept is {self.intercept!r}; give a finite number, 0 for none")
-        if not is_integer(self.min_count) or self.min_count < 1:
-            raise DataError(f"min_count is {self.min_count!r}; give a whole number from 1")
-        if not is_integer(self.order) or self.order not in (1, 2):
-            raise DataError(f"order is {self.order!r}; give 1 or 2")
-        for name, flag in (("start", self.start), ("end", self.end)):
-            if not isinstance(flag, (bool, np.bool_)):
-                raise DataError(f"{name} is {flag!r}; give True or False")
-        if not isinstance(self.seed, np.random.Generator) and (
-            not is_integer(self.seed) or self.seed < 0
-        ):
-            raise DataError(f"the seed is {self.seed!r}; give a whole number from 0")
-        if self.class_weight not in (None, "balanced") and not isinstance(
-            self.class_weight, Mapping
-        ):
-            raise DataError(
-                f"class_weight is {self.class_weight!r}; give None, 'balanced' or a dict of labels"
-            )
+        check_numbers(self.l2, self.l1, self.tol, self.max_passes)
         if self.solver_options is not None and not isinstance(self.solver_options, Mapping):
             raise DataError(f"solver_options is {self.solver_options!r}; give None or a dict")
         thread_count(self.n_jobs)
 
+    def solver_arguments(self) -> dict[str, Any]:
+        """Return the options of the solver."""
+        return dict(self.solver_options or {})
+
+    @property
+    def seed(self) -> int | np.random.Generator:
+        """What draws the order of the examples."""
+        if is_integer(self.random_state):
+            return int(self.random_state)
+        from sklearn.utils import check_random_state
+
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
     def noted(self) -> dict[str, Any]:
-        """Give what a model keeps of the settings: those that JSON can hold.
-
-        They have the names that estimators call them by; see `read_noted`. What a model holds
-        anyway is left out: the loss, l1 and l2, the tolerance.
-        """
-        found = {name: getattr(self, name) for name in _NOTED}
-        found["random_state"] = self.seed
-        found.update(self.given or {})
-        return {name: plain for name, value in found.items() for plain in _as_json(name, value)}
+        """Return the parameters that a model keeps by name: those that JSON can hold."""
+        return {}
 
 
-#: The fields that estimators know by the same name.
-_NOTED: Final = (
-    "solver", "max_passes", "weights", "min_count", "cost_matrix", "class_weight", "solver_options",
-)  # fmt: skip
+def check_numbers(l2: float, l1: float, tol: float, max_passes: float) -> None:
+    """Raise a DataError unless the numbers of a fit are in their ranges."""
+    for name, value in (("l2", l2), ("tol", tol), ("max_passes", max_passes)):
+        sound = is_number(value) and value > 0.0
+        if not sound or (math.isinf(value) and name != "max_passes"):
+            raise DataError(f"{name} is {value!r}; it must be a positive number")
+    if not is_number(l1) or not 0.0 <= l1 < math.inf:
+        raise DataError(f"l1 is {l1!r}; it must be a number from 0")
 
 
-def _as_json(name: str, value: Any) -> list[Any]:
-    """Give a value in a form that a file gives back as it is; nothing if there is none."""
+@dataclass(eq=False, repr=False, kw_only=True)
+class Settings(Parameters):
+    """The parameters of a fit that no estimator makes, see :func:`partwise.models.fit.fit_model`.
+
+    They are those of `Parameters`, with `seed` in place of `random_state`.
+
+    Parameters
+    ----------
+    seed : int or numpy.random.Generator
+        Draws the order of the examples.
+    """
+
+    n_jobs: int | None = 1
+    seed: int | np.random.Generator = 0
+    random_state: Any = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without data."""
+        self.check()
+        if not isinstance(self.seed, np.random.Generator) and (
+            not is_integer(self.seed) or self.seed < 0
+        ):
+            raise DataError(f"the seed is {self.seed!r}; give a whole number from 0")
+
+    def noted(self) -> dict[str, Any]:
+        """Return the settings under the names that estimators call them by."""
+        names = ("solver", "max_passes", "weights", "cost_matrix", "solver_options")
+        return as_json({**{name: getattr(self, name) for name in names}, "random_state": self.seed})
+
+
+def as_json(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that a file gives back as they are; the others are left out."""
+    return {name: plain for name, value in parameters.items() for plain in _plain(name, value)}
+
+
+def _plain(name: str, value: Any) -> list[Any]:
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if name == "class_weight" and isinstance(value, Mapping):
         # Names in JSON are strings, and labels may be numbers.
-        value = [[*_as_json("", label), *_as_json("", weight)] for label, weight in value.items()]
+        value = [[*_plain("", label), *_plain("", weight)] for label, weight in value.items()]
     try:
         return [value] if json.loads(json.dumps(value, allow_nan=False)) == value else []
     except (TypeError, ValueError):
@@ -158,7 +166,7 @@ def _as_json(name: str, value: Any) -> list[Any]:
 
 
 def read_noted(noted: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Give back what `Settings.noted` gave, as far as it has one of some names.
+    """Return the parameters of some names among those that `noted` gave.
 
     Parameters
     ----------

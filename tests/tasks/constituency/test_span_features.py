@@ -14,10 +14,10 @@ from partwise.formats.brackets import parse_tree
 from partwise.models.registry import read_encoder
 from partwise.structures.grammar.constraints import allowed_spans, allowed_splits
 from partwise.structures.multiclass import Multiclass
-from partwise.tasks.constituency.features import SpanEncoder
+from partwise.tasks.constituency.features import SpanFeatures
 from partwise.tasks.constituency.fit import gold_derivations
 from partwise.tasks.constituency.normal_form import NormalForm
-from partwise.tasks.constituency.span_features import SpanFeatures
+from partwise.tasks.constituency.span_features import SpanTable
 from partwise.tasks.constituency.span_parser import SpanParser
 from partwise.tasks.constituency.templates import COLUMNS, read_templates, standard_templates
 from partwise.tasks.constituency.tokens import SpanSentence, encode, places_of, vocabularies
@@ -52,7 +52,7 @@ def test_sites_are_those_of_the_grammar() -> None:
     )
 
 
-def described(features: SpanFeatures, sentence: SpanSentence, row: int) -> set[str]:
+def described(features: SpanTable, sentence: SpanSentence, row: int) -> set[str]:
     rows = features.rows(encode([sentence], features.vocabularies))
     numbers = rows.indices[rows.indptr[row] : rows.indptr[row + 1]]
     return {features.describe(int(number)) for number in numbers}
@@ -81,13 +81,13 @@ def test_only_features_of_right_spans_have_weights() -> None:
     trees = [parse_tree("(S (A a) (X (B b) (C c)))")]
     gold = gold_derivations(trees, NormalForm())
     texts = {"word": ["first.form"], "span": ["first.form", "length"]}
-    encoder = SpanEncoder.fit(gold.sentences, gold.derivations, texts, tagged=True)
+    encoder = SpanFeatures.fit(gold.sentences, gold.derivations, texts, tagged=True)
     span = encoder.features_of["span"]
     seen = {span.describe(number) for number in range(span.n_features)}
     assert seen == {"first.form=a", "first.form=b", "length=2", "length=3"}
     # The span of a and b is in no tree, but what it looks like is.
     assert described(span, gold.sentences[0], 0) == {"first.form=a", "length=2"}
-    few = SpanEncoder.fit(gold.sentences, gold.derivations, texts, tagged=True, min_count=2)
+    few = SpanFeatures.fit(gold.sentences, gold.derivations, texts, tagged=True, min_count=2)
     assert few.feature_counts(grammar_of(gold.grammar, False)) == (0, 0, 0, 1, 1)
 
 
@@ -120,7 +120,7 @@ def test_features_of_another_encoder_are_found() -> None:
     for trees in (TRAIN[:30], [*TEST, *TRAIN]):
         gold = gold_derivations(trees, NormalForm())
         texts = standard_templates(True)
-        made.append(SpanEncoder.fit(gold.sentences, gold.derivations, texts, tagged=True))
+        made.append(SpanFeatures.fit(gold.sentences, gold.derivations, texts, tagged=True))
     small, large = made
     for kind in ("word", "span", "split"):
         a, b = small.features_of[kind], large.features_of[kind]

@@ -10,17 +10,17 @@ from partwise import DataError, ModelFileError
 from partwise.models.registry import read_encoder
 from partwise.structures.dependency.projective import ProjectiveTree
 from partwise.structures.multiclass import Multiclass
-from partwise.tasks.dependency.arc_features import ArcFeatures
-from partwise.tasks.dependency.features import ArcEncoder
+from partwise.tasks.dependency.arc_features import ArcTable
+from partwise.tasks.dependency.features import ArcFeatures
 
 TRAIN, TEST = treebank(30), treebank(20, seed=1)
 
 
 def test_it_checks_what_it_reads() -> None:
-    encoder = ArcEncoder(ArcFeatures.fit(TRAIN, [s.head for s in TRAIN]))
+    encoder = ArcFeatures(ArcTable.fit(TRAIN, [s.head for s in TRAIN]))
     data, arrays = encoder.to_json(), encoder.arrays()
     again = read_encoder("arcs", data, arrays)
-    assert isinstance(again, ArcEncoder)
+    assert isinstance(again, ArcFeatures)
     assert again.arc_features.keys.tolist() == encoder.arc_features.keys.tolist()
     for wrong in ({}, {**data, "more": 1}, {**data, "templates": ["x"]}, {**data, "n_hashed": 3}):
         with pytest.raises(ModelFileError):
@@ -36,13 +36,13 @@ def test_it_checks_what_it_reads() -> None:
 
 def test_features_are_found_again_by_what_they_stand_for() -> None:
     mixed = ["m.pos", "m.form h.pos", "h.pos m.pos", "h.pos m.pos b.pos"]
-    old = ArcFeatures.fit(TRAIN, [s.head for s in TRAIN], templates=mixed)
+    old = ArcTable.fit(TRAIN, [s.head for s in TRAIN], templates=mixed)
     again = ["h.pos m.form", "h.pos m.pos b.pos", "m.pos", "h.pos"]
     data = [*TEST, crossing()][::-1]
-    new = ArcFeatures.fit(data, [s.head for s in data], templates=again)
-    (same,) = ArcEncoder(new).match(ArcEncoder(old), ProjectiveTree())
+    new = ArcTable.fit(data, [s.head for s in data], templates=again)
+    (same,) = ArcFeatures(new).match(ArcFeatures(old), ProjectiveTree())
 
-    def told(features: ArcFeatures, number: int) -> tuple[frozenset[str], str]:
+    def told(features: ArcTable, number: int) -> tuple[frozenset[str], str]:
         values, _, distance = features.describe(number).partition(",")
         return frozenset(values.split()), distance
 

@@ -15,7 +15,7 @@ from support.arc_sentences import DOG, DOG_HEADS, Bare, Words
 
 from partwise.errors import DataError, ModelFileError
 from partwise.models.container import read_container, write_container
-from partwise.tasks.dependency.arc_features import ArcFeatures
+from partwise.tasks.dependency.arc_features import ArcTable
 from partwise.tasks.dependency.templates import ARC_TEMPLATES, make_plan
 
 FEW = {"max_examples": 12, "deadline": None}
@@ -125,7 +125,7 @@ def treebanks(draw, columns=True):
 
 def test_arc_by_hand():
     templates = ["h.form", "h.pos m.pos", "h.pos b.pos m.pos", "h+1.cpos m-1.cpos", "h.feat m.feat"]
-    features = ArcFeatures.fit([DOG], [[4, 4, 4, 0]], templates=templates)
+    features = ArcTable.fit([DOG], [[4, 4, 4, 0]], templates=templates)
     rows = features.rows([DOG])
     # Head 4 (sleeps), modifier 1 (The): the last arc of the first modifier.
     assert described(features, rows, 3) == {
@@ -149,7 +149,7 @@ def test_arc_by_hand():
 
 
 def test_all_templates_by_strings():
-    features = ArcFeatures.fit([DOG], [DOG_HEADS])
+    features = ArcTable.fit([DOG], [DOG_HEADS])
     seen = seen_in([DOG], [DOG_HEADS])
     assert features.n_features == len(seen)
     assert {features.describe(n) for n in range(features.n_features)} == set(seen)
@@ -159,7 +159,7 @@ def test_all_templates_by_strings():
 @settings(**FEW)
 @given(treebanks(), treebanks(), st.integers(1, 3))
 def test_rows_against_strings(train, other, min_count):
-    features = ArcFeatures.fit(*train, min_count=min_count)
+    features = ArcTable.fit(*train, min_count=min_count)
     seen = {name for name, count in seen_in(*train).items() if count >= min_count}
     assert features.n_features == len(seen)
     check_rows(features, train[0], seen)
@@ -169,7 +169,7 @@ def test_rows_against_strings(train, other, min_count):
 @settings(**FEW)
 @given(treebanks(columns=False))
 def test_rows_without_columns(train):
-    features = ArcFeatures.fit(*train)
+    features = ArcTable.fit(*train)
     check_rows(features, train[0], set(seen_in(*train)))
 
 
@@ -178,7 +178,7 @@ def test_rows_without_columns(train):
 def test_atoms_of_several_values(train):
     # No template here has a parent, and one mixes values in between with feats of the modifier.
     templates = ["b.form m.feat", "h.feat", "m.feat m+2.form", "h.feat m.feat"]
-    features = ArcFeatures.fit(*train, templates=templates)
+    features = ArcTable.fit(*train, templates=templates)
     check_rows(features, train[0], set(seen_in(*train, templates)), templates)
 
 
@@ -190,9 +190,9 @@ def test_rows_are_in_the_order_of_arcs():
     for sentence in sentences:
         words = ["<root>", *sentence.form]
         every += [f"h.form={words[h]} m.form={words[m]}" for h, m in arcs_of(sentence)]
-    hashed = ArcFeatures.fit(sentences, heads, templates=pair, n_hashed=2**20).rows(sentences)
+    hashed = ArcTable.fit(sentences, heads, templates=pair, n_hashed=2**20).rows(sentences)
     assert len(hashed) == 16 + 1 + 4 == len(every)
-    listed = ArcFeatures.fit(sentences, heads, templates=pair)
+    listed = ArcTable.fit(sentences, heads, templates=pair)
     rows = listed.rows(sentences)
     for row, name in enumerate(every):
         assert described(listed, rows, row) <= {name} | {
@@ -204,7 +204,7 @@ def test_rows_are_in_the_order_of_arcs():
 def test_distances():
     sentence = Words([f"w{n}" for n in range(14)])
     heads = [0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
-    features = ArcFeatures.fit([sentence], [heads], templates=["h.form"])
+    features = ArcTable.fit([sentence], [heads], templates=["h.form"])
     assert [features.describe(n) for n in range(features.n_features)] == [
         "h.form=<root>",
         "h.form=<root>, right, distance 1",
@@ -214,7 +214,7 @@ def test_distances():
 
 
 def test_unknown_words_have_no_lexical_features():
-    features = ArcFeatures.fit([DOG], [DOG_HEADS])
+    features = ArcTable.fit([DOG], [DOG_HEADS])
     other = Words(["Un", "seen"], ["_", "_"], ["D", "N"], ["DT", "NN"], ["new=1", "_"])
     check_rows(features, [other], set(seen_in([DOG], [DOG_HEADS])))
     names = described(features, features.rows([other]), 1)  # 2 -> 1
@@ -223,26 +223,24 @@ def test_unknown_words_have_no_lexical_features():
 
 
 def test_one_word_and_none():
-    features = ArcFeatures.fit([Words(["x"])], [[0]])
+    features = ArcTable.fit([Words(["x"])], [[0]])
     assert features.describe(0) == "h.pos=<root>"
     assert len(features.rows([Words(["x"])])) == 1
     assert len(features.rows([])) == 0
     assert len(features.rows([Words([])])) == 0
-    assert ArcFeatures.fit([], []).n_features == 0
-    assert ArcFeatures.fit([], []).rows([DOG]).indptr.tolist() == [0] * 17
+    assert ArcTable.fit([], []).n_features == 0
+    assert ArcTable.fit([], []).rows([DOG]).indptr.tolist() == [0] * 17
 
 
 def test_only_forms_are_needed():
-    features = ArcFeatures.fit([Bare(["a", "b"])], [[2, 0]])
+    features = ArcTable.fit([Bare(["a", "b"])], [[2, 0]])
     names = {features.describe(n) for n in range(features.n_features)}
     assert "h.form=b m.form=a, left, distance 1" in names
     assert not any("m.pos" in name or "m.lemma" in name for name in names)
 
 
 def test_min_count():
-    once, twice = (
-        ArcFeatures.fit([DOG, DOG], [DOG_HEADS, [3, 3, 0, 3]], min_count=n) for n in (1, 2)
-    )
+    once, twice = (ArcTable.fit([DOG, DOG], [DOG_HEADS, [3, 3, 0, 3]], min_count=n) for n in (1, 2))
     assert 0 < twice.n_features < once.n_features
     assert set(twice.keys) < set(once.keys)
 
@@ -250,12 +248,12 @@ def test_min_count():
 def test_chunks_do_not_matter(monkeypatch):
     rng = np.random.default_rng(3)
     sentences, heads = some_text(rng, 40, 12)
-    whole = ArcFeatures.fit(sentences, heads, min_count=2)
+    whole = ArcTable.fit(sentences, heads, min_count=2)
     rows = whole.rows(sentences)
-    hashed = ArcFeatures.fit(sentences, heads, n_hashed=2**10)
+    hashed = ArcTable.fit(sentences, heads, n_hashed=2**10)
     folded = hashed.rows(sentences)
     monkeypatch.setattr("partwise.tasks.dependency.arc_features._CHUNK", 100)
-    parts = ArcFeatures.fit(sentences, heads, min_count=2)
+    parts = ArcTable.fit(sentences, heads, min_count=2)
     assert np.array_equal(whole.keys, parts.keys)
     for one, other in ((rows, parts.rows(sentences)), (folded, hashed.rows(sentences))):
         assert np.array_equal(one.indptr, other.indptr)
@@ -266,7 +264,7 @@ def test_chunks_do_not_matter(monkeypatch):
 @given(treebanks())
 def test_hashing(train):
     sentences, heads = train
-    features = ArcFeatures.fit(sentences, heads, n_hashed=2**22)
+    features = ArcTable.fit(sentences, heads, n_hashed=2**22)
     assert features.n_features == 2**22
     rows = features.rows(sentences)
     number = {}
@@ -282,7 +280,7 @@ def test_hashing(train):
 
 
 def test_hashed_features_occur_once_a_row():
-    features = ArcFeatures.fit([DOG], [DOG_HEADS], n_hashed=32)
+    features = ArcTable.fit([DOG], [DOG_HEADS], n_hashed=32)
     rows = features.rows([DOG])
     for row in range(len(rows)):
         mine = rows.indices[rows.indptr[row] : rows.indptr[row + 1]]
@@ -293,10 +291,10 @@ def test_hashed_features_occur_once_a_row():
 def test_saved_and_loaded(tmp_path, n_hashed):
     rng = np.random.default_rng(0)
     sentences, heads = some_text(rng, 20, 8)
-    features = ArcFeatures.fit(sentences, heads, n_hashed=n_hashed)
+    features = ArcTable.fit(sentences, heads, n_hashed=n_hashed)
     path = tmp_path / "features"
     write_container(path, features.to_json(), features.arrays())
-    loaded = ArcFeatures.from_saved(*read_container(path))
+    loaded = ArcTable.from_saved(*read_container(path))
     copied = pickle.loads(pickle.dumps(features))
     other, _ = some_text(rng, 20, 8)
     rows = features.rows(other)
@@ -309,13 +307,13 @@ def test_saved_and_loaded(tmp_path, n_hashed):
 
 
 def test_damage_is_found():
-    features = ArcFeatures.fit([DOG], [DOG_HEADS])
+    features = ArcTable.fit([DOG], [DOG_HEADS])
     data, arrays = json.loads(json.dumps(features.to_json())), features.arrays()
-    assert ArcFeatures.from_saved(data, arrays).n_features == features.n_features
+    assert ArcTable.from_saved(data, arrays).n_features == features.n_features
 
     def refused(why, changes, **replaced):
         with pytest.raises(ModelFileError, match=why):
-            ArcFeatures.from_saved({**data, **changes}, {**arrays, **replaced})
+            ArcTable.from_saved({**data, **changes}, {**arrays, **replaced})
 
     keys = features.keys
     last = np.int64(len(data["templates"]))
@@ -339,7 +337,7 @@ def test_damage_is_found():
 
 def test_same_every_time():
     sentences, heads = some_text(np.random.default_rng(1), 30, 10)
-    one, other = (ArcFeatures.fit(sentences, heads) for _ in range(2))
+    one, other = (ArcTable.fit(sentences, heads) for _ in range(2))
     assert np.array_equal(one.keys, other.keys)
     assert np.array_equal(one.rows(sentences).indices, one.rows(sentences).indices)
     # What comes before a sentence does not change its rows.
@@ -375,13 +373,13 @@ def test_same_every_time():
 )
 def test_refused(sentence, heads, options, why):
     with pytest.raises(DataError, match=why):
-        ArcFeatures.fit([sentence], [heads], **options)
+        ArcTable.fit([sentence], [heads], **options)
 
 
 def test_refused_elsewhere():
     with pytest.raises(DataError, match="heads of 2 sentences for 1"):
-        ArcFeatures.fit([DOG], [DOG_HEADS, [0]])
-    features = ArcFeatures.fit([DOG], [DOG_HEADS])
+        ArcTable.fit([DOG], [DOG_HEADS, [0]])
+    features = ArcTable.fit([DOG], [DOG_HEADS])
     with pytest.raises(DataError, match=f"0 to {features.n_features - 1} are possible"):
         features.describe(features.n_features)
     with pytest.raises(DataError, match="needs 57 bits"):
@@ -438,7 +436,7 @@ def some_text(rng, n_sentences, length):
 
 def calls_of(sentences, heads):
     """How many functions Python calls, those in C included, to find and number the features."""
-    ArcFeatures.fit(sentences, heads).rows(sentences)  # compiles
+    ArcTable.fit(sentences, heads).rows(sentences)  # compiles
     calls = 0
 
     def note(frame, event, argument):
@@ -448,7 +446,7 @@ def calls_of(sentences, heads):
     before = sys.getprofile()
     sys.setprofile(note)
     try:
-        features = ArcFeatures.fit(sentences, heads)
+        features = ArcTable.fit(sentences, heads)
         rows = features.rows(sentences)
     finally:
         sys.setprofile(before)

@@ -27,9 +27,9 @@ from partwise import (
     load_model,
     save_model,
 )
-from partwise.models.features import Encoder
+from partwise.models.features import Features
 from partwise.models.registry import read_encoder
-from partwise.tasks.graph.features import GraphEncoder
+from partwise.tasks.graph.features import GraphFeatures
 
 
 @pytest.fixture(scope="module")
@@ -298,7 +298,7 @@ def encoded() -> tuple[dict[str, Any], dict[str, Any]]:
 def test_encoder_from_a_file() -> None:
     data, arrays = encoded()
     again = read_encoder("graphs", json.loads(json.dumps(data)), arrays)
-    assert isinstance(again, GraphEncoder)
+    assert isinstance(again, GraphFeatures)
     assert again.to_json() == data
 
 
@@ -347,7 +347,7 @@ def test_hostile_encoders(path: tuple[Any, ...], value: Any) -> None:
 
 
 def test_encoder_of_another_structure(several: GraphLabeler, labeler: GraphLabeler) -> None:
-    encoder: Encoder = several.model_.encoder
+    encoder: Features = several.model_.encoder
     with pytest.raises(DataError, match="do not go with this graph"):
         encoder.feature_counts(labeler.model_.structure)
     with pytest.raises(DataError, match="do not go with this multiclass"):

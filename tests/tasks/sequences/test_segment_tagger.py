@@ -20,7 +20,7 @@ from partwise.datasets import tagged_text
 from partwise.errors import ModelFileError
 from partwise.metrics.labels import span_scores
 from partwise.structures.segments.structure import SemiMarkov
-from partwise.tasks.sequences.segment_features import SegmentEncoder
+from partwise.tasks.sequences.segment_features import SegmentFeatures
 from partwise.tasks.sequences.segment_functions import candidate_rows, seen_rows, text_features
 from partwise.tasks.sequences.segment_tags import TAG_SCHEMES, guess_scheme, segments_of, tags_of
 
@@ -403,9 +403,9 @@ def test_bad_fixed_segments(fixed: Any, says: str, text: Sentences, fitted: Segm
 )
 def test_hostile_encoders_are_refused(change: dict[str, Any], says: str, text: Sentences) -> None:
     encoder = SegmentTagger(tol=0.1, segment_features="text").fit(*text).model_.encoder
-    assert isinstance(encoder, SegmentEncoder)
+    assert isinstance(encoder, SegmentFeatures)
     saved = encoder.to_json()
     arrays = encoder.arrays()
-    assert SegmentEncoder.from_saved(saved, arrays).to_json() == saved
+    assert SegmentFeatures.from_saved(saved, arrays).to_json() == saved
     with pytest.raises((DataError, ModelFileError), match=says):
-        SegmentEncoder.from_saved({**saved, **change}, arrays)
+        SegmentFeatures.from_saved({**saved, **change}, arrays)

@@ -15,9 +15,9 @@ from ...formats.tree import Tree
 from ...metrics.bracketing import bracket_scores
 from ...models.fit import check_weights
 from ...models.model import Model
+from ...models.tally import warn_unknown
 from ...values import is_integer, one_of
 from ..estimator import TrainedEstimator, fingerprint, has_probabilities
-from ..tally import warn_unknown
 from .fit import TASK, GoldDerivations, fit_brackets, gold_derivations
 from .normal_form import NormalForm
 from .span_parser import SpanParser, sentence_of

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import DataError, ModelFileError
-from ...models.features import Arrays, Encoder, sound
+from ...models.features import Arrays, Features, sound
+from ...models.tally import Tally
+from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
-from ..tally import Tally
-from ..vocabulary import Vocabulary
-from .span_features import SITE_PLACES, SpanFeatures
+from .span_features import SITE_PLACES, SpanTable
 from .templates import COLUMNS
 from .tokens import Places, SpanSentence, encode, places_of, vocabularies
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from ...arrays import Ints
     from ...structures.base import Structure
 
-__all__ = ["SpanEncoder"]
+__all__ = ["SpanFeatures"]
 
 _KINDS: Final = ("word", "span", "split", "rule", "root")
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class SpanEncoder(Encoder):
+class SpanFeatures(Features):
     """Features of every word, span and split of a sentence; a constant for rules and for roots.
 
     Parameters
     ----------
     tagged : bool
         Whether sentences have tags, which say which symbols can stand over their words.
-    features_of : mapping of str to SpanFeatures
+    features_of : mapping of str to SpanTable
         Those of "word" and "span", and of "split" if splits have features; they share their
         vocabularies.
     """
@@ -44,7 +44,7 @@ class SpanEncoder(Encoder):
     name: ClassVar[str] = "spans"
 
     tagged: bool
-    features_of: Mapping[str, SpanFeatures]
+    features_of: Mapping[str, SpanTable]
 
     @classmethod
     def fit(
@@ -55,7 +55,7 @@ class SpanEncoder(Encoder):
         *,
         tagged: bool,
         min_count: int = 1,
-    ) -> SpanEncoder:
+    ) -> SpanFeatures:
         """Collect the features of the words, spans and splits of derivations.
 
         Parameters
@@ -82,7 +82,7 @@ class SpanEncoder(Encoder):
         inner = Places(first, end - 1, split - 1, split)
         words = places_of(tokens, slice(None), "word")
         made = {
-            kind: SpanFeatures.fit(
+            kind: SpanTable.fit(
                 kind, texts, names, tokens, words if kind == "word" else inner, min_count
             )
             for kind, texts in templates.items()
@@ -146,7 +146,7 @@ class SpanEncoder(Encoder):
         return saved
 
     @classmethod
-    def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> SpanEncoder:
+    def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> SpanFeatures:
         """Check templates, vocabularies and keys, one against the other."""
         sound(data.keys() == {"tagged", "templates"}, "features of spans with odd keys")
         tagged, templates = data["tagged"], data["templates"]
@@ -168,16 +168,16 @@ class SpanEncoder(Encoder):
         # In one order, so that the same model gives the same file.
         for kind in (kind for kind in SITE_PLACES if kind in templates):
             try:
-                held = SpanFeatures(kind, tuple(templates[kind]), names, arrays[f"{kind}_keys"])
+                held = SpanTable(kind, tuple(templates[kind]), names, arrays[f"{kind}_keys"])
             except DataError as error:
                 raise ModelFileError(f"features: {error}; the model file is damaged") from error
             held.check_keys()
             made[kind] = held
         return cls(tagged, made)
 
-    def match(self, other: Encoder, structure: Structure) -> tuple[Ints, ...]:
+    def match(self, other: Features, structure: Structure) -> tuple[Ints, ...]:
         """By what features stand for."""
-        if not isinstance(other, SpanEncoder):
+        if not isinstance(other, SpanFeatures):
             return super().match(other, structure)
         found = []
         for kind, count in zip(_KINDS, self.feature_counts(structure), strict=True):

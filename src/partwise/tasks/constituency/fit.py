@@ -20,7 +20,7 @@ from ...structures.grammar.constraints import GrammarConstraints
 from ...training.loop import Callback, Fit
 from ...training.settings import Settings
 from ...values import is_integer
-from .features import SpanEncoder
+from .features import SpanFeatures
 from .normal_form import NormalForm, split_symbol
 from .templates import standard_templates
 from .tokens import SpanSentence
@@ -174,7 +174,7 @@ def fit_brackets(
     check_weights(sample_weight, len(gold.sentences))
     structure = grammar_of(gold.grammar, splits)
     texts = _templates(templates, tagged, splits)
-    encoder = SpanEncoder.fit(
+    encoder = SpanFeatures.fit(
         gold.sentences,
         gold.derivations,
         texts,

@@ -23,7 +23,7 @@ from partwise.tasks.constituency.templates import (
 from partwise.tasks.constituency.tokens import MARKS, Places, SpanTokens, places_of
 from partwise.tasks.vocabulary import Vocabulary
 
-__all__ = ["SITE_PLACES", "SpanFeatures"]
+__all__ = ["SITE_PLACES", "SpanTable"]
 
 #: Sites whose keys are held at a time.
 _CHUNK: Final = 1 << 16
@@ -33,7 +33,7 @@ SITE_PLACES: Final = {"word": ("first",), "span": ("first", "last"), "split": PL
 
 
 @dataclass(frozen=True, eq=False)
-class SpanFeatures:
+class SpanTable:
     """Which features the sites of one kind have, and their numbers.
 
     Made by `fit`. A feature is an exact key: the number of its template and the codes of its
@@ -72,7 +72,7 @@ class SpanFeatures:
         tokens: SpanTokens,
         gold: Places,
         min_count: int,
-    ) -> SpanFeatures:
+    ) -> SpanTable:
         """Collect the features of the sites that are in the right trees.
 
         Parameters
@@ -143,7 +143,7 @@ class SpanFeatures:
             rest = rest >> atom.bits
         return found[::-1]
 
-    def match(self, other: SpanFeatures) -> Ints:
+    def match(self, other: SpanTable) -> Ints:
         """For each feature, the number of the one that stands for the same in `other`, or -1."""
         recoded = [
             _recoded(a, b) for a, b in zip(self.vocabularies, other.vocabularies, strict=True)

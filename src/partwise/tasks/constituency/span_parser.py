@@ -19,7 +19,7 @@ from ...models.model import Model
 from ...problem.rows import Rows
 from ...structures.grammar.constraints import GrammarConstraints
 from ...structures.grammar.structure import Grammar
-from .features import SpanEncoder
+from .features import SpanFeatures
 from .fit import tag_constraints
 from .normal_form import NormalForm
 from .tokens import SpanSentence
@@ -81,16 +81,16 @@ class SpanParser:
     def __post_init__(self) -> None:
         """Refuse models of other kinds."""
         model = self.model
-        if not isinstance(model.encoder, SpanEncoder) or not isinstance(model.structure, Grammar):
+        if not isinstance(model.encoder, SpanFeatures) or not isinstance(model.structure, Grammar):
             raise DataError(
                 f"a model of the task {model.task!r} with {model.encoder.name} features does not "
                 "bracket sentences; use a model that was trained to"
             )
 
     @property
-    def encoder(self) -> SpanEncoder:
+    def encoder(self) -> SpanFeatures:
         """How sentences become features."""
-        assert isinstance(self.model.encoder, SpanEncoder)
+        assert isinstance(self.model.encoder, SpanFeatures)
         return self.model.encoder
 
     @property

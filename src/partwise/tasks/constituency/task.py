@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..base import Predictions, Task, Trained, no_labels, settings_of
-from ..options import MIN_COUNT, Option, natural
-from ..options import seed as from_zero
+from ..base import Task, no_labels
+from ..options import MIN_COUNT, Option
+from ..predictions import Predictions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,6 +30,7 @@ class BracketTask(Task["Brackets"]):
     """Constituency parsers."""
 
     name = "brackets"
+    estimator = "ConstituencyParser"
     summary = "a phrase structure tree a sentence"
     example = "train.mrg --model phrases.model --max-length 40 --horizontal 0"
     reads = (
@@ -46,35 +47,54 @@ class BracketTask(Task["Brackets"]):
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
         "train": (
             MIN_COUNT,
-            Option("--max-length", type=natural, metavar="N", help="words of a sentence at most"),
             Option(
-                "--horizontal", type=from_zero, default=1, metavar="N",
-                help="siblings that the symbols of partial phrases name (default: 1)",
+                "--max-length",
+                "words of a sentence at most",
+                kind="whole number",
+                metavar="N",
             ),
             Option(
-                "--vertical", type=natural, default=1, metavar="N",
-                help="labels of the path to the root that symbols name (default: 1, their own)",
+                "--horizontal",
+                "siblings that the symbols of partial phrases name (default: 1)",
+                default=1,
+                kind="number from 0",
+                metavar="N",
             ),
             Option(
-                "--side", choices=("right", "left"), default="right",
-                help="where the partial phrases of long phrases go (default: right)",
+                "--vertical",
+                "labels of the path to the root that symbols name (default: 1, their own)",
+                default=1,
+                kind="whole number",
+                metavar="N",
             ),
             Option(
-                "--splits", action="store_true", default=False,
-                help="features of the points at which spans are split; slower",
+                "--side",
+                "where the partial phrases of long phrases go (default: right)",
+                default="right",
+                choices=("right", "left"),
             ),
             Option(
-                "--predict-tags", action="store_true", default=False,
-                help="predict tags with the tree, rather than take those of the file",
+                "--splits",
+                "features of the points at which spans are split; slower",
+                default=False,
+                kind="switch",
+            ),
+            Option(
+                "--predict-tags",
+                "predict tags with the tree, rather than take those of the file",
+                default=False,
+                kind="switch",
             ),
         ),
         "evaluate": (
             Option(
-                "--evalb", action="store_true", default=False,
-                help="as evalb does: leave punctuation out, and read PRT as ADVP",
+                "--evalb",
+                "as evalb does: leave punctuation out, and read PRT as ADVP",
+                default=False,
+                kind="switch",
             ),
         ),
-    }  # fmt: skip
+    }
 
     def resemblance(self, lines: Sequence[str]) -> int:
         """See whether there are brackets first and last."""

@@ -38,7 +38,7 @@ from partwise.tasks.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from partwise.tasks.dependency.lookup import Table
 
-__all__ = ["ArcFeatures"]
+__all__ = ["ArcTable"]
 
 _MAX_HASHED: Final = 2**28
 _DISTANCE: Final = 2**DISTANCE_BITS - 1
@@ -47,7 +47,7 @@ _CHUNK: Final = 20_000
 
 
 @dataclass(frozen=True, eq=False)
-class ArcFeatures:
+class ArcTable:
     """Which features arcs have, and their numbers.
 
     Made by `fit`. A template gives an arc a feature, and a second one that is conjoined with the
@@ -85,7 +85,7 @@ class ArcFeatures:
         min_count: int = 1,
         n_hashed: int = 0,
         templates: Sequence[str] = ARC_TEMPLATES,
-    ) -> ArcFeatures:
+    ) -> ArcTable:
         """Collect the features of the arcs of trees.
 
         Parameters
@@ -104,7 +104,7 @@ class ArcFeatures:
 
         Returns
         -------
-        ArcFeatures
+        ArcTable
 
         Raises
         ------
@@ -212,7 +212,7 @@ class ArcFeatures:
         return saved
 
     @classmethod
-    def from_saved(cls, data: Any, arrays: Mapping[str, NDArray[Any]]) -> ArcFeatures:
+    def from_saved(cls, data: Any, arrays: Mapping[str, NDArray[Any]]) -> ArcTable:
         """Rebuild features from what `to_json` and `arrays` returned.
 
         Raises

@@ -14,7 +14,7 @@ from ...errors import DataError
 from ...formats.conll import Sentence
 from ...models.model import Model
 from ...problem.rows import Rows
-from .features import ArcEncoder
+from .features import ArcFeatures
 
 if TYPE_CHECKING:
     from ...structures.dependency.arcs import ArcConstraints
@@ -62,16 +62,16 @@ class ArcParser:
 
     def __post_init__(self) -> None:
         """Refuse models of other kinds."""
-        if not isinstance(self.model.encoder, ArcEncoder):
+        if not isinstance(self.model.encoder, ArcFeatures):
             raise DataError(
                 f"a model of the task {self.model.task!r} with {self.model.encoder.name} features "
                 "does not parse; use a model that was trained to parse"
             )
 
     @property
-    def encoder(self) -> ArcEncoder:
+    def encoder(self) -> ArcFeatures:
         """How sentences become features."""
-        assert isinstance(self.model.encoder, ArcEncoder)
+        assert isinstance(self.model.encoder, ArcFeatures)
         return self.model.encoder
 
     @property

@@ -15,9 +15,9 @@ from ...formats.conll import Sentence
 from ...metrics.attachment import attachment_scores
 from ...models.fit import check_weights
 from ...models.model import Model
+from ...models.tally import warn_unknown
 from ...structures.dependency.arcs import ArcStructure
 from ..estimator import TrainedEstimator, fingerprint, has_probabilities
-from ..tally import warn_unknown
 from .arc_parser import ArcParser
 from .examples import read_fixed_heads, read_sentences, read_trees
 from .fit import TASK, fit_parser

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import DataError
-from ...models.features import Arrays, Encoder, same_numbers
+from ...models.features import Arrays, Features, same_numbers
+from ...models.tally import Tally
+from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
-from ..tally import Tally
-from ..vocabulary import Vocabulary
-from .arc_features import ArcFeatures
+from .arc_features import ArcTable
 from .templates import DISTANCE_BITS, TEMPLATE_SHIFT, Plan, make_plan
 from .tokens import MARKS, ArcSentence, read_fields
 
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
     from ...arrays import Ints
     from ...structures.base import Structure
 
-__all__ = ["ArcEncoder"]
+__all__ = ["ArcFeatures"]
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class ArcEncoder(Encoder):
+class ArcFeatures(Features):
     """Features of every arc of a sentence.
 
     Parameters
     ----------
-    arc_features : ArcFeatures
+    arc_features : ArcTable
         Which features arcs have, and their numbers.
     """
 
     name: ClassVar[str] = "arcs"
 
-    arc_features: ArcFeatures
+    arc_features: ArcTable
 
     def feature_counts(self, structure: Structure) -> tuple[int, ...]:
         """One kind of site, the arcs."""
@@ -77,13 +77,13 @@ class ArcEncoder(Encoder):
         return self.arc_features.arrays()
 
     @classmethod
-    def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> ArcEncoder:
+    def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> ArcFeatures:
         """Check templates, vocabularies and keys, one against the other."""
-        return cls(ArcFeatures.from_saved(data, arrays))
+        return cls(ArcTable.from_saved(data, arrays))
 
-    def match(self, other: Encoder, structure: Structure) -> tuple[Ints, ...]:
+    def match(self, other: Features, structure: Structure) -> tuple[Ints, ...]:
         """By what features stand for; hashed ones by number, if they are hashed alike."""
-        if not isinstance(other, ArcEncoder):
+        if not isinstance(other, ArcFeatures):
             return super().match(other, structure)
         new, old = self.arc_features, other.arc_features
         if new.n_hashed or old.n_hashed:
@@ -97,12 +97,12 @@ class ArcEncoder(Encoder):
         return (_same_features(new, old),)
 
 
-def _hashing(features: ArcFeatures) -> tuple[Any, ...]:
+def _hashing(features: ArcTable) -> tuple[Any, ...]:
     names = tuple(vocabulary.names for vocabulary in features.vocabularies)
     return features.n_hashed, features.templates, names
 
 
-def _same_features(new: ArcFeatures, old: ArcFeatures) -> Ints:
+def _same_features(new: ArcTable, old: ArcTable) -> Ints:
     """For each new feature the number of the old one with the same template and values, or -1."""
     plans = _plan(new), _plan(old)
     recoded = [_recoded(a, b) for a, b in zip(new.vocabularies, old.vocabularies, strict=True)]
@@ -120,7 +120,7 @@ def _same_features(new: ArcFeatures, old: ArcFeatures) -> Ints:
     return same
 
 
-def _plan(features: ArcFeatures) -> Plan:
+def _plan(features: ArcTable) -> Plan:
     n_codes = [len(vocabulary) + len(MARKS) for vocabulary in features.vocabularies]
     return make_plan(features.templates, n_codes)
 
@@ -132,8 +132,8 @@ def _recoded(new: Vocabulary, old: Vocabulary) -> Ints:
 
 
 def _translated(
-    new: ArcFeatures,
-    old: ArcFeatures,
+    new: ArcTable,
+    old: ArcTable,
     plans: tuple[Plan, Plan],
     templates: tuple[int, int],
     keys: Ints,
@@ -157,6 +157,6 @@ def _translated(
     return np.where(known, made, -1)
 
 
-def _atoms(features: ArcFeatures, plan: Plan, template: int) -> list[tuple[str, int]]:
+def _atoms(features: ArcTable, plan: Plan, template: int) -> list[tuple[str, int]]:
     numbers = plan.atoms[plan.atoms_ptr[template] : plan.atoms_ptr[template + 1]].tolist()
     return list(zip(features.templates[template].split(), numbers, strict=True))

@@ -14,8 +14,8 @@ from ...problem.dual_point import DualPoint
 from ...structures.registry import make_structure
 from ...training.loop import Callback, Fit
 from ...training.settings import Settings
-from .arc_features import ArcFeatures
-from .features import ArcEncoder
+from .arc_features import ArcTable
+from .features import ArcFeatures
 from .gold import GoldTrees
 from .templates import ARC_TEMPLATES
 
@@ -74,8 +74,8 @@ def fit_parser(
     if structure.n_labels == 1:
         # Every feature has one weight either way, and blocks without slots are faster.
         settings = replace(settings, weights="all")
-    encoder = ArcEncoder(
-        ArcFeatures.fit(
+    encoder = ArcFeatures(
+        ArcTable.fit(
             gold.sentences,
             [tree[:, 0] for tree in gold.trees],
             min_count=settings.min_count,
@@ -104,6 +104,6 @@ def fit_parser(
 def _templates(given: Sequence[str] | None, initial: Model | None) -> Sequence[str]:
     if given is not None:
         return tuple(given)
-    if initial is not None and isinstance(initial.encoder, ArcEncoder):
+    if initial is not None and isinstance(initial.encoder, ArcFeatures):
         return initial.encoder.arc_features.templates
     return ARC_TEMPLATES

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from partwise.errors import DataError
 
-from ..base import Predictions, Task, Trained, settings_of
-from ..options import MIN_COUNT, Option, power_of_two
+from ..base import Task
+from ..options import MIN_COUNT, Option
+from ..predictions import Predictions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,6 +58,7 @@ class Parse(Task[Treebank]):
     """Dependency parsers."""
 
     name = "parse"
+    estimator = "DependencyParser"
     headline = ("las", "uas")
     summary = "a dependency tree a sentence"
     example = "train.conllu --model trees.model --labelled --l2 10"
@@ -76,36 +78,48 @@ class Parse(Task[Treebank]):
         "train": (
             MIN_COUNT,
             Option(
-                "--labelled", action="store_true", default=False,
-                help="predict relations too; with many of them, --weights observed saves memory",
+                "--labelled",
+                "predict relations too; with many of them, --weights observed saves memory",
+                default=False,
+                kind="switch",
             ),
             Option(
-                "--trees", choices=("projective", "any"), default="projective",
-                help="whether arcs may cross (default: projective, they may not)",
+                "--trees",
+                "whether arcs may cross (default: projective, they may not)",
+                default="projective",
+                choices=("projective", "any"),
             ),
             Option(
-                "--nonprojective", choices=NONPROJECTIVE, default="lift",
-                help="what --trees projective does with training trees that are not projective: "
+                "--nonprojective",
+                "what --trees projective does with training trees that are not projective: "
                 "lift words to heads further up, skip the sentences, or stop (default: lift)",
+                default="lift",
+                choices=NONPROJECTIVE,
             ),
             Option(
-                "--several-roots", action="store_true", default=False,
-                help="more than one word of a sentence may have head 0",
+                "--several-roots",
+                "more than one word of a sentence may have head 0",
+                default=False,
+                kind="switch",
             ),
             Option(
-                "--hashing", type=power_of_two, metavar="N",
-                help="hash features to N numbers, a power of two, instead of listing them",
+                "--hashing",
+                "hash features to N numbers, a power of two, instead of listing them",
+                kind="power of two",
+                metavar="N",
             ),
         ),
         "evaluate": (
             Option(
-                "--punctuation", default="all", metavar="RULE",
-                help="which words count: all; none: those with a letter or digit; conllx: all but "
+                "--punctuation",
+                "which words count: all; none: those with a letter or digit; conllx: all but "
                 "Unicode punctuation; or parts of speech to leave out, as in PUNCT,SYM "
                 "(default: all)",
+                default="all",
+                metavar="RULE",
             ),
         ),
-    }  # fmt: skip
+    }
 
     def resemblance(self, lines: Sequence[str]) -> int:
         """See whether there are ten columns and the first is a number."""

@@ -14,13 +14,13 @@ from ...arrays import Floats, Ints
 from ...errors import DataError
 from ...models.fit import fit_model
 from ...models.model import Model
+from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
 from ...structures.graph.structure import GraphShape
 from ...training.settings import Settings
 from ..estimator import TrainedEstimator, fingerprint, has_probabilities
-from ..vocabulary import Vocabulary
 from .examples import read_graphs
-from .features import GraphEncoder, fit_encoder
+from .features import GraphFeatures, fit_encoder
 from .labeller import VertexLabeller, naming_example
 from .labels import label_numbers, named_joint, numbered_joint, read_domains, read_labels
 
@@ -243,7 +243,7 @@ class GraphLabeler(TrainedEstimator):
 
     def _train_graphs(
         self,
-        encoder: GraphEncoder,
+        encoder: GraphFeatures,
         features: list[Rows],
         shapes: list[GraphShape],
         gold: list[Ints],
@@ -382,7 +382,7 @@ class GraphLabeler(TrainedEstimator):
         self._need_fit()
         return VertexLabeller(self.model_)
 
-    def _encoder(self) -> GraphEncoder:
+    def _encoder(self) -> GraphFeatures:
         if "model_" not in self.__dict__:
             raise AttributeError("the labeller has not been fitted; call fit first")
         return VertexLabeller(self.model_).encoder

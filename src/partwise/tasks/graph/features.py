@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import DataError
-from ...models.features import Arrays, Encoder, is_count, same_numbers, sound
+from ...models.features import Arrays, Features, is_count, same_numbers, sound
+from ...models.tally import Tally
+from ...models.vocabulary import Vocabulary, fit_rows, transform_rows
 from ...problem.rows import Rows
-from ..tally import Tally
-from ..vocabulary import Vocabulary, fit_rows, transform_rows
 from .examples import EDGE, ReadGraph, is_matrix
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...structures.base import Structure
     from ...structures.graph.structure import Graph, GraphShape
 
-__all__ = ["FactorFeatures", "GraphEncoder", "fit_encoder"]
+__all__ = ["FactorFeatures", "GraphFeatures", "fit_encoder"]
 
 _FIELDS: Final = {"kind", "domains", "n_inputs", "vocabulary", "constant", "symmetric"}
 _LABEL_TYPES: Final = (str, int, float, bool)
@@ -82,7 +82,7 @@ class FactorFeatures:
 
 @final
 @dataclass(frozen=True, eq=False)
-class GraphEncoder(Encoder):
+class GraphFeatures(Features):
     """Features of every factor, by kind, and the labels of every domain.
 
     Parameters
@@ -196,7 +196,7 @@ class GraphEncoder(Encoder):
         return arrays
 
     @classmethod
-    def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> GraphEncoder:
+    def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> GraphFeatures:
         """Check labels, kinds and vocabularies."""
         sound(data.keys() == {"labels", "kinds"}, "graphs that do not have just labels and kinds")
         sound(isinstance(data["kinds"], list), "the kinds of factors are no list")
@@ -212,9 +212,9 @@ class GraphEncoder(Encoder):
         sound(len(arrays) == used, "graphs with an array that they do not have")
         return cls(labels, kinds)
 
-    def match(self, other: Encoder, structure: Structure) -> tuple[Ints, ...]:
+    def match(self, other: Features, structure: Structure) -> tuple[Ints, ...]:
         """By name, or by number where features have no names; constants are the last."""
-        if not isinstance(other, GraphEncoder):
+        if not isinstance(other, GraphFeatures):
             return super().match(other, structure)
         if dict(self.labels) != dict(other.labels) or self.kinds.keys() != other.kinds.keys():
             raise DataError(
@@ -230,7 +230,7 @@ def fit_encoder(
     *,
     constant: bool,
     symmetric: bool,
-) -> tuple[GraphEncoder, list[Rows]]:
+) -> tuple[GraphFeatures, list[Rows]]:
     """Find the kinds of factors of some graphs and number their features.
 
     Parameters
@@ -272,7 +272,7 @@ def fit_encoder(
             both,
         )
         features.append(kinds[kind].complete(rows))
-    return GraphEncoder(dict(labels), kinds), features
+    return GraphFeatures(dict(labels), kinds), features
 
 
 def _read_rows(

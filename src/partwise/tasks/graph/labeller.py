@@ -13,10 +13,10 @@ import numpy as np
 from ...arrays import Floats, Ints
 from ...errors import DataError
 from ...models.model import Model
+from ...models.tally import Tally, warn_unknown
 from ...structures.graph.structure import Graph, GraphConstraints, GraphShape
-from ..tally import Tally, warn_unknown
 from .examples import ReadGraph
-from .features import GraphEncoder
+from .features import GraphFeatures
 from .labels import label_numbers, read_fixed
 
 __all__ = ["VertexLabeller", "naming_example"]
@@ -28,12 +28,12 @@ class VertexLabeller:
     Parameters
     ----------
     model : Model
-        A model of a graph whose encoder is a :class:`partwise.tasks.graph.features.GraphEncoder`.
+        A model of a graph whose encoder is a :class:`partwise.tasks.graph.features.GraphFeatures`.
     """
 
     def __init__(self, model: Model) -> None:
         encoder, structure = model.encoder, model.structure
-        if not isinstance(encoder, GraphEncoder) or not isinstance(structure, Graph):
+        if not isinstance(encoder, GraphFeatures) or not isinstance(structure, Graph):
             raise DataError(
                 f"the model of the task {model.task!r} does not label the vertices of graphs that "
                 "it reads itself; use it as it is"
@@ -194,7 +194,7 @@ def naming_example(structure: Graph, shapes: Sequence[GraphShape]) -> Iterator[N
 
 
 def _factor_tables(
-    mu: Floats, graph: ReadGraph, structure: Graph, encoder: GraphEncoder
+    mu: Floats, graph: ReadGraph, structure: Graph, encoder: GraphFeatures
 ) -> dict[str, Floats]:
     """Cut the expected counts into a table a factor, by kind; those of tied kinds are left out."""
     tables = {}

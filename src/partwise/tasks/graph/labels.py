@@ -13,7 +13,7 @@ from .examples import ReadGraph
 
 if TYPE_CHECKING:
     from ...structures.graph.structure import GraphConstraints
-    from .features import GraphEncoder
+    from .features import GraphFeatures
 
 __all__ = [
     "label_numbers",
@@ -206,7 +206,7 @@ def _fixed_vertices(
     return allowed
 
 
-def numbered_joint(forbidden: Any, encoder: GraphEncoder) -> GraphConstraints | None:
+def numbered_joint(forbidden: Any, encoder: GraphFeatures) -> GraphConstraints | None:
     """Turn joint labels that are forbidden into numbers."""
     from ...structures.graph.structure import GraphConstraints
 
@@ -237,7 +237,7 @@ def numbered_joint(forbidden: Any, encoder: GraphEncoder) -> GraphConstraints | 
     return GraphConstraints(assignments=assignments)
 
 
-def named_joint(constraints: Any, encoder: GraphEncoder) -> dict[str, list[Any]] | None:
+def named_joint(constraints: Any, encoder: GraphFeatures) -> dict[str, list[Any]] | None:
     """Turn numbers back into the joint labels that are forbidden."""
     from ...structures.graph.structure import GraphConstraints
 

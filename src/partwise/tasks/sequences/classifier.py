@@ -1,8 +1,9 @@
-"""Linear classifiers: logistic regression, Crammer-Singer machines, softmax-margin."""
+"""Classifiers of single examples: multinomial logistic regression and Crammer-Singer machines."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -14,14 +15,22 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from ...arrays import Floats, Ints
 from ...errors import DataError
 from ...models.fit import check_weights
-from ...models.model import Model
 from ...problem.rows import Rows
 from ...values import is_number
-from ..estimator import TrainedEstimator, has_probabilities
+from ..cross_validation import PathEstimator
+from ..description import documented
+from ..estimator import Prepared, has_probabilities
 from .distinct import distinct_examples
-from .labeller import PositionLabeller
+from .features import PositionFeatures
+from .fit import number_labels
+from .position_estimator import PositionEstimator
+from .sources import Table
 
-__all__ = ["LinearClassifier", "check_one_kind"]
+if TYPE_CHECKING:
+    from ...models.model import Model
+    from ...training.loop import Fit
+
+__all__ = ["LinearClassifier", "LinearClassifierCV", "check_one_kind"]
 
 
 def check_one_kind(y: Any) -> None:
@@ -41,56 +50,24 @@ def check_one_kind(y: Any) -> None:
         )
 
 
-class LinearClassifier(ClassifierMixin, TrainedEstimator):
+@documented
+@dataclass(eq=False, repr=False, kw_only=True)
+class LinearClassifier(ClassifierMixin, PositionEstimator):
     """A linear classifier, trained to a certified optimum.
 
     The objective is ``l2/2 |w|^2 + sum_i c_i loss(w; x_i, y_i)``. Training stops when the relative
     duality gap is at most `tol`, and ``certificate_`` tells how far the weights are at most from
-    the best ones. Examples with the same features and label are one with the sum of their weights,
-    and the order of the examples does not matter.
+    the best ones.
 
     Parameters
     ----------
-    loss : {"log", "hinge", "softmax-margin"}
-        "log" is multinomial logistic regression, "hinge" the multiclass machine of Crammer and
-        Singer, "softmax-margin" the log loss with a cost for wrong labels.
     l2 : float
-        The regulariser. It is 1/C in scikit-learn's LogisticRegression and LinearSVC for
-        three classes or more, and 2/C for two, where those have one weight vector.
-    l1 : float
-        Adds ``l1 |w|_1`` to the objective, which makes weights exactly 0.
-    solver : str
-        "auto", or the name of one; an unknown name is answered with the list.
-    tol : float
-        The relative duality gap to stop at.
-    max_passes : float
-        The number of passes over the data to stop at; a `ConvergenceWarning` then says how far
-        the gap is from `tol`.
+        The regulariser: ``l2/2 |w|^2`` is added to the sum of the losses of all examples. It is
+        1/C in scikit-learn; the intercept is regularised too.
     fit_intercept : bool
-        Whether to add a constant feature. Its weights are regularised like all others.
+        Whether every class has a constant weight.
     intercept_scaling : float
-        The value of the constant feature: the larger, the less its weights are regularised.
-    cost_matrix : array-like of shape (n_classes, n_classes) or None
-        ``cost_matrix[true, predicted]`` in the order of ``classes_``, for the losses with a cost;
-        None is 1 for each wrong label.
-    class_weight : None, "balanced" or dict
-        Factors for the weights of the examples, by class; classes that a dict does not name have
-        factor 1.
-    n_jobs : int or None
-        Threads for training; -1 is one a core. They do not change the result.
-    random_state : int, RandomState or None
-        Draws the order of the examples. The default, 0, makes every fit of the same data the
-        same; None makes each one different.
-    warm_start : bool
-        Whether `fit` starts where the last one ended: from its dual point if the rows and labels
-        are the same, else from its weights.
-    verbose : int
-        Above 0, progress is shown on stderr.
-    callbacks : callable, sequence of callables or None
-        Called after each epoch with a :class:`partwise.training.loop.Progress`; a true result stops
-        the fit.
-    solver_options : dict or None
-        Further arguments of the solver.
+        The value of the constant feature; the larger it is, the less the intercept is regularised.
 
     Attributes
     ----------
@@ -114,66 +91,35 @@ class LinearClassifier(ClassifierMixin, TrainedEstimator):
         The names of the features, if X had such.
     """
 
-    def __init__(
-        self,
-        loss: str = "log",
-        l2: float = 1.0,
-        l1: float = 0.0,
-        solver: str = "auto",
-        tol: float = 1e-4,
-        max_passes: float = 1000,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        cost_matrix: Any = None,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        warm_start: bool = False,
-        verbose: int = 0,
-        callbacks: Any = None,
-        solver_options: dict[str, Any] | None = None,
-    ) -> None:
-        self.loss = loss
-        self.l2 = l2
-        self.l1 = l1
-        self.solver = solver
-        self.tol = tol
-        self.max_passes = max_passes
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.cost_matrix = cost_matrix
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.callbacks = callbacks
-        self.solver_options = solver_options
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+
+    task: ClassVar[str] = "classify"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
-    @classmethod
-    def from_model(cls, model: Model) -> LinearClassifier:
-        """Make a fitted classifier from a model, such as :func:`partwise.load_model` gives.
+    def check(self) -> None:
+        super().check()
+        scaling = self.intercept_scaling
+        if self.fit_intercept and not (is_number(scaling) and scaling > 0):
+            raise DataError(f"intercept_scaling is {scaling!r}; give a positive number")
 
-        Its parameters are those of the fit. Functions, and `n_jobs`, `warm_start`, `verbose` and
-        `callbacks`, are not kept in a model and have their defaults.
-        """
-        encoder = PositionLabeller(model).encoder
-        if model.task != "classify" or encoder.vocabulary is not None:
+    @classmethod
+    def _held(cls, model: Model) -> dict[str, Any]:
+        features = model.features
+        numbered = isinstance(features, PositionFeatures) and features.vocabulary is None
+        if model.task != cls.task or not numbered:
             raise DataError("the model does not classify rows of numbers; use it as it is")
-        if encoder.support is not None:
+        assert isinstance(features, PositionFeatures)
+        if features.support is not None and not hasattr(cls, "kernel"):
             raise DataError("the model has a kernel; use KernelClassifier.from_model")
-        made = cls._fitted_by(
-            model,
-            fit_intercept=encoder.intercept != 0.0,
-            intercept_scaling=encoder.intercept or 1.0,
-        )
-        made.n_features_in_ = encoder.n_features
-        return made
+        return {
+            "fit_intercept": features.intercept != 0.0,
+            "intercept_scaling": features.intercept or 1.0,
+        }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearClassifier:
         """Train.
@@ -192,44 +138,58 @@ class LinearClassifier(ClassifierMixin, TrainedEstimator):
         LinearClassifier
             The estimator itself.
         """
-        scaling = self.intercept_scaling
-        if self.fit_intercept and not (is_number(scaling) and scaling > 0):
-            raise DataError(f"intercept_scaling is {scaling!r}; give a positive number")
-        settings = self._settings(intercept=float(scaling) if self.fit_intercept else 0.0)
+        self.check()
+        self._train(*self._given(X, y, sample_weight))
+        return self
+
+    def _given(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Table, Any]:
         check_one_kind(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
-        classes, numbers = np.unique(y, return_inverse=True)
         rows = Rows.from_scipy(X) if hasattr(X, "tocsr") else Rows.from_dense(X)
-        rows, numbers, weight = self._examples(
-            rows, numbers, check_weights(sample_weight, len(rows))
-        )
-        self._train_positions(
-            "classify",
-            rows,
-            np.ones(len(rows), dtype=np.int64),
-            list(numbers.reshape(-1, 1)),
-            classes.tolist(),
-            settings,
-            weight,
-        )
-        self.classes_ = classes
-        return self
+        return Table(rows, y, X=X), sample_weight
 
-    def _examples(self, rows: Rows, label: Ints, weight: Floats) -> tuple[Rows, Ints, Floats]:
-        """Give the examples in the form that does not depend on their order and repetition."""
-        chosen, weight = distinct_examples(rows, label, weight)
-        return rows.take(chosen), label[chosen], weight
+    def _train(
+        self, source: Table, sample_weight: Any = None, initial: Model | None = None
+    ) -> tuple[Prepared, Fit]:
+        result = super()._train(source, sample_weight, initial)
+        if isinstance(source.y, np.ndarray):
+            # As y had them: a model knows plain values only.
+            self.classes_ = np.unique(source.y)
+        return result
+
+    @property
+    def _intercept(self) -> float:
+        return float(self.intercept_scaling) if self.fit_intercept else 0.0
+
+    def _prepare(self, source: Table, sample_weight: Any, initial: Model | None) -> Prepared:
+        from ...structures.multiclass import Multiclass
+
+        weight = check_weights(sample_weight, len(source))
+        tokens = source.tokens()
+        labels, gold = number_labels(source, tokens)
+        numbers = np.concatenate([*gold, np.zeros(0, np.int64)])
+        chosen, weight = self._chosen(tokens.rows, numbers, weight)
+        some = source.take(chosen)
+        right = [gold[i] for i in chosen.tolist()]
+        structure = Multiclass(max(1, len(labels)))
+        return self._positions(some, some.tokens(), structure, labels, right, weight, initial)
+
+    def _chosen(self, rows: Rows, label: Ints, weight: Floats) -> tuple[Ints, Floats]:
+        """Return examples and weights in a form that does not depend on order and repetition."""
+        return distinct_examples(rows, label, weight)
 
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)
-        encoder = PositionLabeller(model).encoder
+        features = model.features
+        assert isinstance(features, PositionFeatures)
+        self.n_features_in_ = features.n_inputs
         dense = model.layout.dense(model.weights, 0).T
-        self.coef_ = np.ascontiguousarray(dense[:, : encoder.n_features])
+        self.coef_ = np.ascontiguousarray(dense[:, : features.n_features])
         self.intercept_ = np.zeros(len(dense))
-        if encoder.intercept:
-            self.intercept_ = dense[:, -1] * encoder.intercept
+        if features.intercept:
+            self.intercept_ = dense[:, -1] * features.intercept
 
     def _scores(self, X: Any) -> Floats:
         check_is_fitted(self)
@@ -338,3 +298,14 @@ class LinearClassifier(ClassifierMixin, TrainedEstimator):
         chosen: Floats = table[np.arange(len(found)), np.maximum(found, 0)]
         chosen[found < 0] = -np.inf
         return chosen
+
+
+@documented
+@dataclass(eq=False, repr=False, kw_only=True)
+class LinearClassifierCV(PathEstimator, LinearClassifier):
+    """A linear classifier that chooses l2 by cross-validation or by data held out.
+
+    It is fitted for a range of l2, from large to small, each time from where the last fit ended.
+    `tol` and `max_passes` are those of the fit of one l2; ``certificate_``, ``trace_`` and
+    ``n_iter_`` are those of the last fit, at ``l2_``.
+    """

@@ -1,43 +1,38 @@
-"""``--task classify``: one label an example, from svmlight files."""
+"""The task "classify": one label per example, from svmlight files."""
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from partwise.errors import DataError
-from partwise.metrics.labels import accuracy
-
-from ..base import Predictions, Task, Trained, no_labels, settings_of
-from ..options import CLASS_WEIGHT, MIN_COUNT, Option, finite
+from ...errors import DataError
+from ...metrics.labels import accuracy
+from ..base import Task, no_labels
+from ..options import CLASS_WEIGHT, MIN_COUNT, Option
+from ..predictions import Predictions, ranking_record
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from partwise.formats.svmlight import SvmlightData
-    from partwise.models.model import Model
-    from partwise.training.loop import Callback
-
-    from ..candidates import Candidate
+    from ...arrays import Floats
+    from ...models.model import Candidate, Model
+    from .sources import Table
 
 __all__ = ["Classify"]
 
 _PAIR = re.compile(r"(\d+|qid):[^\s:]+", re.ASCII)
 
 
-class Classify(Task["SvmlightData"]):
+class Classify(Task["Table"]):
     """Classifiers."""
 
     name = "classify"
-    summary = "one label an example"
+    estimator = "LinearClassifier"
+    summary = "one label per example"
     example = "digits.svm --model digits.model --l2 0.1 --bias 1"
-    reads = "reads svmlight files: an example a line, as `label index:value index:value`"
+    reads = "reads svmlight files: one example per line, as `label index:value index:value`"
     writes = (
-        'writes a label a line; with --marginals, first a line "labels ..." and then the label '
+        'writes one label per line; with --marginals, first a line "labels ..." and then the label '
         "and the probability of every label in that order; with --k N, label:score pairs "
         "(label:probability with --marginals), best first"
     )
@@ -46,14 +41,21 @@ class Classify(Task["SvmlightData"]):
             MIN_COUNT,
             CLASS_WEIGHT,
             Option(
-                "--bias", type=finite, default=0.0, metavar="X",
-                help="value of a constant feature (default: 0, none)",
+                "--bias",
+                "value of a constant feature (default: 0, none)",
+                default=0.0,
+                kind="number",
+                metavar="X",
             ),
         )
-    }  # fmt: skip
+    }
+
+    def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        # The sign of a constant feature is the sign of its weights.
+        bias = abs(given["bias"])
+        return {**given, "fit_intercept": bias > 0.0, "intercept_scaling": bias or 1.0}
 
     def resemblance(self, lines: Sequence[str]) -> int:
-        """See whether all but the label are pairs of a number and a value."""
         found = 0
         for line in lines:
             first, *rest = line.partition("#")[0].split() or [""]
@@ -62,102 +64,51 @@ class Classify(Task["SvmlightData"]):
             found = 2
         return found
 
-    def read(
-        self, path: str, arguments: argparse.Namespace, like: SvmlightData | None = None
-    ) -> SvmlightData:
-        """Read an svmlight file with labels."""
-        from partwise.formats.svmlight import read_svmlight
+    def read(self, path: str, given: Mapping[str, Any], like: Table | None = None) -> Table:
+        from ...formats.svmlight import read_svmlight
+        from .sources import Table
 
         data = read_svmlight(path)
         if like is None:
             data.check_memory()
-        return data
+        return Table(data.rows, data.labels, data.path)
 
-    def read_for(self, model: Model, path: str, labelled: bool) -> SvmlightData:
-        """Read an svmlight file."""
-        from partwise.formats.svmlight import read_svmlight
-        from partwise.tasks.sequences.labeller import PositionLabeller
+    def read_for(self, model: Model, path: str, labelled: bool) -> Table:
+        from ...formats.svmlight import read_svmlight
+        from .features import PositionFeatures
+        from .sources import Table
 
-        if PositionLabeller(model).encoder.vocabulary is not None:
+        features = model.features
+        if not isinstance(features, PositionFeatures) or features.vocabulary is not None:
             raise DataError(
                 "the model's features have names and those of svmlight files have numbers; use it "
                 "from Python, with partwise.load_model"
             )
-        source = read_svmlight(path, labelled=False)
-        if labelled and source.labels is None:
-            raise no_labels(source.path, len(source.rows), "at the start of each line")
-        return source
-
-    def sizes(self, source: SvmlightData) -> tuple[int, int]:
-        """Count the lines."""
-        return len(source.rows), len(source.rows)
-
-    def fit(
-        self,
-        arguments: argparse.Namespace,
-        source: SvmlightData,
-        initial: Model | None,
-        callbacks: Sequence[Callback],
-    ) -> Trained:
-        """Train a classifier."""
-        from partwise.tasks.sequences.fit import fit_labeller
-
-        from ..labels import number_labels
-
-        labels, gold = number_labels(source.path, _gold(source))
-        model, fit = fit_labeller(
-            self.name,
-            source.rows,
-            None,
-            gold,
-            labels,
-            settings_of(
-                arguments,
-                min_count=arguments.min_count,
-                class_weight=arguments.class_weight,
-                intercept=arguments.bias,
-            ),
-            callbacks=callbacks,
-            initial=initial,
-            n_inputs=source.rows.n_features,
-        )
-        return Trained(model, fit, len(source.rows))
+        data = read_svmlight(path, labelled=False)
+        if labelled and data.labels is None:
+            raise no_labels(data.path, len(data.rows), "at the start of each line")
+        return Table(data.rows, data.labels, data.path)
 
     def predict(
-        self, model: Model, source: SvmlightData, arguments: argparse.Namespace
+        self, model: Model, source: Table, *, k: int | None, marginals: bool, n_jobs: int | None
     ) -> Predictions:
-        """Predict the labels of all lines."""
-        from partwise.tasks.sequences.labeller import PositionLabeller
-
         from ..labels import spelled
 
-        names = spelled(model.labels)
-        _note_unknown_features(model, source)
-        if arguments.k:
-            return _Ranked(names, _candidates(model, source, arguments), arguments.marginals)
-        if not len(source.rows):
-            return _Classes(names, [], [] if arguments.marginals else None)
-        labeller = PositionLabeller(model)
-        found = labeller.predict(source.rows, n_jobs=arguments.jobs)
-        marginals = None
-        if arguments.marginals:
-            marginals = labeller.marginals(source.rows, n_jobs=arguments.jobs)
-        return _Classes(names, [names[int(one[0])] for one in found], marginals)
+        if k:
+            found = model.candidates(source, k, probabilities=marginals, n_jobs=n_jobs)
+            return _Ranked(found, marginals)
+        labels = spelled(model.predict(source, n_jobs=n_jobs))
+        tables = model.marginals(source, n_jobs=n_jobs) if marginals else None
+        return _Classes(spelled(model.labels), labels, tables)
 
     def score(
-        self, model: Model, source: SvmlightData, arguments: argparse.Namespace
+        self, model: Model, source: Table, given: Mapping[str, Any], n_jobs: int | None = 1
     ) -> tuple[dict[str, Any], str]:
-        """Count what is right."""
-        from partwise.tasks.sequences.labeller import PositionLabeller
-
         from ..labels import by_type, label_scores, label_table, note_unknown, spelled
 
-        gold = _gold(source)
-        names = spelled(model.labels)
-        _note_unknown_features(model, source)
-        found = PositionLabeller(model).predict(source.rows, n_jobs=arguments.jobs)
-        predicted = [[names[int(one[0])]] for one in found]
-        note_unknown(source.path, gold, names)
+        gold = [[label] for label in source.y]
+        predicted = [[label] for label in spelled(model.predict(source, n_jobs=n_jobs))]
+        note_unknown(source.path or "", gold, spelled(model.labels))
         scores = label_scores(gold, predicted)
         metrics = {"accuracy": accuracy(gold, predicted), "by_label": by_type(scores)}
         first = f"accuracy  {metrics['accuracy']:.4%} of {len(gold):,} examples"
@@ -168,10 +119,10 @@ class Classify(Task["SvmlightData"]):
 class _Classes(Predictions):
     names: list[str]
     labels: list[str]
-    marginals: list[NDArray[np.float64]] | None
+    marginals: list[Floats] | None
 
     def write(self, path: str) -> None:
-        from partwise.formats.source import writing
+        from ...formats.source import writing
 
         with writing(path) as stream:
             if self.marginals is None:
@@ -190,71 +141,26 @@ class _Classes(Predictions):
 
 @dataclass(frozen=True, eq=False)
 class _Ranked(Predictions):
-    names: list[str]
     candidates: list[list[Candidate]]
     probabilities: bool
 
     def write(self, path: str) -> None:
-        from partwise.formats.source import writing
+        from ...formats.source import writing
+        from ..labels import spelled
 
         with writing(path) as stream:
             for some in self.candidates:
-                pairs = (
-                    f"{self._label(one)}:{one.probability if self.probabilities else one.score:.6g}"
-                    for one in some
-                )
+                numbers = [one.probability if self.probabilities else one.score for one in some]
+                names = spelled([one.label for one in some])
+                pairs = (f"{name}:{x:.6g}" for name, x in zip(names, numbers, strict=True))
                 stream.write(" ".join(pairs) + "\n")
 
     def record(self) -> dict[str, Any]:
-        return {
-            "candidates": [
-                [
-                    {
-                        "labels": [self._label(one)],
-                        "score": one.score,
-                        "probability": one.probability,
-                    }
-                    for one in some
-                ]
-                for some in self.candidates
-            ]
-        }
+        from dataclasses import replace
 
-    def _label(self, one: Candidate) -> str:
-        return self.names[int(one.label[0])]
+        from ..labels import spelled
 
-
-def _gold(source: SvmlightData) -> list[list[str]]:
-    assert source.labels is not None
-    return [[label] for label in source.labels]
-
-
-def _note_unknown_features(model: Model, source: SvmlightData) -> None:
-    """Warn of a file whose indices are all above those that the model was trained with."""
-    from partwise.tasks.sequences.labeller import PositionLabeller
-    from partwise.tasks.tally import Tally
-
-    from ..labels import note_unknown_features
-
-    indices = source.rows.indices
-    known = int((indices < PositionLabeller(model).encoder.n_inputs).sum())
-    note_unknown_features(source.path, Tally(len(indices), known))
-
-
-def _candidates(
-    model: Model, source: SvmlightData, arguments: argparse.Namespace
-) -> list[list[Candidate]]:
-    import numpy as np
-
-    from partwise.tasks.sequences.labeller import PositionLabeller
-
-    from ..candidates import find_candidates
-
-    return find_candidates(
-        model,
-        PositionLabeller(model).encoder.features(model.structure, source.rows),
-        np.ones(len(source.rows), np.int64),
-        arguments.k,
-        probabilities=arguments.marginals,
-        n_jobs=arguments.jobs,
-    )
+        listed = [
+            [replace(one, label=spelled([one.label])) for one in some] for some in self.candidates
+        ]
+        return ranking_record(listed, "labels")

@@ -1,146 +1,105 @@
-"""Column files with a label a token: how tasks read them, make features of them and score them."""
+"""Column files as tasks read, write and score them."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from partwise.errors import DataError
-from partwise.metrics.labels import (
+from ...errors import DataError
+from ...metrics.labels import (
+    SCHEMES,
     SpanScores,
     accuracy,
     looks_like_spans,
     sequence_accuracy,
     span_scores,
 )
-
-from ..base import Predictions, no_labels
+from ..base import no_labels
+from ..options import Option
+from ..predictions import Predictions, heading, ranking_record
 
 if TYPE_CHECKING:
-    from partwise.formats.columns import Columns
-    from partwise.problem.rows import Rows
-    from partwise.tasks.sequences.features import PositionEncoder
-    from partwise.tasks.tally import Tally
-    from partwise.tasks.templates import TemplateSet
-
-    from ..candidates import Candidate
+    from ...formats.columns import Columns
+    from ...models.model import Candidate
+    from .features import PositionFeatures
+    from .sources import ColumnFile
 
 __all__ = [
+    "SCHEME",
+    "SPELLING",
     "RankedTags",
-    "choose_templates",
-    "gold_tags",
-    "input_rows",
+    "TaggedColumns",
+    "looks_like_columns",
     "read_inputs",
+    "read_training",
     "tag_scores",
 ]
 
+SPELLING: Final = Option(
+    "--spelling",
+    "look into words: affixes, shape, case (default: only if there is one column)",
+    kind="choice",
+)
+SCHEME: Final = Option("--scheme", "how to read spans (default: conlleval)", choices=SCHEMES)
 
-def read_inputs(encoder: PositionEncoder, path: str, labelled: bool) -> Columns:
-    """Read a column file for a model, as `Task.read_for` does.
 
-    Parameters
-    ----------
-    encoder : PositionEncoder
-        The model's features of positions.
-    path, labelled
-        As `Task.read_for` has them.
-    """
-    from partwise.formats.columns import read_columns
+def looks_like_columns(lines: Sequence[str]) -> int:
+    """Return whether lines are those of a column file: 1 perhaps, 0 no."""
+    widths = {len(line.split("\t") if "\t" in lines[0] else line.split()) for line in lines}
+    return int(len(widths) == 1 and widths.pop() > 1)
 
-    if encoder.templates is None:
-        raise DataError(
-            "the model was not trained on column files, so files cannot be given to it; use it "
-            "from Python, with partwise.load_model"
-        )
-    columns = read_columns(path, inputs=encoder.n_inputs)
+
+def read_training(path: str, given: Mapping[str, Any], like: ColumnFile | None) -> ColumnFile:
+    """Read a column file whose last column is the label, as `Task.read` does."""
+    from ...formats.columns import read_columns
+    from .sources import ColumnFile
+
+    n_columns = None if like is None else len(like.columns.fields) + 1
+    return ColumnFile(read_columns(path, n_columns=n_columns), given["spelling"])
+
+
+def read_inputs(features: PositionFeatures, path: str, labelled: bool) -> ColumnFile:
+    """Read a column file for a model, as `Task.read_for` does."""
+    from ...formats.columns import read_columns
+    from .sources import ColumnFile, not_columns
+
+    if features.templates is None:
+        raise not_columns()
+    columns = read_columns(path, inputs=features.n_inputs)
     if labelled and columns.labels is None:
         raise no_labels(columns.path, len(columns.lengths), "in the last column")
-    return columns
-
-
-def input_rows(encoder: PositionEncoder, source: Columns, tally: Tally) -> Rows:
-    """Fill the templates of a model in, and count what they give and what of it is known."""
-    from partwise.tasks.templates import extract
-
-    assert encoder.templates is not None
-    assert encoder.vocabulary is not None
-    return extract(source, encoder.templates, encoder.vocabulary, tally)
-
-
-def choose_templates(
-    arguments: argparse.Namespace, source: Columns, first: PositionEncoder | None
-) -> TemplateSet:
-    """Choose the templates to train with: those of the model of ``--resume``, or the usual ones.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-        Those of ``train``, with ``spelling`` and ``resume``.
-    source : Columns
-        What is trained on.
-    first : PositionEncoder or None
-        That of the model of ``--resume``.
-    """
-    from partwise.tasks.templates import template_for
-
-    n_inputs = len(source.fields)
-    templates = None
-    if first is not None:
-        if first.n_inputs != n_inputs:
-            raise DataError(
-                f"{source.path}: {n_inputs} input columns where {arguments.resume} was trained "
-                f"with {first.n_inputs}; give the columns it was trained with, or train without "
-                "--resume"
-            )
-        templates = first.templates
-    if templates is None or arguments.spelling is not None:
-        spelling = n_inputs == 1 if arguments.spelling is None else arguments.spelling
-        templates = template_for(n_inputs, spelling)
-    return templates
-
-
-def gold_tags(source: Columns) -> list[list[str]]:
-    """Give the labels of every sentence of a file that has labels."""
-    assert source.labels is not None
-    return source.split(source.labels)
+    return ColumnFile(columns)
 
 
 def tag_scores(
-    source: Columns, predicted: list[list[str]], known: Iterable[str], scheme: str | None
+    source: ColumnFile, predicted: list[list[str]], known: Iterable[str], scheme: str | None
 ) -> tuple[dict[str, Any], str]:
     """Count right labels, right sentences, and right spans where labels look like spans.
 
     Parameters
     ----------
-    source : Columns
+    source : ColumnFile
         A file with labels.
-    predicted : list of lists of str
-        The labels of each of its sentences.
+    predicted : list of list of str
+        The labels that a model gives every sentence.
     known : iterable of str
-        The labels that may be predicted.
+        The labels that the model knows; they help to tell spans from other labels.
     scheme : str or None
-        How to read spans; None: as conlleval does, if labels look like spans.
-
-    Returns
-    -------
-    metrics, text
-        As `Task.score` gives them.
+        How to read spans; None: as conlleval does, where there are any.
     """
     from ..labels import by_type, label_scores, label_table, numbers
 
-    gold = gold_tags(source)
+    gold = source.sentences()
     metrics: dict[str, Any] = {
         "accuracy": accuracy(gold, predicted),
         "sequence_accuracy": sequence_accuracy(gold, predicted),
     }
     lines = [
-        f"token accuracy     {metrics['accuracy']:.4%} of {len(source):,} tokens",
+        f"token accuracy     {metrics['accuracy']:.4%} of {source.n_positions:,} tokens",
         f"sequence accuracy  {metrics['sequence_accuracy']:.4%} of {len(gold):,} sequences",
     ]
-    assert source.labels is not None
-    if scheme or looks_like_spans({*source.labels, *known}):
+    if scheme or looks_like_spans({*(source.columns.labels or ()), *known}):
         scheme = scheme or "conlleval"
         spans = _spans(source.path, gold, predicted, scheme)
         metrics.update(numbers(spans.overall), scheme=scheme, by_type=by_type(spans))
@@ -160,57 +119,78 @@ def _spans(path: str, gold: list[list[str]], predicted: list[list[str]], scheme:
 
 
 @dataclass(frozen=True, eq=False)
+class TaggedColumns(Predictions):
+    """The best label of every token, and perhaps its probability.
+
+    Attributes
+    ----------
+    source : Columns
+        The file.
+    tags : list of list of str
+        The labels of every sentence.
+    labels : collection of str
+        The labels that the model knows.
+    probabilities : list of list of float or None
+        The probability of each label, as it is written beside it.
+    more : mapping
+        What else the record holds.
+    """
+
+    source: Columns
+    tags: list[list[str]]
+    labels: Collection[str]
+    probabilities: list[list[float]] | None
+    more: Mapping[str, Any]
+
+    def write(self, path: str) -> None:
+        from ...formats.columns import write_columns
+
+        extra = [[tag for tags in self.tags for tag in tags]]
+        if self.probabilities is not None:
+            extra.append([f"{p:.6f}" for of in self.probabilities for p in of])
+        write_columns(path, self.source, *extra)
+
+    def record(self) -> dict[str, Any]:
+        return {"labels": list(self.labels), "predictions": self.tags, **self.more}
+
+
+@dataclass(frozen=True, eq=False)
 class RankedTags(Predictions):
     """The k best labellings of every sentence, each a block of the file.
 
     Attributes
     ----------
-    source
+    source : Columns
         The file.
-    tags
-        For each sentence and each of its candidates, the labels of the tokens.
-    candidates
-        Their scores and probabilities.
-    probabilities
-        Whether probabilities were asked for.
+    candidates : list of list of Candidate
+        The labellings of each sentence, best first.
+    probabilities : bool
+        Whether to write their probabilities.
     """
 
     source: Columns
-    tags: list[list[list[str]]]
     candidates: list[list[Candidate]]
     probabilities: bool
 
     def write(self, path: str) -> None:
-        """Write a block a candidate, each below a line with its score."""
-        from partwise.formats.source import writing
-
-        from ..candidates import heading
+        from ...formats.source import writing
 
         separator = self.source.separator
-        found = zip(_token_lines(self.source), self.tags, self.candidates, strict=True)
+        found = zip(_token_lines(self.source), self.candidates, strict=True)
         with writing(path) as stream:
-            for tokens, tags, some in found:
-                for rank, (labels, one) in enumerate(zip(tags, some, strict=True), 1):
+            for tokens, some in found:
+                for rank, one in enumerate(some, 1):
                     stream.write(heading(rank, one, self.probabilities) + "\n")
-                    lines = zip(tokens, labels, strict=True)
+                    lines = zip(tokens, one.label, strict=True)
                     stream.writelines(f"{token}{separator}{label}\n" for token, label in lines)
                     stream.write("\n")
 
     def record(self) -> dict[str, Any]:
-        """Give labels, score and probability of every candidate."""
-        return {
-            "candidates": [
-                [
-                    {"labels": labels, "score": one.score, "probability": one.probability}
-                    for labels, one in zip(tags, some, strict=True)
-                ]
-                for tags, some in zip(self.tags, self.candidates, strict=True)
-            ]
-        }
+        return ranking_record(self.candidates, "labels")
 
 
 def _token_lines(columns: Columns) -> Iterator[list[str]]:
-    """Give the lines of every sentence as they were read."""
+    """Return the lines of every sentence as they were read."""
     if not len(columns):
         return iter(())
     table = [*columns.fields, *([columns.labels] if columns.labels is not None else [])]

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...arrays import Ints
 from ...errors import DataError
+from ...models.tally import Tally
+from ...models.vocabulary import Vocabulary, fit_rows, transform_rows
 from ...problem.rows import Rows
-from ..tally import Tally
-from ..vocabulary import Vocabulary, fit_rows, transform_rows
-
-if TYPE_CHECKING:
-    from .features import PositionEncoder
 
 __all__ = [
+    "is_matrix",
     "read_features",
     "read_fixed",
     "read_labels",
     "read_lengths",
+    "read_matrix",
     "read_transitions",
-    "refuse_unreadable",
 ]
 
 
@@ -63,13 +61,13 @@ def read_features(
         Where to count the named features that are given and known, in prediction.
     """
     if lengths is not None:
-        rows = _matrix(X, f"{what} with lengths")
+        rows = read_matrix(X, f"{what} with lengths")
         if int(lengths.sum()) != len(rows):
             raise DataError(
                 f"{what} has {len(rows)} rows and the lengths add up to {int(lengths.sum())}"
             )
         return _numbered(rows, lengths, what, vocabulary, n_features), lengths, None
-    if _is_matrix(X):
+    if is_matrix(X):
         raise DataError(
             f"{what} is one matrix: give the lengths of the sequences along with it, or a list of "
             "one matrix a sequence"
@@ -84,7 +82,7 @@ def read_features(
         if not isinstance(item, (list, tuple)) or len(item):
             break
     items = chain(head, items)
-    if head and _is_matrix(head[-1]):
+    if head and is_matrix(head[-1]):
         rows, lengths = _stacked(items, what)
         return _numbered(rows, lengths, what, vocabulary, n_features), lengths, None
     if n_features is not None:
@@ -126,29 +124,15 @@ def read_transitions(
     return rows, names
 
 
-def refuse_unreadable(encoder: PositionEncoder, tally: Tally) -> None:
-    """Raise a DataError if the model made its features of columns and finds none of them.
-
-    Such a model knows the names that its templates give, and dicts and words have others.
-    """
-    if encoder.templates is not None and tally.nothing_known:
-        conjunctions = encoder.templates.conjunctions
-        some = ", ".join(f"{encoder.templates.name(one)}=..." for one in conjunctions[:3])
-        raise DataError(
-            "the features of the model were made by templates from the columns of a file, and not "
-            f"one of the {tally.given:,} features of X is among them; label files with the command "
-            "`partwise predict`, or give each token a list of strings with the names that the "
-            f"templates give ({some})"
-        )
-
-
-def _is_matrix(item: Any) -> bool:
+def is_matrix(item: Any) -> bool:
+    """Whether something is a matrix of numbers: dense, sparse, or a data frame."""
     if hasattr(item, "tocsr") or hasattr(item, "iloc"):
         return True
     return isinstance(item, np.ndarray) and item.ndim == 2 and item.dtype.kind in "biuf"
 
 
-def _matrix(item: Any, what: str) -> Rows:
+def read_matrix(item: Any, what: str) -> Rows:
+    """Read a matrix of numbers, one row per token."""
     if hasattr(item, "tocsr"):
         return Rows.from_scipy(item)
     array = np.asarray(item)
@@ -168,7 +152,7 @@ def _stacked(items: Iterable[Any], what: str) -> tuple[Rows, Ints]:
         if isinstance(item, (list, tuple)) and not len(item):
             lengths.append(0)
             continue
-        if not _is_matrix(item):
+        if not is_matrix(item):
             raise DataError(
                 f"{what}: sequence {s} is of type {type(item).__name__} where those before are "
                 "matrices"
@@ -182,8 +166,8 @@ def _stacked(items: Iterable[Any], what: str) -> tuple[Rows, Ints]:
         parts.append(item)
     counts = np.array(lengths, dtype=np.int64)
     if any(hasattr(part, "tocsr") for part in parts):
-        return Rows.stack([_matrix(part, what) for part in parts]), counts
-    return _matrix(np.concatenate([np.asarray(part) for part in parts]), what), counts
+        return Rows.stack([read_matrix(part, what) for part in parts]), counts
+    return read_matrix(np.concatenate([np.asarray(part) for part in parts]), what), counts
 
 
 def _numbered(

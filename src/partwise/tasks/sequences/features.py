@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Floats, Ints
 from ...errors import DataError
-from ...models.features import Arrays, Encoder, is_count, same_numbers, sound
+from ...formats.columns import Columns
+from ...formats.svmlight import SvmlightData
+from ...models.features import (
+    Arrays,
+    Features,
+    Inputs,
+    is_count,
+    refuse_others,
+    same_numbers,
+    sound,
+)
+from ...models.tally import Tally
+from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
 from ..templates import MAX_COLUMNS, TemplateSet
-from ..vocabulary import Vocabulary
+from .examples import is_matrix, read_fixed, read_labels, read_matrix
+from .sources import ColumnFile, Sequences, Table, Tokens, as_columns
 from .support import Support
 
 if TYPE_CHECKING:
-    from ...arrays import Ints
+    from ...models.model import Model
     from ...structures.base import Structure
 
-__all__ = ["PositionEncoder"]
+__all__ = ["PositionFeatures"]
 
 _VOCABULARIES: Final = ("vocabulary", "transition_vocabulary")
 #: In front of the names of the arrays of the supporting positions.
@@ -30,7 +45,7 @@ _FIELDS: Final = {"n_inputs", "intercept", "templates", "n_transition_features",
 
 @final
 @dataclass(frozen=True, eq=False)
-class PositionEncoder(Encoder):
+class PositionFeatures(Features):
     """Features of every position, and where asked for of every transition.
 
     The first kind of site of the structure is a position, one a row. A kind called "transition"
@@ -93,7 +108,109 @@ class PositionEncoder(Encoder):
             counts.append((own or 0) + (width > 0))
         return tuple(counts)
 
-    def features(
+    def read(
+        self,
+        structure: Structure,
+        examples: Any,
+        *,
+        lengths: Any = None,
+        X_transitions: Any = None,
+        **more: Any,
+    ) -> Tokens:
+        """Read tokens of any of the known forms.
+
+        Parameters
+        ----------
+        structure : Structure
+            The structure of the model.
+        examples
+            Sequences of tokens, as :class:`partwise.SequenceTagger` takes them; a column file, as
+            :func:`partwise.formats.columns.read_columns` reads it; for a model that was trained on
+            column files, sequences of tokens that are the columns of a file (one string, or a list
+            of strings); for a classifier, a matrix or an svmlight file.
+        lengths : array-like of int or None
+            If `examples` is one matrix of all tokens: the number of tokens of each sequence.
+        X_transitions
+            The features of neighbouring tokens, if the model has such.
+        """
+        refuse_others(more)
+        if isinstance(examples, Tokens):
+            return examples
+        if structure.name == "multiclass" and is_matrix(examples):
+            examples = Table(read_matrix(examples, "X"))
+        source = self._source(examples, lengths, X_transitions)
+        tokens = source.tokens(self)
+        if tokens.tally.nothing_known and self.templates is not None:
+            if not isinstance(source, ColumnFile):
+                raise self._names_unknown(tokens.tally)
+        if self.input_transitions and tokens.transitions is None:
+            raise DataError("the model was trained with X_transitions; give them here too")
+        if tokens.transitions is not None and not self.input_transitions:
+            raise DataError("the model was trained without X_transitions; leave them out")
+        return tokens
+
+    def _source(
+        self, examples: Any, lengths: Any, X_transitions: Any
+    ) -> ColumnFile | Sequences | Table:
+        """Find out what kind of examples a user gives."""
+        if isinstance(examples, (ColumnFile, Sequences, Table)):
+            return examples
+        if isinstance(examples, Columns):
+            return ColumnFile(examples)
+        if isinstance(examples, SvmlightData):
+            return Table(examples.rows, path=examples.path)
+        if isinstance(examples, Rows):
+            return Table(examples)
+        if self.templates is not None and lengths is None:
+            columns = as_columns(examples, self.n_inputs)
+            if columns is not None:
+                return ColumnFile(columns)
+        return Sequences.of(examples, lengths, X_transitions)
+
+    def _names_unknown(self, tally: Tally) -> DataError:
+        """Make the error of features by name where the model looks at columns."""
+        assert self.templates is not None
+        form = "a string" if self.n_inputs == 1 else f"a list of {self.n_inputs} strings"
+        names = [f"{self.templates.name(one)}=..." for one in self.templates.conjunctions[:3]]
+        return DataError(
+            "the features of the model are made by templates from the columns of a file, and not "
+            f"one of the {tally.given:,} features of X is among them; give each token as its "
+            f"columns ({form}), or by the names that the templates give ({', '.join(names)})"
+        )
+
+    def rows(self, structure: Structure, examples: Tokens, tally: Tally) -> Iterator[Inputs]:
+        tally.add(examples.tally.given, examples.tally.known)
+        lengths = examples.lengths
+        if structure.name == "multiclass" and (lengths != 1).any():
+            raise DataError("a classifier takes one row per example; give a matrix")
+        made = self.laid_out(structure, examples.rows, examples.transitions)
+        yield Inputs(made, lengths, examples=lengths.tolist())
+
+    def constraints(self, model: Model, examples: Tokens, fixed: Any) -> list[Any] | None:
+        from ...structures.base import Constraints
+
+        allowed = read_fixed(fixed, examples.lengths, model.label_index)
+        if allowed is None:
+            return None
+        return [Constraints(allowed=mine) if mine else None for mine in allowed]
+
+    def named(self, model: Model, label: Ints, example: int) -> Any:
+        names = model.labels
+        if model.structure.name == "multiclass":
+            return names[int(label[0])]
+        return [names[number] for number in label.tolist()]
+
+    def numbered(self, model: Model, labels: Any, examples: Tokens) -> list[Ints | None]:
+        flat = model.numbers_of(read_labels(labels, examples.lengths, examples.stacked))
+        gold = np.split(flat, np.cumsum(examples.lengths)[:-1])[: len(examples)]
+        return [None if (y < 0).any() else y for y in gold]
+
+    def table(self, model: Model, marginals: Floats, example: int) -> Floats:
+        # The parts of the positions come first.
+        n = len(model.labels)
+        return marginals[: example * n].reshape(example, n)
+
+    def laid_out(
         self, structure: Structure, rows: Rows, transition_rows: Rows | None = None
     ) -> list[Rows]:
         """Lay features out by kind of site; those that are not known are dropped.
@@ -148,7 +265,7 @@ class PositionEncoder(Encoder):
         return arrays
 
     @classmethod
-    def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> PositionEncoder:
+    def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> PositionFeatures:
         """Check numbers, templates and vocabularies, one against the other."""
         fields = data.keys() - {"support"}
         sound(fields == _FIELDS, f"positions that do not have just {', '.join(_FIELDS)}")
@@ -180,9 +297,9 @@ class PositionEncoder(Encoder):
         sound(support is not None or not mine, "arrays of supporting positions that it has not")
         return cls(n_inputs, held["vocabulary"], templates, float(intercept), steps, names, support)
 
-    def match(self, other: Encoder, structure: Structure) -> tuple[Ints, ...]:
+    def match(self, other: Features, structure: Structure) -> tuple[Ints, ...]:
         """By name, or by number where features have no names; constants are the last."""
-        if not isinstance(other, PositionEncoder) or _supported(self, other):
+        if not isinstance(other, PositionFeatures) or _supported(self, other):
             return super().match(other, structure)
         if (self.vocabulary is None) != (other.vocabulary is None):
             raise DataError(
@@ -230,6 +347,6 @@ def _same_features(
     return np.concatenate([same, np.array(last, dtype=np.int64)])
 
 
-def _supported(*encoders: PositionEncoder) -> bool:
+def _supported(*encoders: PositionFeatures) -> bool:
     """Whether features are similarities, of which each model has its own."""
     return any(encoder.support is not None for encoder in encoders)

@@ -1,191 +1,156 @@
-"""From rows of positions to a model: labels, weights of classes, rare features, constraints."""
+"""From labelled positions to what is trained: weights of classes, rare features, checks."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from ...arrays import Floats, Ints
-from ...errors import DataError
-from ...models.fit import Finish, check_weights, fit_model
-from ...models.model import Label, Model
-from ...problem.dual_point import DualPoint
+from ...errors import DataError, LabelError
+from ...models.model import Label
+from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
-from ...structures.base import Structure
-from ...training.loop import Callback, Fit
-from ...training.settings import Settings
-from ...values import is_number, one_of
-from ..templates import TemplateSet
-from ..vocabulary import Vocabulary
+from ...values import is_integer, is_number
+from ..estimator import Prepared
 from .constraints import check_labels, make_constraints
-from .features import PositionEncoder
-from .labeller import check_transitions
+from .features import PositionFeatures
+from .sources import Tokens
 
-__all__ = ["class_factors", "drop_rare", "fit_labeller"]
+if TYPE_CHECKING:
+    from ...structures.base import Structure
 
-TASKS = ("classify", "tag")
+__all__ = ["check_class_weight", "check_min_count", "class_factors", "drop_rare", "number_labels",
+           "prepare_positions"]  # fmt: skip
 
 
-def fit_labeller(
-    task: str,
-    rows: Rows,
-    lengths: Ints | None,
-    gold: Sequence[Ints],
+class Labelled(Protocol):
+    """Positions with labels: what the sources of sequences have in common."""
+
+    def labels(self, tokens: Tokens) -> list[Any]:
+        """Return the labels of all positions, one after the other."""
+
+    def ordered(self, labels: set[Any]) -> list[Any]:
+        """Return distinct labels in the order of their numbers."""
+
+    def place(self, s: int, t: int) -> str:
+        """Name the place of position t of example s."""
+
+
+def number_labels(source: Labelled, tokens: Tokens) -> tuple[list[Any], list[Ints]]:
+    """Return the distinct labels in order, and the label numbers of each example."""
+    flat = source.labels(tokens)
+    labels = source.ordered(set(flat))
+    numbers = {label: number for number, label in enumerate(labels)}
+    numbered = np.fromiter(map(numbers.__getitem__, flat), np.int64, len(flat))
+    return labels, np.split(numbered, np.cumsum(tokens.lengths)[:-1])[: len(tokens)]
+
+
+def prepare_positions(
+    source: Labelled,
+    tokens: Tokens,
+    structure: Structure,
     labels: Sequence[Label],
-    settings: Settings,
+    gold: Sequence[Ints],
     *,
-    structure: Structure | None = None,
-    vocabulary: Vocabulary | None = None,
-    templates: TemplateSet | None = None,
-    transition_rows: Rows | None = None,
-    transition_vocabulary: Vocabulary | None = None,
-    sample_weight: npt.ArrayLike | None = None,
-    callbacks: Sequence[Callback] = (),
-    initial: Model | None = None,
-    dual_point: DualPoint | None = None,
-    n_inputs: int | None = None,
-    meta: dict[str, Any] | None = None,
-    finish: Finish | None = None,
-) -> tuple[Model, Fit]:
-    """Train a model that labels positions.
+    weight: Floats,
+    class_weight: Any = None,
+    min_count: int = 1,
+    intercept: float = 0.0,
+    constraints: Any = None,
+) -> Prepared:
+    """Make ready what is trained to label positions.
 
     Parameters
     ----------
-    task : {"classify", "tag"}
-        What the model is to do.
-    rows : Rows
-        The features of every position, the examples one after the other.
-    lengths : ndarray of int or None
-        The number of positions of each example; None: 1 each.
-    gold : sequence of ndarray
-        The label numbers of each example.
-    labels : sequence
-        The labels, in the order of their numbers.
-    settings : Settings
-        How to train.
-    structure : Structure or None
-        What a label is made of: positions first, then transitions and what has constant features.
-        None: a choice of one label to classify; to tag a chain, with the ``order``, ``start`` and
-        ``end`` of the settings.
-    vocabulary, templates, transition_vocabulary
-        Kept in the model; features that `settings.min_count` drops leave the vocabulary too.
-        Numbered features keep their numbers, and those that are dropped a weight of 0.
-    transition_rows : Rows or None
-        The features of every pair of neighbours, ``length - 1`` rows a sequence. A constant
-        feature is added to them.
-    sample_weight : array-like or None
-        The weight of each example. Those of weight 0 are left out.
-    n_inputs : int or None
-        The number of input columns of a column file; None: the number of features.
-    callbacks, initial, dual_point, meta, finish
-        As in :func:`partwise.models.fit.fit_model`.
-
-    Returns
-    -------
-    model, fit
+    source
+        Where the positions come from, to name the place of what is wrong.
+    tokens : Tokens
+        Their features.
+    structure : Structure
+        A structure whose first kind of site is a position.
+    labels, gold
+        The labels in the order of their numbers, and the label numbers of each example.
+    weight : ndarray
+        The weights of the examples.
+    class_weight, min_count, constraints
+        As the estimators take them.
+    intercept : float
+        The value of a constant feature of every position; 0: none.
     """
-    one_of("task", task, TASKS)
-    gold = [np.asarray(y, dtype=np.int64) for y in gold]
-    lengths = np.ones(len(rows), np.int64) if lengths is None else np.asarray(lengths, np.int64)
-    weight = check_weights(sample_weight, len(lengths))
-    _check_examples(task, rows, lengths, gold, transition_rows, labels)
-    weight = weight * class_factors(settings.class_weight, lengths, gold, weight, labels)
-    _check_classes(gold, weight, labels)
-    constraints = make_constraints(settings.constraints, labels) if task == "tag" else None
-    if constraints is not None:
-        check_labels(constraints, gold, labels)
-    n_inputs = rows.n_features if n_inputs is None or vocabulary is None else n_inputs
+    rows, lengths = tokens.rows, tokens.lengths
+    check_positions(tokens)
+    weight = weight * class_factors(class_weight, lengths, gold, weight, labels)
+    check_classes(gold, weight, labels)
+    rules = _rules(source, tokens, constraints, labels, gold)
     used = np.repeat(weight > 0.0, lengths)
-    rows, vocabulary = drop_rare(rows, vocabulary, settings.min_count, used)
-    structure = structure or _structure(task, len(labels), settings, tied=transition_rows is None)
-    encoder = PositionEncoder(
-        n_inputs,
+    rows, vocabulary = drop_rare(rows, tokens.vocabulary, min_count, used)
+    steps = tokens.transitions
+    features = PositionFeatures(
+        tokens.n_inputs,
         vocabulary,
-        templates,
-        float(settings.intercept),
-        None if transition_rows is None else transition_rows.n_features,
-        transition_vocabulary,
+        tokens.templates,
+        float(intercept),
+        None if steps is None else steps.n_features,
+        tokens.transition_vocabulary,
     )
-    return fit_model(
-        task,
+    return Prepared(
         structure,
-        encoder.features(structure, rows, transition_rows),
+        lambda: features.laid_out(structure, rows, steps),
         lengths,
         gold,
-        encoder,
-        settings,
-        labels=labels,
-        constraints=constraints,
-        sample_weight=weight,
-        callbacks=callbacks,
-        initial=initial,
-        dual_point=dual_point,
-        meta=meta,
-        finish=finish,
-        beside=(rows, transition_rows),
+        features,
+        labels,
+        constraints=rules,
+        weight=weight,
+        beside=(rows, steps),
     )
 
 
-def _structure(task: str, n_labels: int, settings: Settings, tied: bool) -> Structure:
-    # Each import loads compiled code.
-    if task == "classify":
-        from ...structures.multiclass import Multiclass
-
-        return Multiclass(n_labels)
-    start, end = bool(settings.start), bool(settings.end)
-    if settings.order == 1:
-        from ...structures.chain.structure import Chain
-
-        return Chain(n_labels, tied=tied, start=start, end=end)
-    if not tied:
-        raise DataError(
-            "a chain of order 2 has no features of transitions; leave them out, or use order 1"
-        )
-    from ...structures.second_order.structure import SecondOrderChain
-
-    return SecondOrderChain(n_labels, start=start, end=end)
+def _rules(
+    source: Labelled, tokens: Tokens, given: Any, labels: Sequence[Label], gold: Sequence[Ints]
+) -> Any:
+    """Make the constraints, and name the place of a label that breaks them."""
+    try:
+        rules = make_constraints(given, labels)
+    except LabelError as error:
+        at = source.labels(tokens).index(error.label)
+        s = int(np.searchsorted(np.cumsum(tokens.lengths), at, side="right"))
+        place = source.place(s, at - int(tokens.lengths[:s].sum()))
+        raise DataError(f"{place}: {error}") from error
+    if rules is not None:
+        check_labels(rules, gold, labels, source.place)
+    return rules
 
 
-def _check_examples(
-    task: str,
-    rows: Rows,
-    lengths: Ints,
-    gold: Sequence[Ints],
-    transition_rows: Rows | None,
-    labels: Sequence[Label],
-) -> None:
-    if not len(lengths):
+def check_positions(tokens: Tokens) -> None:
+    """Raise a DataError unless there are examples, and finite features for their positions."""
+    if not len(tokens):
         raise DataError("there are no examples to train on; give at least two, of different labels")
-    if len(gold) != len(lengths):
-        raise DataError(f"labels for {len(gold)} examples where there are {len(lengths)}")
-    if (lengths < 0).any() or int(lengths.sum()) != len(rows):
+    tokens.rows.check_finite("the features")
+    if tokens.transitions is not None:
+        tokens.transitions.check_finite("the features of transitions")
+
+
+def check_min_count(min_count: Any) -> None:
+    """Raise a DataError unless the number is one that features can be counted by."""
+    if not is_integer(min_count) or min_count < 1:
+        raise DataError(f"min_count is {min_count!r}; give a whole number from 1")
+
+
+def check_class_weight(class_weight: Any) -> None:
+    """Raise a DataError unless the weights of classes have a known form."""
+    if class_weight not in (None, "balanced") and not isinstance(class_weight, Mapping):
         raise DataError(
-            f"the lengths add up to {int(lengths.sum())} where there are {len(rows)} rows; give "
-            "the number of rows of each example"
+            f"class_weight is {class_weight!r}; give None, 'balanced' or a dict of labels"
         )
-    if task == "classify" and (lengths != 1).any():
-        raise DataError("a classifier takes one row an example; for sequences the task is tag")
-    for i, y in enumerate(gold):
-        if y.shape != (lengths[i],):
-            raise DataError(
-                f"example {i} (counted from 0) has {y.size} labels for {lengths[i]} positions; "
-                "give one label for each position"
-            )
-        if y.size and not (y.min() >= 0 and y.max() < len(labels)):
-            raise DataError(f"example {i} has label numbers outside 0 to {len(labels) - 1}")
-    rows.check_finite("the features")
-    if transition_rows is not None:
-        if task == "classify":
-            raise DataError("a classifier has no transitions; leave transition rows out")
-        check_transitions(transition_rows, lengths)
-        transition_rows.check_finite("the features of transitions")
 
 
-def _check_classes(gold: Sequence[Ints], weight: Floats, labels: Sequence[Label]) -> None:
+def check_classes(gold: Sequence[Ints], weight: Floats, labels: Sequence[Label]) -> None:
+    """Raise a DataError unless there are labels to choose from."""
     used = [y for y, c in zip(gold, weight.tolist(), strict=True) if c > 0.0]
     seen = np.unique(np.concatenate([*used, np.zeros(0, np.int64)]))
     if len(seen) < 2:

@@ -15,18 +15,15 @@ there is then said in terms of positions, in one of two ways:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from ...arrays import Floats, Ints
-from ...compiled.threads import thread_count
 from ...errors import DataError
-from ...models.fit import check_weights
-from ...models.model import Label, Model
+from ...models.model import Model
 from ...problem.evaluation import Evaluator
 from ...problem.layout import Layout
 from ...problem.problem import Problem
@@ -34,118 +31,48 @@ from ...problem.rows import Rows
 from ...solvers.margin.marginal_ascent import gold_marginals
 from ...training.certificate import Certificate, relative_gap
 from ...training.loop import Fit
-from ...training.settings import Settings
-from ...values import is_number
-from .features import PositionEncoder
-from .fit import class_factors, fit_labeller
-from .gram import GramFactor, factor_gram
-from .kernel import Kernel, make_kernel
+from .features import PositionFeatures
+from .gram import GramFactor
+from .kernel import Kernel
+from .sources import Tokens
 from .support import Support
 
-__all__ = ["KernelSettings", "fit_kernel_labeller"]
+__all__ = ["KernelPositions", "kernel_positions"]
 
 #: Marginals that are so near to the gold label are those of the gold label.
-_NEAR = 1e-9
+_NEAR: Final = 1e-9
 
 
-@dataclass(frozen=True)
-class KernelSettings:
-    """Which kernel, and how its Gram matrix is held; see the estimators.
-
-    Attributes
-    ----------
-    kernel, gamma, degree, coef0
-        As :func:`partwise.tasks.sequences.kernel.make_kernel` takes them.
-    gram_tol : float
-        The share of the trace of the Gram matrix that may be left out.
-    memory_limit : float
-        The MiB that training may take for the Gram matrix.
-    """
-
-    kernel: Any = "rbf"
-    gamma: Any = "scale"
-    degree: Any = 3
-    coef0: Any = 0.0
-    gram_tol: Any = 1e-10
-    memory_limit: Any = 4096
-
-    def __post_init__(self) -> None:
-        """Check what does not depend on the kernel."""
-        if not is_number(self.gram_tol) or not 0.0 <= self.gram_tol < 1.0:
-            raise DataError(f"gram_tol is {self.gram_tol!r}; give a number from 0, below 1")
-        if not is_number(self.memory_limit) or not self.memory_limit > 0.0:
-            raise DataError(f"memory_limit is {self.memory_limit!r}; give a positive number of MiB")
-
-    def make(self, rows: Rows) -> Kernel:
-        """Make the kernel for some rows to train on."""
-        return make_kernel(self.kernel, self.gamma, self.degree, self.coef0, rows)
-
-    def factor(self, kernel: Kernel, rows: Rows) -> GramFactor:
-        """Factorise the Gram matrix of rows."""
-        limit = float(self.memory_limit) * 2.0**20
-        return factor_gram(kernel, rows, tol=float(self.gram_tol), max_bytes=limit)
-
-
-def fit_kernel_labeller(
-    kernel_settings: KernelSettings,
-    task: str,
-    rows: Rows,
+def kernel_positions(
+    kernel: Kernel,
+    tokens: Tokens,
+    used: npt.NDArray[np.bool_],
     lengths: Ints,
-    gold: Sequence[Ints],
-    labels: Sequence[Label],
-    settings: Settings,
-    *,
-    vocabulary: Any = None,
-    sample_weight: npt.ArrayLike | None = None,
-    initial: Model | None = None,
-    **more: Any,
-) -> tuple[Model, Fit]:
-    """Train a kernel model that labels positions.
+    factor: GramFactor,
+    n_jobs: int,
+) -> tuple[Tokens, KernelPositions]:
+    """Return tokens whose features are the rows of the factor L of the Gram matrix.
 
-    Parameters are those of :func:`partwise.tasks.sequences.fit.fit_labeller`. Features must have
-    numbers, not names, and `initial` must be a model with a kernel.
+    Parameters
+    ----------
+    kernel : Kernel
+        The similarity.
+    tokens : Tokens
+        All tokens.
+    used : ndarray of bool
+        Which of them have a part in the fit.
+    lengths : ndarray of int
+        The number of tokens of each example that has a part in the fit.
+    factor : GramFactor
+        The factor, of the tokens that are used.
+    n_jobs : int
+        The number of threads.
     """
-    if vocabulary is not None:
-        raise DataError(
-            "X holds tokens with named features; a kernel takes matrices of numbers, such as "
-            "scikit-learn's DictVectorizer makes of dicts"
-        )
-    rows.check_finite("the features")
-    weight = check_weights(sample_weight, len(lengths))
-    weight = weight * class_factors(settings.class_weight, lengths, gold, weight, labels)
-    used = np.repeat(weight > 0.0, lengths)
-    if not used.any():
-        raise DataError("there are no positions to train on; give some of at least two labels")
-    inputs = rows.take(used)
-    kernel = kernel_settings.make(inputs)
-    factor = kernel_settings.factor(kernel, inputs)
-    machine = _Machine(
-        kernel,
-        inputs,
-        np.flatnonzero(used),
-        lengths[weight > 0.0],
-        factor,
-        thread_count(settings.n_jobs),
+    machine = KernelPositions(
+        kernel, tokens.rows.take(used), np.flatnonzero(used), lengths, factor, n_jobs
     )
-    return fit_labeller(
-        task,
-        _spread(factor.rows, used),
-        lengths,
-        gold,
-        labels,
-        _without_nearness(settings),
-        sample_weight=sample_weight,
-        initial=None if initial is None else machine.begin(initial),
-        finish=machine.finish,
-        **more,
-    )
-
-
-def _without_nearness(settings: Settings) -> Settings:
-    """Let the duals of the hinge have the weights that go with them: few positions then support."""
-    if settings.loss != "hinge" or settings.solver != "auto":
-        return settings
-    return replace(settings, solver_options={"nearness": 0.0, **(settings.solver_options or {})})
+    rows = _spread(factor.rows, used)
+    return replace(tokens, rows=rows, n_inputs=rows.n_features), machine
 
 
 def _spread(rows: Rows, used: npt.NDArray[np.bool_]) -> Rows:
@@ -157,7 +84,7 @@ def _spread(rows: Rows, used: npt.NDArray[np.bool_]) -> Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class _Machine:
+class KernelPositions:
     """The positions of a fit: from weights of the rows of L to sums over positions, and back."""
 
     kernel: Kernel
@@ -171,8 +98,8 @@ class _Machine:
         """Say a kernel model in weights of L: phi(x) = T^-1 K(pivots, x), so w = sum beta phi."""
         from scipy.linalg import solve_triangular
 
-        held = model.encoder
-        if not isinstance(held, PositionEncoder) or held.support is None:
+        held = model.features
+        if not isinstance(held, PositionFeatures) or held.support is None:
             raise DataError("the first model has no kernel; start without a first model")
         if held.support.rows.n_features != self.rows.n_features:
             raise DataError(
@@ -204,8 +131,8 @@ class _Machine:
         held = beta.any(axis=1)
         index, beta = index[held], beta[held]
         support = Support(self.kernel, self.rows.take(index), beta, self.index[index])
-        assert isinstance(model.encoder, PositionEncoder)
-        encoder = replace(model.encoder, n_inputs=self.rows.n_features, support=support)
+        assert isinstance(model.features, PositionFeatures)
+        encoder = replace(model.features, n_inputs=self.rows.n_features, support=support)
         return _with(model, encoder, np.eye(len(model.labels)), constants)
 
     def _sparse(
@@ -242,14 +169,14 @@ class _Machine:
         return c[:, None] * missing / model.l2, constants, certificate, weights
 
 
-def _with(model: Model, encoder: PositionEncoder, positions: Floats, constants: Floats) -> Model:
+def _with(model: Model, encoder: PositionFeatures, positions: Floats, constants: Floats) -> Model:
     """Give a model other features of positions, and their weights."""
     counts = encoder.feature_counts(model.structure)
     rest = (model.layout.dense(model.weights, kind) for kind in range(1, len(counts)))
     blocks = (positions, constants, *rest)
     return replace(
         model,
-        encoder=encoder,
+        features=encoder,
         layout=Layout.full(model.structure.widths, [np.zeros(n, np.int64) for n in counts]),
         weights=np.concatenate([block.ravel() for block in blocks]),
     )

@@ -16,10 +16,10 @@ from partwise.tasks.sequences.segment_tags import (
     segments_of,
 )
 
-from ..base import Predictions, Task, Trained, settings_of
-from ..options import CLASS_WEIGHT, MIN_COUNT, Option, natural
-from .columns import RankedTags, choose_templates, gold_tags, input_rows, read_inputs, tag_scores
-from .tag import SCHEME, SPELLING, looks_like_columns
+from ..base import Task
+from ..options import CLASS_WEIGHT, MIN_COUNT, Option
+from ..predictions import Predictions
+from .columns import SCHEME, SPELLING, RankedTags, looks_like_columns, read_inputs, tag_scores
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,6 +41,7 @@ class Segment(Task["Columns"]):
     """Segment taggers."""
 
     name = "segment"
+    estimator = "SegmentTagger"
     summary = "labelled segments of tokens"
     example = "train.txt --model names.model --segment-features text --max-length 6"
     reads = (
@@ -59,25 +60,32 @@ class Segment(Task["Columns"]):
             CLASS_WEIGHT,
             SPELLING,
             Option(
-                "--max-length", type=natural, metavar="N",
-                help="tokens of a segment at most (default: as the longest in the file)",
+                "--max-length",
+                "tokens of a segment at most (default: as the longest in the file)",
+                kind="whole number",
+                metavar="N",
             ),
             Option(
-                "--segment-features", choices=("none", "text"), default="none",
-                help="features of whole segments: words, shape, what is before and after, and "
+                "--segment-features",
+                "features of whole segments: words, shape, what is before and after, and "
                 "likewise of further columns (default: none)",
+                default="none",
+                choices=("none", "text"),
             ),
             Option(
-                "--tags", choices=TAG_SCHEMES,
-                help="how tags spell segments (default: IOB2, IOBES or BILOU, by their letters)",
+                "--tags",
+                "how tags spell segments (default: IOB2, IOBES or BILOU, by their letters)",
+                choices=TAG_SCHEMES,
             ),
             Option(
-                "--start-end", action="store_true", default=False,
-                help="weights for the labels of first and last segments",
+                "--start-end",
+                "weights for the labels of first and last segments",
+                default=False,
+                kind="switch",
             ),
         ),
         "evaluate": (SCHEME,),
-    }  # fmt: skip
+    }
 
     def resemblance(self, lines: Sequence[str]) -> int:
         """See whether there are columns; a file to predict has no tags to look for."""
@@ -232,7 +240,7 @@ def _labeller(model: Model) -> SegmentLabeller:
 
 
 def _features(labeller: SegmentLabeller, source: Columns) -> list[Rows]:
-    from partwise.tasks.tally import Tally
+    from partwise.models.tally import Tally
 
     from ..labels import note_unknown_features
 

@@ -10,18 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import DataError
-from ...models.features import Arrays, Encoder, sound
+from ...models.features import Arrays, Features, sound
+from ...models.tally import Tally
+from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
-from ..tally import Tally
-from ..vocabulary import Vocabulary
-from .features import PositionEncoder
+from .features import PositionFeatures
 from .segment_functions import BUILT_IN, candidate_rows, function_of
 
 if TYPE_CHECKING:
     from ...arrays import Ints
     from ...structures.base import Structure
 
-__all__ = ["SegmentEncoder"]
+__all__ = ["SegmentFeatures"]
 
 _KINDS: Final = ("position", "segment", "transition", "length", "start", "end")
 _PARTS: Final = ("segment_vocabulary_bytes", "segment_vocabulary_offsets")
@@ -29,7 +29,7 @@ _PARTS: Final = ("segment_vocabulary_bytes", "segment_vocabulary_offsets")
 
 @final
 @dataclass(frozen=True, eq=False)
-class SegmentEncoder(Encoder):
+class SegmentFeatures(Features):
     """Features of every position, and where asked for of every segment.
 
     Transitions, first and last labels have one constant feature, and so have lengths where asked
@@ -37,7 +37,7 @@ class SegmentEncoder(Encoder):
 
     Parameters
     ----------
-    positions : PositionEncoder
+    positions : PositionFeatures
         The features of positions.
     segment_features : str
         "none", a name of `segment_functions.BUILT_IN`, or "function": a function that is no part
@@ -50,7 +50,7 @@ class SegmentEncoder(Encoder):
 
     name: ClassVar[str] = "segments"
 
-    positions: PositionEncoder
+    positions: PositionFeatures
     segment_features: str = "none"
     segment_vocabulary: Vocabulary | None = None
     lengths: bool = True
@@ -139,7 +139,7 @@ class SegmentEncoder(Encoder):
         return arrays
 
     @classmethod
-    def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> SegmentEncoder:
+    def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> SegmentFeatures:
         """Check names and vocabularies, one against the other."""
         fields = {"positions", "segment_features", "lengths"}
         sound(data.keys() == fields, f"segments that do not have just {', '.join(sorted(fields))}")
@@ -152,13 +152,13 @@ class SegmentEncoder(Encoder):
         wanted = 0 if named == "none" else len(_PARTS)
         sound(len(mine) == wanted, "odd arrays for the features of segments")
         others = {name: array for name, array in arrays.items() if name not in _PARTS}
-        positions = PositionEncoder.from_saved(data["positions"], others)
+        positions = PositionFeatures.from_saved(data["positions"], others)
         sound(not positions.input_transitions, "segments with features of transitions")
         return cls(positions, named, Vocabulary.unpack(*mine) if mine else None, data["lengths"])
 
-    def match(self, other: Encoder, structure: Structure) -> tuple[Ints, ...]:
+    def match(self, other: Features, structure: Structure) -> tuple[Ints, ...]:
         """By name, or by number where features of positions have no names."""
-        if not isinstance(other, SegmentEncoder):
+        if not isinstance(other, SegmentFeatures):
             return super().match(other, structure)
         old = {} if other.segment_vocabulary is None else other.segment_vocabulary.index
         if self.segment_features != other.segment_features:

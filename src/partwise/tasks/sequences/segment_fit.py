@@ -12,6 +12,7 @@ from ...arrays import Floats, Ints
 from ...errors import DataError
 from ...models.fit import check_weights, fit_model
 from ...models.model import Label, Model
+from ...models.vocabulary import Vocabulary
 from ...problem.dual_point import DualPoint
 from ...problem.rows import Rows
 from ...structures.base import Constraints
@@ -19,11 +20,10 @@ from ...structures.segments.structure import SemiMarkov
 from ...training.loop import Callback, Fit
 from ...training.settings import Settings
 from ..templates import TemplateSet
-from ..vocabulary import Vocabulary
 from .constraints import make_constraints
-from .features import PositionEncoder
+from .features import PositionFeatures
 from .fit import class_factors, drop_rare
-from .segment_features import SegmentEncoder
+from .segment_features import SegmentFeatures
 from .segment_functions import function_of, name_of, seen_rows
 from .segment_tags import Segment, longest_segment
 
@@ -116,8 +116,8 @@ def fit_segmenter(
         start=bool(settings.start),
         end=bool(settings.end),
     )
-    encoder = SegmentEncoder(
-        PositionEncoder(n_inputs, vocabulary, templates),
+    encoder = SegmentFeatures(
+        PositionFeatures(n_inputs, vocabulary, templates),
         name_of(segment_features),
         _names(segment_features, tokens, gold, settings.min_count, used),
         # One length tells nothing; a weight for it would only be another one of the label.

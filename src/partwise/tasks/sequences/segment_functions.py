@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import DataError
+from ...models.vocabulary import Vocabulary, fit_rows, transform_rows
 from ...problem.rows import Rows
 from ..templates import word_shape
-from ..vocabulary import Vocabulary, fit_rows, transform_rows
 
 if TYPE_CHECKING:
     from ...arrays import Ints

@@ -12,7 +12,7 @@ from ...errors import DataError
 from ...models.model import Model
 from ...problem.rows import Rows
 from ...structures.segments.structure import SemiMarkov
-from .segment_features import SegmentEncoder
+from .segment_features import SegmentFeatures
 from .segment_tags import TAG_SCHEMES, Segment, tags_of
 
 __all__ = ["SegmentLabeller"]
@@ -40,7 +40,7 @@ class SegmentLabeller:
 
     def __init__(self, model: Model, function: Any = None) -> None:
         encoder, structure = model.encoder, model.structure
-        if not isinstance(encoder, SegmentEncoder) or not isinstance(structure, SemiMarkov):
+        if not isinstance(encoder, SegmentFeatures) or not isinstance(structure, SemiMarkov):
             raise DataError(
                 f"a model of the task {model.task!r} and a {structure.name} does not segment; use "
                 "the model as it is"
@@ -57,7 +57,7 @@ class SegmentLabeller:
     def features(
         self, rows: Rows, lengths: Ints, tokens: Sequence[Sequence[Any]] | None
     ) -> list[Rows]:
-        """Make features as `Model.predict` takes them; see `SegmentEncoder.features`."""
+        """Make features as `Model.predict` takes them; see `SegmentFeatures.features`."""
         return self.encoder.features(self.structure, rows, lengths, tokens, self.function)
 
     def named(self, found: Ints) -> list[Segment]:

@@ -12,10 +12,10 @@ from ...arrays import Floats, Ints
 from ...errors import DataError
 from ...models.fit import check_weights
 from ...models.model import Model
+from ...models.tally import Tally, warn_unknown
 from ...problem.rows import Rows
 from ...values import is_integer
 from ..estimator import SequenceEstimator, fingerprint, has_probabilities
-from ..tally import Tally, warn_unknown
 from .examples import read_features, read_lengths, refuse_unreadable
 from .segment_fit import fit_segmenter, number_segments, segment_labels
 from .segment_functions import name_of, words_of

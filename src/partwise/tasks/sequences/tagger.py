@@ -2,32 +2,66 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from ...arrays import Floats, Ints
+from ...arrays import Floats
 from ...errors import DataError
 from ...models.fit import check_weights
-from ...models.model import Model
-from ...problem.rows import Rows
-from ..estimator import SequenceEstimator, chain_parameters, has_probabilities
-from ..tally import Tally, warn_unknown
-from ..vocabulary import Vocabulary
-from .examples import (
-    read_features,
-    read_fixed,
-    read_labels,
-    read_lengths,
-    read_transitions,
-    refuse_unreadable,
-)
-from .labeller import PositionLabeller
+from ...models.vocabulary import Vocabulary
+from ...values import is_integer
+from ..cross_validation import PathEstimator
+from ..description import documented
+from ..estimator import Prepared, has_probabilities
+from .features import PositionFeatures
+from .fit import number_labels
+from .position_estimator import PositionEstimator
+from .sources import ColumnFile, Sequences
 
-__all__ = ["SequenceTagger"]
+if TYPE_CHECKING:
+    from ...models.model import Model
+    from ...structures.base import Structure
+
+__all__ = ["SequenceEstimator", "SequenceTagger", "SequenceTaggerCV"]
+
+#: How many labels before it a label depends on, for the structures of taggers. By name: a structure
+#: that is not used need not be compiled.
+_ORDERS: Final = {"chain": 1, "second-order-chain": 2}
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
+class SequenceEstimator(PositionEstimator):
+    """Base of the estimators whose examples are sequences of tokens; not for use on its own.
+
+    Parameters
+    ----------
+    start, end : bool
+        Whether first and last labels have weights of their own.
+    """
+
+    start: bool = False
+    end: bool = False
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        tags.target_tags.required = True
+        tags.no_validation = True
+        return tags
+
+    def check(self) -> None:
+        super().check()
+        for name in ("start", "end"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise DataError(f"{name} is {getattr(self, name)!r}; give True or False")
+
+
+@documented
+@dataclass(eq=False, repr=False, kw_only=True)
 class SequenceTagger(SequenceEstimator):
     """A linear-chain tagger, trained to a certified optimum.
 
@@ -37,54 +71,16 @@ class SequenceTagger(SequenceEstimator):
 
     Parameters
     ----------
-    loss : {"log", "hinge", "softmax-margin"}
-        "log" is a conditional random field, "hinge" a max-margin Markov network (structural
-        support vector machine) with a cost of 1 for each wrong label, "softmax-margin" a
-        conditional random field with such a cost.
     l2 : float
-        The regulariser. It is 2 c2 in CRFsuite and 1/c in CRF++.
-    l1 : float
-        Adds ``l1 |w|_1`` to the objective, which makes weights exactly 0.
-    solver : str
-        "auto", or the name of one; an unknown name is answered with the list.
-    tol : float
-        The relative duality gap to stop at.
-    max_passes : float
-        The number of passes over the data to stop at; a `ConvergenceWarning` then says how far
-        the gap is from `tol`.
-    weights : {"all", "observed"}
-        Whether a feature has a weight for every label, or only for those that it was seen with in
-        training; the same for transitions.
-    min_count : int
-        Features of fewer tokens are ignored.
+        The regulariser: ``l2/2 |w|^2`` is added to the sum of the losses of all sequences. It is
+        2 c2 in CRFsuite and 1/c in CRF++.
     order : {1, 2}
         How many labels before it a label depends on. Time grows with L^2 or L^3 for L labels.
-    start, end : bool
-        Whether first and last labels have weights of their own.
     constraints : str, callable, iterable of pairs or None
         What no label sequence may hold: a scheme such as "BIO" or "IOBES", pairs of labels
         (from, to) that are forbidden, or a function that tells whether two labels may follow each
         other. See :func:`partwise.tasks.sequences.constraints.make_constraints`. They hold in
         training too.
-    cost_matrix : array-like of shape (n_classes, n_classes) or None
-        ``cost_matrix[true, predicted]`` in the order of ``classes_``, for the losses with a cost.
-    class_weight : None, "balanced" or dict
-        Weights of the labels; a sequence is weighted by the mean over its tokens.
-    n_jobs : int or None
-        Threads for training and prediction; -1 is one a core. They do not change the result.
-    random_state : int, RandomState or None
-        Draws the order of the sequences. The default, 0, makes every fit of the same data the
-        same; None makes each one different.
-    warm_start : bool
-        Whether `fit` starts where the last one ended: from its dual point if lengths and labels
-        are the same, else from its weights. Features and labels may be new.
-    verbose : int
-        Above 0, progress is shown on stderr.
-    callbacks : callable, sequence of callables or None
-        Called after each epoch with a :class:`partwise.training.loop.Progress`; a true result stops
-        the fit.
-    solver_options : dict or None
-        Further arguments of the solver.
 
     Attributes
     ----------
@@ -110,58 +106,30 @@ class SequenceTagger(SequenceEstimator):
         The model, for :func:`partwise.save_model`.
     """
 
-    def __init__(
-        self,
-        loss: str = "log",
-        l2: float = 1.0,
-        l1: float = 0.0,
-        solver: str = "auto",
-        tol: float = 1e-4,
-        max_passes: float = 1000,
-        weights: str = "all",
-        min_count: int = 1,
-        order: int = 1,
-        start: bool = False,
-        end: bool = False,
-        constraints: Any = None,
-        cost_matrix: Any = None,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        warm_start: bool = False,
-        verbose: int = 0,
-        callbacks: Any = None,
-        solver_options: dict[str, Any] | None = None,
-    ) -> None:
-        self.loss = loss
-        self.l2 = l2
-        self.l1 = l1
-        self.solver = solver
-        self.tol = tol
-        self.max_passes = max_passes
-        self.weights = weights
-        self.min_count = min_count
-        self.order = order
-        self.start = start
-        self.end = end
-        self.constraints = constraints
-        self.cost_matrix = cost_matrix
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.callbacks = callbacks
-        self.solver_options = solver_options
+    order: int = 1
+    constraints: Any = None
+
+    task: ClassVar[str] = "tag"
+
+    def check(self) -> None:
+        super().check()
+        if not is_integer(self.order) or self.order not in (1, 2):
+            raise DataError(f"order is {self.order!r}; give 1 or 2")
 
     @classmethod
-    def from_model(cls, model: Model) -> SequenceTagger:
-        """Make a fitted tagger from a model, such as :func:`partwise.load_model` gives.
-
-        Its parameters are those of the fit. Functions, and `n_jobs`, `warm_start`, `verbose` and
-        `callbacks`, are not kept in a model and have their defaults.
-        """
-        return cls._fitted_by(model, **chain_parameters(model, "LinearClassifier"))
+    def _held(cls, model: Model) -> dict[str, Any]:
+        structure: Any = model.structure
+        if model.task != cls.task or structure.name not in _ORDERS:
+            raise DataError(
+                f"a model of the task {model.task!r} and a {structure.name} does not tag; use "
+                "LinearClassifier.from_model if it classifies, or the model as it is"
+            )
+        return {
+            "order": _ORDERS[structure.name],
+            "start": structure.start,
+            "end": structure.end,
+            "constraints": model.constraints,
+        }
 
     def fit(
         self,
@@ -197,37 +165,44 @@ class SequenceTagger(SequenceEstimator):
         SequenceTagger
             The estimator itself.
         """
-        settings = self._settings(
-            weights=self.weights,
-            min_count=self.min_count,
-            order=self.order,
-            start=self.start,
-            end=self.end,
-            constraints=self.constraints,
-        )
-        stacked = read_lengths(lengths)
-        rows, counts, vocabulary = read_features(X, stacked, "X")
-        flat = read_labels(y, counts, stacked is not None)
-        labels = sorted(set(flat))
-        numbers = {label: number for number, label in enumerate(labels)}
-        numbered = np.fromiter(map(numbers.__getitem__, flat), np.int64, len(flat))
-        more: dict[str, Any] = {}
-        if X_transitions is not None:
-            more["transition_rows"], more["transition_vocabulary"] = read_transitions(
-                X_transitions, counts, stacked is not None, None, None
-            )
-        self._train_positions(
-            "tag",
-            rows,
-            counts,
-            np.split(numbered, np.cumsum(counts)[:-1])[: len(counts)],
-            labels,
-            settings,
-            sample_weight,
-            vocabulary=vocabulary,
-            **more,
-        )
+        self._train(*self._given(X, y, sample_weight, lengths, X_transitions))
         return self
+
+    def _given(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        lengths: Any = None,
+        X_transitions: Any = None,
+    ) -> tuple[Sequences, Any]:
+        return Sequences.of(X, lengths, X_transitions, y), sample_weight
+
+    def _prepare(
+        self, source: Sequences | ColumnFile, sample_weight: Any, initial: Model | None
+    ) -> Prepared:
+        first = None if initial is None else initial.features
+        tokens = source.like(first if isinstance(first, PositionFeatures) else None).tokens()
+        labels, gold = number_labels(source, tokens)
+        weight = check_weights(sample_weight, len(tokens))
+        structure = self._structure(len(labels), tied=tokens.transitions is None)
+        return self._positions(source, tokens, structure, labels, gold, weight, initial)
+
+    def _structure(self, n_labels: int, tied: bool) -> Structure:
+        n_labels = max(1, n_labels)
+        # Each import loads compiled code.
+        start, end = bool(self.start), bool(self.end)
+        if self.order == 1:
+            from ...structures.chain.structure import Chain
+
+            return Chain(n_labels, tied=tied, start=start, end=end)
+        if not tied:
+            raise DataError(
+                "a chain of order 2 has no features of transitions; leave them out, or use order 1"
+            )
+        from ...structures.second_order.structure import SecondOrderChain
+
+        return SecondOrderChain(n_labels, start=start, end=end)
 
     @property
     def coef_(self) -> Floats:
@@ -260,7 +235,9 @@ class SequenceTagger(SequenceEstimator):
     @property
     def vocabulary_(self) -> Vocabulary | None:
         """The names of the features; None if the tagger was fitted on matrices."""
-        return PositionLabeller(self._fitted()).encoder.vocabulary
+        features = self._fitted().features
+        assert isinstance(features, PositionFeatures)
+        return features.vocabulary
 
     def predict(
         self,
@@ -289,20 +266,8 @@ class SequenceTagger(SequenceEstimator):
             The labels of each sequence; with k, for each sequence a list of pairs
             ``(labels, score)``, best first, shorter if there are fewer than k sequences.
         """
-        labeller, rows, counts, transitions = self._read(X, lengths, X_transitions)
-        names = labeller.model.labels
-        allowed = read_fixed(fixed, counts, labeller.model.label_index)
-        more: Any = {"transition_rows": transitions, "allowed": allowed, "n_jobs": self.n_jobs}
-
-        def named(numbers: Ints) -> list[Any]:
-            return [names[number] for number in numbers.tolist()]
-
-        if k is None:
-            return [named(labels) for labels in labeller.predict(rows, counts, **more)]
-        return [
-            [(named(labels), float(score)) for score, labels in zip(scores, ranking, strict=True)]
-            for scores, ranking in labeller.k_best(rows, counts, k, **more)
-        ]
+        more: Any = {"lengths": lengths, "X_transitions": X_transitions}
+        return self._model.predict(X, k=k, fixed=fixed, n_jobs=self.n_jobs, **more)
 
     @available_if(has_probabilities)
     def predict_marginals(
@@ -317,8 +282,8 @@ class SequenceTagger(SequenceEstimator):
         -------
         list of ndarray of shape (length, n_classes)
         """
-        labeller, rows, counts, transitions = self._read(X, lengths, X_transitions)
-        return labeller.marginals(rows, counts, transition_rows=transitions, n_jobs=self.n_jobs)
+        more: Any = {"lengths": lengths, "X_transitions": X_transitions}
+        return self._model.marginals(X, n_jobs=self.n_jobs, **more)
 
     @available_if(has_probabilities)
     def log_proba(self, X: Any, y: Any, lengths: Any = None, X_transitions: Any = None) -> Floats:
@@ -334,11 +299,8 @@ class SequenceTagger(SequenceEstimator):
         ndarray of shape (n_sequences,)
             -inf where a label was not seen in training or the constraints forbid the sequence.
         """
-        labeller, rows, counts, transitions = self._read(X, lengths, X_transitions)
-        numbers = labeller.model.numbers_of(read_labels(y, counts, lengths is not None))
-        gold = np.split(numbers, np.cumsum(counts)[:-1])[: len(counts)]
-        more: Any = {"transition_rows": transitions, "n_jobs": self.n_jobs}
-        return labeller.log_proba(rows, counts, gold, **more)
+        more: Any = {"lengths": lengths, "X_transitions": X_transitions}
+        return self._model.log_proba(X, labels=y, n_jobs=self.n_jobs, **more)
 
     def score(
         self,
@@ -357,15 +319,16 @@ class SequenceTagger(SequenceEstimator):
         sample_weight : array-like of shape (n_sequences,) or None
             The weights of the sequences.
         """
-        labeller, rows, counts, transitions = self._read(X, lengths, X_transitions)
-        flat = read_labels(y, counts, lengths is not None)
-        if not flat:
+        model = self._model
+        more: Any = {"lengths": lengths, "X_transitions": X_transitions}
+        tokens = model.features.read(model.structure, X, **more)
+        gold = Sequences(None, y=y).labels(tokens)
+        if not gold:
             raise DataError("there are no tokens to score; give at least one")
-        numbers = labeller.model.numbers_of(flat)
-        found = labeller.predict(rows, counts, transition_rows=transitions, n_jobs=self.n_jobs)
-        right = np.concatenate(found) == numbers
-        weight = check_weights(sample_weight, len(counts))
-        return float(np.average(right, weights=np.repeat(weight, counts)))
+        found = [label for labels in model.predict(tokens, n_jobs=self.n_jobs) for label in labels]
+        right = [predicted == label for predicted, label in zip(found, gold, strict=True)]
+        weight = check_weights(sample_weight, len(tokens))
+        return float(np.average(right, weights=np.repeat(weight, tokens.lengths)))
 
     def _constant(self, kind: str, missing: str) -> Floats:
         """The weights of the one feature of a kind of site."""
@@ -375,29 +338,13 @@ class SequenceTagger(SequenceEstimator):
             raise AttributeError(f"the tagger was fitted with {missing}")
         return np.asarray(model.layout.dense(model.weights, kinds.index(kind))[0])
 
-    def _read(
-        self, X: Any, lengths: Any, X_transitions: Any
-    ) -> tuple[PositionLabeller, Rows, Ints, Rows | None]:
-        """Read what is to be predicted."""
-        self._need_fit()
-        labeller = PositionLabeller(self._fitted())
-        encoder = labeller.encoder
-        stacked = read_lengths(lengths)
-        wanted = encoder.n_inputs if encoder.vocabulary is None else None
-        tally = Tally()
-        rows, counts, _ = read_features(X, stacked, "X", encoder.vocabulary, wanted, tally)
-        refuse_unreadable(encoder, tally)
-        if encoder.input_transitions and X_transitions is None:
-            raise DataError("the tagger was fitted with X_transitions; give them here too")
-        if X_transitions is None:
-            warn_unknown(tally, stacklevel=3)
-            return labeller, rows, counts, None
-        if not encoder.input_transitions:
-            raise DataError("the tagger was fitted without X_transitions; leave them out")
-        names = encoder.transition_vocabulary
-        wanted = encoder.n_transition_features if names is None else None
-        transitions, _ = read_transitions(
-            X_transitions, counts, stacked is not None, names, wanted, tally
-        )
-        warn_unknown(tally, stacklevel=3)
-        return labeller, rows, counts, transitions
+
+@documented
+@dataclass(eq=False, repr=False, kw_only=True)
+class SequenceTaggerCV(PathEstimator, SequenceTagger):
+    """A linear-chain tagger that chooses l2 by cross-validation or by data held out.
+
+    It is fitted for a range of l2, from large to small, each time from where the last fit ended.
+    `tol` and `max_passes` are those of the fit of one l2; ``certificate_``, ``trace_`` and
+    ``n_iter_`` are those of the last fit, at ``l2_``.
+    """

@@ -9,8 +9,8 @@ from ..compiled.threads import thread_count
 from ..problem.footprint import held_bytes
 from ..problem.problem import Problem
 from ..solvers.registry import SOLVERS
-from ..tasks.vocabulary import Vocabulary
-from .settings import Settings
+from ..training.settings import Parameters
+from .vocabulary import Vocabulary
 
 __all__ = ["announcement", "training_bytes"]
 
@@ -19,7 +19,7 @@ __all__ = ["announcement", "training_bytes"]
 BYTES_A_NAME: Final = 160
 
 
-def announcement(problem: Problem, settings: Settings, held: Any, features: Any = ()) -> str:
+def announcement(problem: Problem, settings: Parameters, held: Any, features: Any = ()) -> str:
     """Say how large a problem is and how much memory a fit takes.
 
     Parameters
@@ -35,7 +35,7 @@ def announcement(problem: Problem, settings: Settings, held: Any, features: Any 
     )
 
 
-def training_bytes(problem: Problem, settings: Settings, held: Any, features: Any = ()) -> float:
+def training_bytes(problem: Problem, settings: Parameters, held: Any, features: Any = ()) -> float:
     """Estimate the bytes that a fit takes at its peak, with the features and their names.
 
     The peak is reached when the problem has just been built, and the features are there twice, or
@@ -52,7 +52,7 @@ def training_bytes(problem: Problem, settings: Settings, held: Any, features: An
     features : object
         The features as rows, those that are still there once the problem is built.
     """
-    options = dict(settings.solver_options or {})
+    options = settings.solver_arguments()
     solver = SOLVERS[settings.solver]
     footprint = solver.footprint(problem, float(settings.l2), float(settings.l1), options)
     footprint = replace(footprint, vectors=footprint.vectors + _copies(problem))

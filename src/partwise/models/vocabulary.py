@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partwise.errors import DataError, ModelFileError
+from partwise.models.tally import Tally
 from partwise.problem.rows import Rows
-from partwise.tasks.tally import Tally
 
 __all__ = ["Vocabulary", "fit_rows", "transform_rows"]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 
+from ..errors import level_outside
+
 __all__ = ["Tally", "UnknownFeaturesWarning", "warn_unknown"]
 
 
@@ -50,15 +52,7 @@ class Tally:
         )
 
 
-def warn_unknown(tally: Tally, stacklevel: int) -> None:
-    """Warn if nothing of the input is known.
-
-    Parameters
-    ----------
-    tally : Tally
-        What was counted.
-    stacklevel : int
-        As in :func:`warnings.warn`, counted from whoever calls this.
-    """
+def warn_unknown(tally: Tally) -> None:
+    """Warn, at the code that called the package, if nothing of the input is known."""
     if tally.nothing_known:
-        warnings.warn(tally.message(), UnknownFeaturesWarning, stacklevel=stacklevel + 1)
+        warnings.warn(tally.message(), UnknownFeaturesWarning, stacklevel=level_outside())

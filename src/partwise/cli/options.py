@@ -1,0 +1,200 @@
+"""Options of the command line that belong to some tasks and not to others."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+from collections.abc import Sequence
+from typing import Any, Final
+
+from partwise.tasks.base import Task
+from partwise.tasks.options import Option
+from partwise.tasks.registry import all_tasks
+
+from .report import UsageError
+
+__all__ = [
+    "add_options",
+    "finite",
+    "fraction",
+    "given_options",
+    "natural",
+    "not_negative",
+    "passes",
+    "positive",
+    "seed",
+    "threads",
+]
+
+
+def add_options(
+    parser: argparse.ArgumentParser, verb: str, tasks: Sequence[Task[Any]], *, chosen: bool
+) -> None:
+    """Give a verb the options of every task, one group per task.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        The parser of the verb.
+    verb : str
+        Its name.
+    tasks : sequence of Task
+        All tasks.
+    chosen : bool
+        Whether the task is chosen by ``--task``, and not by the model.
+    """
+    shown: set[str] = set()
+    for task in tasks:
+        options = task.options.get(verb, ())
+        if not options:
+            continue
+        shared = [" / ".join(one.spelled) for one in options if one.flag in shown]
+        group = parser.add_argument_group(
+            f"options of --task {task.name}" if chosen else f"options for models of {task.name}",
+            "also: " + ", ".join(shared) if shared else None,
+        )
+        for option in options:
+            if option.flag not in shown:
+                shown.add(option.flag)
+                # What is not given leaves no trace: so a stranger is known from a default.
+                group.add_argument(option.flag, default=argparse.SUPPRESS, **_arguments(option))
+
+
+def _arguments(option: Option) -> dict[str, Any]:
+    """Return what argparse is told about an option."""
+    told: dict[str, Any] = {"help": option.help}
+    if option.kind == "switch":
+        return {**told, "action": "store_true"}
+    if option.kind == "choice":
+        return {**told, "action": argparse.BooleanOptionalAction}
+    if option.kind in _READERS:
+        told["type"] = _READERS[option.kind]
+    if option.choices:
+        told["choices"] = option.choices
+    if option.metavar is not None:
+        told["metavar"] = option.metavar
+    return told
+
+
+def given_options(arguments: argparse.Namespace, task: Task[Any], verb: str) -> dict[str, Any]:
+    """Return the values of the options of a task, and refuse those of other tasks.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+        The arguments of the command.
+    task : Task
+        The task at hand.
+    verb : str
+        The verb whose options they are.
+    """
+    own = task.defaults(verb)
+    owners: dict[str, list[str]] = {}
+    spelled: dict[str, list[str]] = {}
+    for other in all_tasks():
+        for option in other.options.get(verb, ()):
+            names = owners.setdefault(option.name, [])
+            names.extend([other.name] if other.name not in names else [])
+            known = spelled.setdefault(option.name, [])
+            known.extend(text for text in option.spelled if text not in known)
+    for name, names in owners.items():
+        if name not in own and hasattr(arguments, name):
+            raise UsageError(
+                f"{' or '.join(spelled[name])} belongs to --task {' or '.join(names)}, not to "
+                f"--task {task.name}"
+            )
+    return {name: getattr(arguments, name, value) for name, value in own.items()}
+
+
+def finite(text: str) -> float:
+    """Read a finite number."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text} is not a finite number")
+    return number
+
+
+def positive(text: str) -> float:
+    """Read a finite number above 0."""
+    number = finite(text)
+    if number <= 0.0:
+        raise argparse.ArgumentTypeError(f"{text} is not above 0")
+    return number
+
+
+def not_negative(text: str) -> float:
+    """Read a finite number that is not below 0."""
+    number = finite(text)
+    if number < 0.0:
+        raise argparse.ArgumentTypeError(f"{text} is below 0")
+    return number
+
+
+def fraction(text: str) -> float:
+    """Read a number above 0 and below 1."""
+    number = positive(text)
+    if number >= 1.0:
+        raise argparse.ArgumentTypeError(f"{text} is not below 1")
+    return number
+
+
+def passes(text: str) -> float:
+    """Read a number above 0, or inf."""
+    return math.inf if text == "inf" else positive(text)
+
+
+def natural(text: str) -> int:
+    """Read an integer that is at least 1."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
+    return number
+
+
+def power_of_two(text: str) -> int:
+    """Read a power of two that is at least 2."""
+    number = natural(text)
+    if number < 2 or number & (number - 1):
+        raise argparse.ArgumentTypeError(f"{text} is not a power of two, as 1048576 is")
+    return number
+
+
+def threads(text: str) -> int:
+    """Read a number of threads; -1 is one a core."""
+    if text != "-1":
+        return natural(text)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def seed(text: str) -> int:
+    """Read an integer that is not below 0."""
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text} is below 0")
+    return number
+
+
+# argparse names the type in "invalid ... value".
+for _type, _name in (
+    (finite, "number"),
+    (positive, "number"),
+    (not_negative, "number"),
+    (fraction, "number"),
+    (passes, "number"),
+    (natural, "integer"),
+    (power_of_two, "integer"),
+    (threads, "integer"),
+    (seed, "integer"),
+):
+    _type.__name__ = _name
+
+
+_READERS: Final = {
+    "whole number": natural,
+    "number from 0": seed,
+    "number": finite,
+    "power of two": power_of_two,
+}

@@ -1,0 +1,355 @@
+"""What classifiers and taggers are trained on and predict: matrices, sequences, column files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...arrays import Ints
+from ...errors import DataError
+from ...formats.columns import Columns
+from ...models.tally import Tally
+from ...models.vocabulary import Vocabulary
+from ...problem.rows import Rows
+from ..labels import order_of_labels
+from ..source import Source
+from ..templates import TemplateSet, extract, extract_fit, template_for
+from .examples import read_features, read_labels, read_lengths, read_transitions
+
+if TYPE_CHECKING:
+    from .features import PositionFeatures
+
+__all__ = ["ColumnFile", "Sequences", "Table", "Tokens", "as_columns", "not_columns"]
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """The features of the tokens of some sequences, read.
+
+    Attributes
+    ----------
+    rows : Rows
+        The features of every token, the sequences one after the other.
+    lengths : ndarray of int
+        The number of tokens of each sequence.
+    n_inputs : int
+        The number of input columns of a column file, or of features of a matrix.
+    vocabulary : Vocabulary or None
+        The names of the features; None if they have numbers.
+    templates : TemplateSet or None
+        How the features were made of the columns of a file.
+    transitions : Rows or None
+        The features of every pair of neighbours, if they have such.
+    transition_vocabulary : Vocabulary or None
+        The names of these.
+    stacked : bool
+        Whether the tokens were given as one matrix, so that labels may be one flat list.
+    tally : Tally
+        How many features of the tokens are known; empty for tokens to train on.
+    """
+
+    rows: Rows
+    lengths: Ints
+    n_inputs: int
+    vocabulary: Vocabulary | None = None
+    templates: TemplateSet | None = None
+    transitions: Rows | None = None
+    transition_vocabulary: Vocabulary | None = None
+    stacked: bool = False
+    tally: Tally = field(default_factory=Tally)
+
+    def __len__(self) -> int:
+        """Return the number of sequences."""
+        return len(self.lengths)
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences(Source):
+    """Sequences of tokens as Python has them.
+
+    Attributes
+    ----------
+    X
+        A list of sequences of tokens, or with `lengths` one matrix of all tokens.
+    lengths : ndarray of int or None
+        The number of tokens of each sequence.
+    transitions
+        The features of neighbouring tokens, in the same form; None if there are none.
+    y
+        The labels; None if they are not known.
+    """
+
+    X: Any
+    lengths: Ints | None = None
+    transitions: Any = None
+    y: Any = None
+
+    @classmethod
+    def of(cls, X: Any, lengths: Any = None, transitions: Any = None, y: Any = None) -> Sequences:
+        """Check what a user gives."""
+        return cls(X, read_lengths(lengths), transitions, y)
+
+    def __len__(self) -> int:
+        return len(self.X) if self.lengths is None else len(self.lengths)
+
+    def listed(self) -> Sequences:
+        """Return the same sequences with one item for each in every list."""
+        if self.lengths is None:
+            parts = {"X": self.X, "transitions": self.transitions, "y": self.y}
+            lists = {name: None if part is None else list(part) for name, part in parts.items()}
+        else:
+            steps = np.maximum(self.lengths - 1, 0)
+            labels = None
+            if self.y is not None:
+                labels = _cut(read_labels(self.y, self.lengths, True), self.lengths)
+            transitions = None
+            if self.transitions is not None:
+                transitions = _cut(self.transitions, steps)
+            lists = {"X": _cut(self.X, self.lengths), "transitions": transitions, "y": labels}
+        n = len(lists["X"] or ())
+        for name, what in (("y", "y"), ("transitions", "X_transitions")):
+            if lists[name] is not None and len(lists[name] or ()) != n:
+                raise DataError(f"{what} has {len(lists[name] or ())} sequences where X has {n}")
+        return Sequences(lists["X"], None, lists["transitions"], lists["y"])
+
+    def take(self, which: Sequence[int]) -> Sequences:
+        whole = self if self.lengths is None else self.listed()
+        parts = (whole.X, whole.transitions, whole.y)
+        X, transitions, y = (None if part is None else [part[i] for i in which] for part in parts)
+        return Sequences(X, None, transitions, y)
+
+    def given(self) -> tuple[Any, Any]:
+        return self, self.y
+
+    def tokens(self, known: PositionFeatures | None = None) -> Tokens:
+        """Read the features of all tokens; `known` are those of a model, if there is one."""
+        tally = Tally()
+        stacked = self.lengths is not None
+        names, wanted, templates = None, None, None
+        if known is not None:
+            names, templates = known.vocabulary, known.templates
+            wanted = known.n_inputs if names is None else None
+        rows, lengths, names = read_features(self.X, self.lengths, "X", names, wanted, tally)
+        found = Tokens(
+            rows, lengths, rows.n_features, names, templates, stacked=stacked, tally=tally
+        )
+        return found if self.transitions is None else self._with_transitions(found, known)
+
+    def _with_transitions(self, found: Tokens, known: PositionFeatures | None) -> Tokens:
+        names, wanted = None, None
+        if known is not None:
+            names = known.transition_vocabulary
+            wanted = known.n_transition_features if names is None else None
+        steps, names = read_transitions(
+            self.transitions, found.lengths, found.stacked, names, wanted, found.tally
+        )
+        return Tokens(
+            found.rows, found.lengths, found.n_inputs, found.vocabulary, found.templates, steps,
+            names, found.stacked, found.tally,
+        )  # fmt: skip
+
+    def like(self, first: PositionFeatures | None) -> Sequences:
+        """Return the same sequences: their features do not depend on a first model."""
+        return self
+
+    def labels(self, tokens: Tokens) -> list[Any]:
+        """Return the labels of all tokens, one after the other."""
+        return read_labels(self.y, tokens.lengths, tokens.stacked)
+
+    def ordered(self, labels: set[Any]) -> list[Any]:
+        """Return distinct labels in the order of their numbers."""
+        return sorted(labels)
+
+    def place(self, s: int, t: int) -> str:
+        """Name the place of token t of sequence s."""
+        return f"sequence {s}, position {t} (counted from 0)"
+
+
+def _cut(stacked: Any, counts: Ints) -> list[Any]:
+    """Cut what has an entry for each token of all sequences into one piece per sequence."""
+    from sklearn.utils import _safe_indexing
+
+    ends = np.cumsum(counts).tolist()
+    total = ends[-1] if ends else 0
+    n = stacked.shape[0] if hasattr(stacked, "shape") else len(stacked)
+    if n != total:
+        raise DataError(f"{n} rows where the lengths add up to {total}")
+    stacked = stacked.tocsr() if hasattr(stacked, "tocsr") else stacked
+    return [_safe_indexing(stacked, slice(a, b)) for a, b in pairwise([0, *ends])]
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnFile(Source):
+    """The sentences of a column file, or of values that have its columns.
+
+    Attributes
+    ----------
+    columns : Columns
+        The file.
+    spelling : bool or None
+        Whether features look into words; None: only if there is one column.
+    templates : TemplateSet or None
+        How features are made of the columns, in training; None: as is usual.
+    """
+
+    columns: Columns
+    spelling: bool | None = None
+    templates: TemplateSet | None = None
+
+    @property
+    def path(self) -> str:  # type: ignore[override]
+        """The file that they were read from."""
+        return self.columns.path
+
+    def __len__(self) -> int:
+        return len(self.columns.lengths)
+
+    @property
+    def n_positions(self) -> int:
+        return len(self.columns)
+
+    def take(self, which: Sequence[int]) -> ColumnFile:
+        return replace(self, columns=self.columns.take(which))
+
+    def like(self, first: PositionFeatures | None) -> ColumnFile:
+        """Choose the templates to train with: those of a first model, or the usual ones."""
+        n_inputs = len(self.columns.fields)
+        templates = self.templates
+        if first is not None:
+            if first.n_inputs != n_inputs:
+                raise DataError(
+                    f"{self.path}: {n_inputs} input columns where the model to start from was "
+                    f"trained with {first.n_inputs}; give the columns it was trained with, or "
+                    "start without it"
+                )
+            templates = templates or first.templates
+        if templates is None or self.spelling is not None:
+            spelling = n_inputs == 1 if self.spelling is None else self.spelling
+            templates = template_for(n_inputs, spelling)
+        return replace(self, templates=templates)
+
+    def tokens(self, known: PositionFeatures | None = None) -> Tokens:
+        """Fill in the templates, those of the model if there is one."""
+        columns, n_inputs = self.columns, len(self.columns.fields)
+        if known is None:
+            templates = self.templates or self.like(None).templates
+            assert templates is not None
+            rows, names = extract_fit(columns, templates)
+            return Tokens(rows, columns.lengths, n_inputs, names, templates)
+        if known.templates is None or known.vocabulary is None:
+            raise not_columns()
+        tally = Tally()
+        rows = extract(columns, known.templates, known.vocabulary, tally)
+        return Tokens(
+            rows, columns.lengths, n_inputs, known.vocabulary, known.templates, tally=tally
+        )
+
+    def labels(self, tokens: Tokens) -> list[str]:
+        """Return the labels of all tokens, one after the other."""
+        assert self.columns.labels is not None
+        return self.columns.labels
+
+    def sentences(self) -> list[list[str]]:
+        """Return the labels of every sentence."""
+        assert self.columns.labels is not None
+        return self.columns.split(self.columns.labels)
+
+    def ordered(self, labels: set[str]) -> list[str]:
+        """Return distinct labels in the order of their numbers."""
+        return sorted(labels, key=order_of_labels)
+
+    def place(self, s: int, t: int) -> str:
+        """Name the line of token t of sentence s."""
+        return self.columns.place(s, t)
+
+
+def not_columns() -> DataError:
+    """Make the error of a column file for a model that cannot read columns."""
+    return DataError(
+        "the model was not trained on column files, so files cannot be given to it; use it from "
+        "Python, with partwise.load_model"
+    )
+
+
+def as_columns(X: Any, n_inputs: int) -> Columns | None:
+    """Return sequences of tokens as the columns of a file, None if they are something else.
+
+    A token is a string if there is one column, and else a list or tuple of one string per column.
+    """
+    if not isinstance(X, (list, tuple)):
+        return None
+    fields: tuple[list[str], ...] = tuple([] for _ in range(n_inputs))
+    lengths = []
+    for sequence in X:
+        if not isinstance(sequence, (list, tuple)):
+            return None
+        for token in sequence:
+            values = [token] if isinstance(token, str) else token
+            if not isinstance(values, (list, tuple)) or len(values) != n_inputs:
+                return None
+            if not all(isinstance(value, str) for value in values):
+                return None
+            for column, value in zip(fields, values, strict=True):
+                column.append(value)
+        lengths.append(len(sequence))
+    counts = np.array(lengths, dtype=np.int64)
+    return Columns("X", fields, None, counts, np.arange(1, 1 + int(counts.sum())))
+
+
+@dataclass(frozen=True, eq=False)
+class Table(Source):
+    """Rows of numbers with one label each, for classifiers.
+
+    Attributes
+    ----------
+    rows : Rows
+        The features of every example.
+    y : sequence or None
+        The label of every example.
+    path : str or None
+        The file that they were read from.
+    X
+        The matrix that the rows were made of, if there was one.
+    """
+
+    rows: Rows
+    y: Any = None
+    path: str | None = None
+    X: Any = None
+
+    def given(self) -> tuple[Any, Any]:
+        return self.X, self.y
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, which: Sequence[int] | Ints) -> Table:
+        some = np.asarray(which, dtype=np.int64)
+        y = None if self.y is None else np.asarray(self.y)[some]
+        return Table(self.rows.take(some), y, self.path, None if self.X is None else self.X[some])
+
+    def tokens(self, known: PositionFeatures | None = None) -> Tokens:
+        """Return every row as a sequence of one token."""
+        tally = Tally()
+        if known is not None and self.path is not None:
+            # Indices above those of training are unknown; a matrix has no others.
+            tally.add(len(self.rows.indices), int((self.rows.indices < known.n_inputs).sum()))
+        lengths = np.ones(len(self.rows), dtype=np.int64)
+        return Tokens(self.rows, lengths, self.rows.n_features, tally=tally)
+
+    def labels(self, tokens: Tokens) -> list[Any]:
+        """Return the labels of all examples."""
+        assert self.y is not None
+        return self.y.tolist() if isinstance(self.y, np.ndarray) else list(self.y)
+
+    def ordered(self, labels: set[Any]) -> list[Any]:
+        """Return distinct labels in the order of their numbers."""
+        return sorted(labels, key=None if self.path is None else order_of_labels)
+
+    def place(self, s: int, t: int) -> str:
+        """Name the place of example s."""
+        return f"example {s} (counted from 0)"

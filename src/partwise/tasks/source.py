@@ -1,0 +1,41 @@
+"""Labelled examples, as a fit takes them: from Python or from a file."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["Source"]
+
+
+class Source(ABC):
+    """Examples and their labels, before anything is numbered.
+
+    Attributes
+    ----------
+    path : str or None
+        The file that they were read from, as messages name it; None for values in Python.
+    """
+
+    path: str | None = None
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of examples."""
+
+    @property
+    def n_positions(self) -> int:
+        """The number of positions (tokens, words, vertices) of all examples."""
+        return len(self)
+
+    def given(self) -> tuple[Any, Any]:
+        """Return X and y as the estimator's `score` takes them."""
+        return self, None
+
+    @abstractmethod
+    def take(self, which: Sequence[int]) -> Self:
+        """Return some of the examples, by their numbers from 0."""
