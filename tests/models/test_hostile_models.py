@@ -71,15 +71,14 @@ def test_inputs_without_any_value_take_no_memory(models: Path, tmp_path: Path) -
     program = (
         "import resource, sys, numpy as np\n"
         "from partwise import load_model\n"
-        "from partwise.tasks.sequences.labeller import PositionLabeller\n"
         "from partwise.problem.rows import Rows\n"
-        "labeller = PositionLabeller(load_model(sys.argv[1]))\n"
+        "model = load_model(sys.argv[1])\n"
         "rows = Rows(np.array([0, 2]), np.array([3, 2**31 - 2]), None, 2**31 - 1)\n"
         "small = Rows(np.array([0, 2]), np.array([3, 4]), None, 30)\n"
-        "labeller.predict(small)\n"
+        "model.predict(small)\n"
         "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
         "resource.setrlimit(resource.RLIMIT_AS, (used + 2**28, -1))\n"
-        "labeller.predict(rows)\n"
+        "model.predict(rows)\n"
     )
     subprocess.run([sys.executable, "-c", program, str(tmp_path / "wide")], check=True)
 

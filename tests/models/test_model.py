@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.positions import PositionLabeller, fit_labeller
+from support.positions import PositionSettings as Settings
 
 from partwise.errors import DataError, MismatchError
-from partwise.models.fit import Settings
 from partwise.problem.layout import Layout
 from partwise.problem.rows import Rows
 from partwise.structures.base import Constraints
-from partwise.tasks.sequences.fit import fit_labeller
-from partwise.tasks.sequences.labeller import PositionLabeller
 
 LENGTHS = np.array([3, 0, 1, 4, 2, 3])
 N_FEATURES = 6
@@ -73,7 +72,7 @@ def scores(
     """The score of every label sequence, from the matrices of weights."""
     model = labeller.model
     layout, w = model.layout, model.weights
-    unary = dense(rows, labeller.encoder.intercept) @ layout.dense(w, 0)
+    unary = dense(rows, labeller.features.intercept) @ layout.dense(w, 0)
     tables = layout.dense(w, 1)
     if steps is None:
         pairs = np.repeat(tables, max(len(rows), 1), axis=0)
@@ -243,15 +242,15 @@ def test_hinge_has_scores_and_no_probabilities() -> None:
 def test_bad_input_is_a_sentence() -> None:
     labeller, rows, _ = make("plain")
     _, steps, gold = data()
-    with pytest.raises(DataError, match="add up to 3"):
+    with pytest.raises(ValueError, match="13 feature rows for the 3"):
         labeller.predict(rows, np.array([3]))
     with pytest.raises(DataError, match="no features for transitions"):
         labeller.predict(rows, LENGTHS, transition_rows=steps)
     with pytest.raises(DataError, match="k is 0"):
         labeller.k_best(rows, LENGTHS, 0)
-    with pytest.raises(DataError, match="one label for each position"):
+    with pytest.raises(DataError, match="labels for 2 examples"):
         labeller.log_proba(rows, LENGTHS, gold[1:])
-    with pytest.raises(DataError, match="label numbers above 2"):
+    with pytest.raises(DataError, match="is none of its shape"):
         labeller.log_proba(rows, LENGTHS, [y + 3 for y in gold])
     with pytest.raises(DataError, match="constraints for 1 examples"):
         labeller.predict(rows, LENGTHS, allowed=[[(0, [1])]])
@@ -259,7 +258,7 @@ def test_bad_input_is_a_sentence() -> None:
     with pytest.raises(DataError, match="features for transitions; give"):
         conditioned.predict(rows, LENGTHS)
     assert steps is not None
-    with pytest.raises(DataError, match="5 transition rows where there are 8"):
+    with pytest.raises(ValueError, match="5 feature rows for the 8"):
         conditioned.predict(rows, LENGTHS, transition_rows=steps.take(slice(0, 5)))
 
 

@@ -12,16 +12,15 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.positions import PositionLabeller, fit_labeller
+from support.positions import PositionSettings as Settings
 
 from partwise import ModelFileError, load_model, save_model
 from partwise.datasets import tagged_text
 from partwise.models.container import read_container, write_container
 from partwise.models.file import read_header
-from partwise.models.fit import Settings
 from partwise.models.model import Model
 from partwise.problem.rows import Rows
-from partwise.tasks.sequences.fit import fit_labeller
-from partwise.tasks.sequences.labeller import PositionLabeller
 from partwise.tasks.templates import extract, extract_fit, template_for
 
 SAME_FOLDER = settings(
@@ -70,7 +69,7 @@ def test_round_trip_of_a_tagger(tmp_path: Path, weights: str) -> None:
     again = load_model(tmp_path / "a.model")
     for field in ("task", "labels", "loss", "l2", "meta", "certificate"):
         assert getattr(again, field) == getattr(model, field), field
-    encoder, before = PositionLabeller(again).encoder, PositionLabeller(model).encoder
+    encoder, before = PositionLabeller(again).features, PositionLabeller(model).features
     for field in ("vocabulary", "templates", "n_inputs", "intercept", "n_transition_features"):
         assert getattr(encoder, field) == getattr(before, field), field
     assert again.constraints is not None
@@ -247,7 +246,7 @@ def test_any_change_of_the_arrays_is_refused_or_harmless(
 def predicts(model: Model) -> None:
     """Use every weight: what was accepted must work, or be refused with a sentence."""
     labeller = PositionLabeller(model)
-    n = labeller.encoder.n_features
+    n = labeller.features.n_features
     rows = Rows(np.array([0, n, n, n]), np.arange(n), None, n)
     lengths = np.array([1, 1, 1] if model.structure.name == "multiclass" else [2, 1])
     for labels in labeller.predict(rows, lengths):
@@ -337,7 +336,7 @@ NO_LABEL = {"labels": [99], "transitions": [], "starts": [], "ends": []}
         ("full", "structure.constants.n_labels", 2, "sites of other widths"),
         ("full", "structure.constants.tied", 1, "tied of a chain is 1"),
         ("full", "structure.constants.end", True, "sites of other widths"),
-        ("full", "encoder.name", "mesh", "encoder 'mesh' is unknown.*encoders="),
+        ("full", "encoder.name", "mesh", "features 'mesh' are unknown.*features="),
         ("full", "encoder.data.intercept", 1.0, "another number of features"),
         ("full", "encoder.data.n_transition_features", 3, "does not tell them apart"),
         ("full", "constraints", NO_LABEL, "name no label: 99"),

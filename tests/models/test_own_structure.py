@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,7 +14,7 @@ from support.bits import Bits
 
 from partwise import DataError, MismatchError, ModelFileError, load_model, save_model
 from partwise.models.container import read_container, write_container
-from partwise.models.features import Arrays, Features
+from partwise.models.features import Arrays, Features, Inputs
 from partwise.models.file import read_header
 from partwise.models.fit import Settings, fit_model
 from partwise.models.model import Model
@@ -21,7 +22,6 @@ from partwise.models.numbered import NumberedFeatures
 from partwise.problem.dual_point import DualPoint
 from partwise.problem.rows import Rows
 from partwise.structures.multiclass import Multiclass
-from partwise.tasks.sequences.labeller import PositionLabeller
 
 SHAPES = [3, 0, 2, 1, 4]
 N_FEATURES = 4
@@ -157,7 +157,7 @@ def test_round_trip(tmp_path: Path) -> None:
         load_model(path)
     again = load_model(path, structures=[Bits])
     assert isinstance(again.structure, Bits)
-    assert again.encoder == model.encoder
+    assert again.features == model.features
     assert again.labels == ()
     for a, b in zip(again.marginals([rows], SHAPES), model.marginals([rows], SHAPES), strict=True):
         np.testing.assert_array_equal(a, b)
@@ -171,8 +171,8 @@ def test_numbered_features_of_a_known_structure(tmp_path: Path) -> None:
     again = load_model(tmp_path / "a.model")
     assert (again.task, again.labels) == ("mine", ("a", "b"))
     assert [int(y[0]) for y in again.predict([Rows.from_dense(np.eye(2))], [1, 1])] == [0, 1]
-    with pytest.raises(DataError, match="does not label positions"):
-        PositionLabeller(again)
+    with pytest.raises(DataError, match="cannot read examples; give rows of features"):
+        again.predict([["a"]])
 
 
 @pytest.mark.parametrize(
@@ -223,8 +223,15 @@ class Doubling(Features):
     def feature_counts(self, structure: Any) -> tuple[int, ...]:
         return (2,)
 
-    def rows(self, numbers: Any) -> Rows:
+    def made(self, numbers: Any) -> Rows:
         return Rows.from_dense(np.outer(numbers, [1.0, self.factor]))
+
+    def rows(self, structure: Any, examples: Any, tally: Any) -> Iterator[Inputs]:
+        shapes = [len(example) for example in examples]
+        yield Inputs([self.made(np.concatenate(examples))], shapes, examples=examples)
+
+    def named(self, model: Any, label: Any, example: Any) -> Any:
+        return label.tolist()
 
     def to_json(self) -> dict[str, Any]:
         return {}
@@ -241,15 +248,22 @@ class Doubling(Features):
 
 def test_an_encoder_of_ones_own(tmp_path: Path) -> None:
     encoder = Doubling(0.5)
-    rows = encoder.rows(np.arange(sum(SHAPES)))
+    rows = encoder.made(np.arange(sum(SHAPES)))
     model, _ = fit(features=[rows], encoder=encoder)
     path = tmp_path / "a.model"
     save_model(model, path)
-    with pytest.raises(ModelFileError, match=r"'doubling' is unknown.*encoders=\[\.\.\.\]"):
+    with pytest.raises(ModelFileError, match=r"'doubling' are unknown.*features=\[\.\.\.\]"):
         load_model(path, structures=[Bits])
     again = load_model(path, structures=[Bits], encoders=[Doubling])
-    assert isinstance(again.encoder, Doubling)
-    np.testing.assert_array_equal(again.encoder.rows([1.0, 2.0]).values, rows.take([1, 2]).values)
+    assert isinstance(again.features, Doubling)
+    np.testing.assert_array_equal(again.features.made([1.0, 2.0]).values, rows.take([1, 2]).values)
+    numbers = np.split(np.arange(sum(SHAPES)), np.cumsum(SHAPES)[:-1])
+    plain = [y.tolist() for y in again.predict([rows], SHAPES)]
+    assert again.predict(numbers) == plain
+    assert again.predict(numbers, k=1) == [[(y, pytest.approx(s))] for y, s in zip(
+        plain, [float(scores[0]) for scores, _ in again.k_best([rows], SHAPES)], strict=True
+    )]  # fmt: skip
+    assert load_model(path, structures=[Bits], features=[Doubling]).predict(numbers) == plain
     assert read_header(path)["encoder"] == {"name": "doubling", "data": {}}
     with pytest.raises(DataError, match="'doubling' cannot be found"):
         fit(features=[rows], encoder=encoder, initial=model)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.bits import Bits
+from support.positions import PositionLabeller, PositionSettings, fit_labeller
 
 from partwise import DataError, MismatchError, ModelFileError, load_model, save_model
 from partwise.models.container import read_container, write_container
@@ -18,8 +19,6 @@ from partwise.models.numbered import NumberedFeatures
 from partwise.problem.rows import Rows
 from partwise.structures.base import Structure
 from partwise.structures.registry import STRUCTURES, make_structure, structure_class
-from partwise.tasks.sequences.fit import fit_labeller
-from partwise.tasks.sequences.labeller import PositionLabeller
 
 GRAPH: dict[str, Any] = {
     "domains": {"word": 3, "phrase": 2},
@@ -157,7 +156,7 @@ def test_positions_of_any_structure(tmp_path: Path, name: str) -> None:
     constants = {**KNOWN[name][0], "n_labels": 2, **({"tied": True} if name == "chain" else {})}
     structure = make_structure(name, constants)
     model, _ = fit_labeller(
-        "tag", rows, lengths, gold, ["x", "y"], Settings(intercept=1.0), structure=structure
+        "tag", rows, lengths, gold, ["x", "y"], PositionSettings(intercept=1.0), structure=structure
     )
     save_model(model, tmp_path / "a.model")
     again = PositionLabeller(load_model(tmp_path / "a.model"))

@@ -89,6 +89,8 @@ class Parameters:
         if self.solver_options is not None and not isinstance(self.solver_options, Mapping):
             raise DataError(f"solver_options is {self.solver_options!r}; give None or a dict")
         thread_count(self.n_jobs)
+        if is_integer(self.random_state):
+            check_seed(self.random_state)
 
     def solver_arguments(self) -> dict[str, Any]:
         """Return the options of the solver."""
@@ -98,6 +100,7 @@ class Parameters:
     def seed(self) -> int | np.random.Generator:
         """What draws the order of the examples."""
         if is_integer(self.random_state):
+            check_seed(self.random_state)
             return int(self.random_state)
         from sklearn.utils import check_random_state
 
@@ -106,6 +109,12 @@ class Parameters:
     def noted(self) -> dict[str, Any]:
         """Return the parameters that a model keeps by name: those that JSON can hold."""
         return {}
+
+
+def check_seed(seed: Any) -> None:
+    """Raise a DataError unless a generator of random numbers can be made of the seed."""
+    if not isinstance(seed, np.random.Generator) and (not is_integer(seed) or seed < 0):
+        raise DataError(f"the seed is {seed!r}; give a whole number from 0")
 
 
 def check_numbers(l2: float, l1: float, tol: float, max_passes: float) -> None:
@@ -137,10 +146,7 @@ class Settings(Parameters):
     def __post_init__(self) -> None:
         """Check what can be checked without data."""
         self.check()
-        if not isinstance(self.seed, np.random.Generator) and (
-            not is_integer(self.seed) or self.seed < 0
-        ):
-            raise DataError(f"the seed is {self.seed!r}; give a whole number from 0")
+        check_seed(self.seed)
 
     def noted(self) -> dict[str, Any]:
         """Return the settings under the names that estimators call them by."""
