@@ -32,6 +32,7 @@ lint: $(VENV)/lint.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 bench: $(VENV)/bench.stamp
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)

@@ -248,7 +248,7 @@ def test_bad_input_is_a_sentence() -> None:
         labeller.predict(rows, LENGTHS, transition_rows=steps)
     with pytest.raises(DataError, match="k is 0"):
         labeller.k_best(rows, LENGTHS, 0)
-    with pytest.raises(DataError, match="labels for 2 examples"):
+    with pytest.raises(DataError, match="labels for 5 examples"):
         labeller.log_proba(rows, LENGTHS, gold[1:])
     with pytest.raises(DataError, match="is none of its shape"):
         labeller.log_proba(rows, LENGTHS, [y + 3 for y in gold])

@@ -6,15 +6,18 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from partwise.errors import DataError
+from partwise.formats.base import Format
 from partwise.formats.source import read_text, writing
 from partwise.formats.tree import Tree
 
 __all__ = [
+    "FORMAT",
     "Brackets",
     "clean",
     "escape",
@@ -304,3 +307,8 @@ def _refuse(what: str, text: str, number: int) -> None:
         f"tree {number}: the {what} {text!r} cannot be written in brackets; it must not be empty "
         "or hold blanks, and a label no brackets"
     )
+
+
+FORMAT: Final = Format(
+    "phrase-structure trees", read_brackets, "bracketed trees as in the Penn Treebank"
+)

@@ -6,14 +6,16 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from partwise.errors import DataError
+from partwise.formats.base import Format
 from partwise.formats.source import read_text, writing
 
-__all__ = ["Columns", "read_columns", "write_columns"]
+__all__ = ["FORMAT", "Columns", "read_columns", "write_columns"]
 
 _TOKEN_LINE = re.compile(r"^.*[^ \t\n].*$", re.MULTILINE)
 
@@ -238,3 +240,10 @@ def _separator(separator: str, table: list[Sequence[str]]) -> str:
             "a column file of one column cannot hold blanks or empty fields; replace them"
         )
     return separator
+
+
+FORMAT: Final = Format(
+    "tokens in columns",
+    read_columns,
+    "one token per line, the label last, a blank line after each sentence",
+)

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from partwise.errors import DataError
+from partwise.formats.base import Format
 from partwise.formats.source import read_text, writing
 from partwise.structures.dependency.projectivity import find_cycle
 
-__all__ = ["UNKNOWN", "Sentence", "read_conll", "write_conll"]
+__all__ = ["FORMAT", "UNKNOWN", "Sentence", "read_conll", "write_conll"]
 
 UNKNOWN = -1
 """The head of a word whose head is not given (``_`` in the file)."""
@@ -368,3 +369,10 @@ def write_conll(path: str | os.PathLike[str], sentences: Iterable[Sentence]) -> 
                 stream.write("\n" if last.endswith("\n") else "\n\n")
             stream.writelines(sentence.rows)
             last = sentence.rows[-1]
+
+
+FORMAT: Final = Format(
+    "dependency trees",
+    read_conll,
+    "CoNLL-X or CoNLL-U, or three columns: word, part of speech, head",
+)

@@ -7,17 +7,18 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from partwise.errors import DataError
+from partwise.formats.base import Format
 from partwise.formats.source import read_text
 from partwise.memory import BYTES_A_FEATURE, check_memory
 from partwise.problem.rows import Rows
 
-__all__ = ["SvmlightData", "read_svmlight"]
+__all__ = ["FORMAT", "SvmlightData", "read_svmlight"]
 
 _log = logging.getLogger(__name__)
 
@@ -210,3 +211,8 @@ def _parsed(pairs: list[str]) -> NDArray[np.float64] | None:
 
 def _floats(numbers: list[str]) -> NDArray[np.float64]:
     return np.fromiter(map(float, numbers), np.float64, len(numbers))
+
+
+FORMAT: Final = Format(
+    "rows of numbers", read_svmlight, "one example per line: label index:value ..."
+)

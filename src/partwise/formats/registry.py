@@ -1,0 +1,42 @@
+"""Which file format a name stands for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..errors import DataError
+from ..registry import Registry
+from .base import Format
+
+__all__ = ["FORMATS", "format_of"]
+
+FORMATS: Final[Registry[Format]] = Registry(
+    "partwise.formats",
+    {
+        "columns": "formats.columns:FORMAT",
+        "svmlight": "formats.svmlight:FORMAT",
+        "conll": "formats.conll:FORMAT",
+        "brackets": "formats.brackets:FORMAT",
+    },
+)
+
+
+def format_of(name: str, holds: str) -> Format:
+    """Find a format by its name.
+
+    Parameters
+    ----------
+    name : str
+        A name in ``FORMATS``.
+    holds : str
+        What its files must hold.
+    """
+    fitting = [known for known in FORMATS if FORMATS[known].holds == holds]
+    if name not in FORMATS:
+        raise DataError(f"unknown format {name!r}; for {holds} use one of {', '.join(fitting)}")
+    if name not in fitting:
+        raise DataError(
+            f"files of the format {name!r} hold {FORMATS[name].holds}, and not {holds}; use one of "
+            f"{', '.join(fitting)}"
+        )
+    return FORMATS[name]
