@@ -1,4 +1,4 @@
-# Needs Python 3.11 or later (3.10 works too) and make. Everything else goes into .venv.
+# Needs Python 3.10 or later and make. Everything else goes into .venv.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin

@@ -29,12 +29,12 @@ from .report import (
     in_words,
 )
 from .resemblance import explained
-from .train import estimator_of, named, scored
+from .train import named, scored, trainer_of
 
 if TYPE_CHECKING:
     from partwise.models.model import Model
     from partwise.tasks.base import Task
-    from partwise.tasks.path import Descended
+    from partwise.tasks.descent import Descended
     from partwise.training.loop import Progress
     from partwise.training.path_table import PathRow
     from partwise.training.progress import ProgressLine
@@ -90,7 +90,7 @@ class _Walk:
         self.given = given
         self.values = l2_values(arguments.l2_max, arguments.factor, arguments.steps)
         self.table = _Table(arguments)
-        self.estimator = estimator_of(arguments, task, given, self.table.callbacks)
+        self.trainer = trainer_of(arguments, task, given, self.table.callbacks)
         self.score_name = ""
         self.scores: dict[float, tuple[dict[str, Any], str]] = {}  # by l2
         self.whole = True  # whether all values were certified
@@ -102,7 +102,7 @@ class _Walk:
         with explained(arguments.file, task):
             source = task.read(arguments.file, self.given)
         found, rows = self._held_out(source) if arguments.folds is None else self._folds(source)
-        model = self.estimator.model_
+        model = self.trainer.model_
         metrics, text = self.scores.get(model.l2, (None, None))
         if arguments.model is not None:
             from partwise.models.file import save_model
@@ -153,11 +153,12 @@ class _Walk:
     def _held_out(self, source: Any) -> tuple[Descended, Sequence[PathRow]]:
         with explained(self.arguments.dev, self.task):
             dev = self.task.read(self.arguments.dev, self.given, source)
-        found = self._descend(source, self.values, self._scorer(self.estimator, dev, None))
+        found = self._descend(source, self.values, self._scorer(self.trainer, dev, None))
         return found, found.best.rows
 
     def _folds(self, source: Any) -> tuple[Descended, Sequence[PathRow]]:
-        from partwise.tasks.cross_validation import fold_tables, folds
+        from partwise.tasks.cross_validation import folds
+        from partwise.tasks.descent import fold_tables
         from partwise.training.path_table import choose, pooled
 
         arguments = self.arguments
@@ -165,7 +166,7 @@ class _Walk:
             raise DataError(
                 f"{arguments.file}: {len(source)} examples cannot make {arguments.folds} folds"
             )
-        parts = folds(self.estimator, source, arguments.folds)
+        parts = folds(self.trainer, source, arguments.folds)
 
         def begin(number: int) -> None:
             self.table.title(f"fold {number + 1} of {arguments.folds}")
@@ -173,7 +174,7 @@ class _Walk:
         with self._quiet():
             tables = list(
                 fold_tables(
-                    self.estimator, self.values, source, None, parts, self._scorer, self._row, begin
+                    self.trainer, self.values, source, None, parts, self._scorer, self._row, begin
                 )
             )
         self.whole = all(_certified(rows, self.values, arguments.tol) for rows in tables)
@@ -185,7 +186,7 @@ class _Walk:
         self.scores.clear()  # those of the last fold say nothing about this model
         return found, rows
 
-    def _scorer(self, estimator: Any, source: Any, weight: Any) -> Callable[[Model], float]:
+    def _scorer(self, trainer: Any, source: Any, weight: Any) -> Callable[[Model], float]:
         """Return what scores a model on a file, and remembers what it found."""
         given = self.task.defaults("evaluate")
 
@@ -204,10 +205,10 @@ class _Walk:
         self, source: Any, values: Sequence[float], score: Callable[[Model], float] | None
     ) -> Descended:
         """Train for all values."""
-        from partwise.tasks.path import descend
+        from partwise.tasks.descent import descend
 
         with self._quiet():
-            found = descend(self.estimator, values, source, None, score, self._row)
+            found = descend(self.trainer, values, source, None, score, self._row)
         self.whole &= _certified(found.best.rows, values, self.arguments.tol)
         self.interrupted = found.interrupted
         return found

@@ -33,10 +33,10 @@ from .resemblance import explained
 if TYPE_CHECKING:
     from partwise.models.model import Model
     from partwise.tasks.base import Task
-    from partwise.tasks.estimator import Estimator
+    from partwise.tasks.trainer import Trainer
     from partwise.training.loop import Callback
 
-__all__ = ["estimator_of", "logged_warnings", "named", "run", "scored"]
+__all__ = ["logged_warnings", "named", "run", "scored", "trainer_of"]
 
 _log = logging.getLogger(__name__)
 
@@ -61,8 +61,8 @@ def _run(
     if arguments.dev is not None:
         with explained(arguments.dev, task):
             dev = task.read(arguments.dev, given, source)
-    estimator, record = _fit(arguments, task, given, source, initial)
-    model = estimator.model_
+    trainer, record = _fit(arguments, task, given, source, initial)
+    model = trainer.model_
 
     from partwise.models.file import save_model
 
@@ -73,7 +73,7 @@ def _run(
         from partwise.plots import convergence_picture
 
         title = f"{os.path.basename(arguments.model)}: {arguments.loss} loss, l2 = {arguments.l2:g}"
-        convergence_picture(estimator.trace_, arguments.plot, title, certificate.tol)
+        convergence_picture(trainer.trace_, arguments.plot, title, certificate.tol)
     metrics: dict[str, Any] | None = None
     text = [
         "certified: " + in_words(certificate),
@@ -132,14 +132,14 @@ def _resumed(arguments: argparse.Namespace) -> Model | None:
     return initial
 
 
-def estimator_of(
+def trainer_of(
     arguments: argparse.Namespace,
     task: Task[Any],
     given: dict[str, Any],
     callbacks: Sequence[Callback],
     **more: Any,
-) -> Estimator:
-    """Make the estimator that the arguments of ``train`` and ``path`` describe."""
+) -> Trainer:
+    """Make the trainer that the arguments of ``train`` and ``path`` describe."""
     from partwise.solvers.registry import SOLVERS
 
     if arguments.solver not in SOLVERS:
@@ -165,26 +165,24 @@ def _fit(
     given: dict[str, Any],
     source: Any,
     initial: Model | None,
-) -> tuple[Estimator, dict[str, Any]]:
-    """Train, and return the estimator and what the record says of the examples."""
+) -> tuple[Trainer, dict[str, Any]]:
+    """Train, and return the trainer and what the record says of the examples."""
     from partwise.training.progress import ProgressLine
 
     line = None if arguments.quiet else ProgressLine(l2=arguments.l2)
-    estimator = estimator_of(
-        arguments, task, given, () if line is None else (line,), l2=arguments.l2
-    )
+    trainer = trainer_of(arguments, task, given, () if line is None else (line,), l2=arguments.l2)
     try:
         # The certificate says it all, and _advice says it in the words of the command line.
         with warnings.catch_warnings(), explained(arguments.file, task), named(arguments.file):
             warnings.simplefilter("ignore", ConvergenceWarning)
-            prepared, _ = estimator._train(source, None, initial)
+            prepared, _ = trainer._train(source, None, initial)
     except BaseException:
         if line is not None:
             line.abandon()
         raise
     if line is not None:
-        line.finish(estimator.certificate_)
-    return estimator, {"n_examples": len(prepared.gold), **prepared.record}
+        line.finish(trainer.certificate_)
+    return trainer, {"n_examples": len(prepared.gold), **prepared.record}
 
 
 @contextmanager

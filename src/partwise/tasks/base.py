@@ -17,9 +17,9 @@ from .options import Option
 
 if TYPE_CHECKING:
     from ..models.model import Model
-    from .estimator import Estimator
     from .predictions import Predictions
     from .source import Source
+    from .trainer import Trainer
 
 __all__ = ["Task", "no_labels"]
 
@@ -34,8 +34,8 @@ class Task(ABC, Generic[Examples]):
     ----------
     name : str
         As in ``--task`` and in `Model.task`.
-    estimator : str
-        The name of its estimator in ``partwise``, or ``"module:class"`` for one of another package.
+    trainer : str
+        What trains its models: ``"module:class"``.
     summary : str
         What it does, in a few words: ``"label every token"``.
     example : str
@@ -52,7 +52,7 @@ class Task(ABC, Generic[Examples]):
     """
 
     name: ClassVar[str]
-    estimator: ClassVar[str]
+    trainer: ClassVar[str]
     summary: ClassVar[str]
     example: ClassVar[str]
     reads: ClassVar[str]
@@ -64,22 +64,22 @@ class Task(ABC, Generic[Examples]):
         """Return the values that the options of a verb have where they are not given."""
         return {option.name: option.default for option in self.options.get(verb, ())}
 
-    def make(self, parameters: Mapping[str, Any], given: Mapping[str, Any]) -> Estimator:
-        """Make the estimator of the task.
+    def make(self, parameters: Mapping[str, Any], given: Mapping[str, Any]) -> Trainer:
+        """Make what trains models of the task.
 
         Parameters
         ----------
         parameters : mapping
-            The parameters that all tasks have; those that the estimator does not have are refused
+            The parameters that all tasks have; those that the trainer does not have are refused
             unless they have their defaults.
         given : mapping
             The values of the options of ``"train"``.
         """
         from importlib import import_module
 
-        module, _, name = self.estimator.rpartition(":")
-        kind: type[Estimator] = getattr(import_module(module or "partwise"), name)
-        known = kind._get_param_names()
+        module, _, name = self.trainer.rpartition(":")
+        kind: type[Trainer] = getattr(import_module(module), name)
+        known = kind.names()
         for extra, value in parameters.items():
             if extra not in known and value != getattr(kind, extra, None):
                 raise DataError(f"--task {self.name} has no {extra}; leave it out")
@@ -87,7 +87,7 @@ class Task(ABC, Generic[Examples]):
         return kind(**{key: value for key, value in every.items() if key in known})
 
     def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters of the estimator that the options of ``"train"`` stand for.
+        """Return the parameters of the trainer that the options of ``"train"`` stand for.
 
         By default each option is the parameter of the same name.
         """

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
 from ..errors import DataError
 from ..training.path import l2_values
-from ..training.path_table import RULES, PathRow, choose, pooled
+from ..training.path_table import RULES, choose, pooled
 from ..values import one_of
+from .descent import descend, fold_tables
 from .estimator import Estimator
-from .path import descend, held_out_score
+from .path import held_out_score
 from .source import Source
+from .trainer import Trainer
 
 if TYPE_CHECKING:
     from ..models.model import Model
 
-__all__ = ["PathEstimator", "fold_tables", "folds"]
+__all__ = ["PathEstimator", "folds"]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -125,7 +126,7 @@ class PathEstimator(Estimator):
         self.scores_ = np.array(scores)
         return self
 
-    def _scorer(self, estimator: Estimator, test: Source, weight: Any) -> Callable[[Model], float]:
+    def _scorer(self, estimator: Any, test: Source, weight: Any) -> Callable[[Model], float]:
         """Return what scores a model on the held-out part of a fold."""
         X, y = test.given()
         scorer = check_scoring(estimator, self.scoring)
@@ -152,68 +153,20 @@ class PathEstimator(Estimator):
 
 
 def folds(
-    estimator: Estimator, source: Source, cv: Any, groups: Any = None
+    estimator: Trainer, source: Source, cv: Any, groups: Any = None
 ) -> list[tuple[list[int], list[int]]]:
     """Return for each fold the examples to train on and those to score.
 
     Parameters
     ----------
-    estimator : Estimator
+    estimator : Trainer
         The folds of a classifier are stratified by class.
     source : Source
         The examples.
     cv, groups
         As in scikit-learn.
     """
-    labels = source.given()[1] if is_classifier(estimator) else None
+    labels = source.given()[1] if estimator.task == "classify" else None
     splitter = check_cv(cv, labels, classifier=labels is not None)
     split = splitter.split(np.zeros(len(source)), labels, groups)
     return [(train.tolist(), test.tolist()) for train, test in split]
-
-
-def fold_tables(
-    plain: Estimator,
-    values: Sequence[float],
-    source: Source,
-    weight: Any,
-    parts: Sequence[tuple[list[int], list[int]]],
-    scorer: Callable[[Estimator, Source, Any], Callable[[Model], float]],
-    each: Callable[[PathRow, Model], Any] | None = None,
-    begin: Callable[[int], Any] | None = None,
-) -> Iterator[list[PathRow]]:
-    """Yield the table of each fold.
-
-    Parameters
-    ----------
-    plain : Estimator
-        The estimator; a clone of it is fitted in each fold.
-    values : sequence of float
-        The values of l2, the largest first.
-    source, weight
-        Labelled examples and their weights.
-    parts : sequence
-        What `folds` returned.
-    scorer : callable
-        ``scorer(estimator, test, weight)`` returns what scores a model on the test part.
-    each : callable or None
-        Called with each row and its model.
-    begin : callable or None
-        Called with the number of each fold, from 0, before it begins.
-    """
-    for number, (train, test) in enumerate(parts):
-        if begin is not None:
-            begin(number)
-        made = clone(plain)
-        mine = None if weight is None else np.asarray(weight)
-        score = scorer(made, source.take(test), None if mine is None else mine[test])
-        try:
-            found = descend(
-                made, values, source.take(train), None if mine is None else mine[train], score, each
-            )
-        except DataError as error:
-            where = f"fold {number} (counted from 0, and so are its examples)"
-            raise DataError(f"{where}: {error}") from error
-        if found.interrupted:
-            # There is no model of all examples yet, and so nothing to keep.
-            raise KeyboardInterrupt
-        yield found.best.rows

@@ -1,39 +1,21 @@
-"""What the estimators share: parameters, training, warm starts, and the results of a fit."""
+"""What the estimators share beyond training: the interface of scikit-learn."""
 
 from __future__ import annotations
 
-import hashlib
-import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import DataError
-from ..training.settings import Parameters, as_json, read_noted
-from ..values import is_integer
+from .trainer import Trainer
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
-    from ..arrays import Floats, Ints
-    from ..models.features import Features
-    from ..models.fit import Finish
-    from ..models.model import Label, Model
-    from ..problem.rows import Rows
-    from ..structures.base import Structure
-    from ..training.loop import Callback, Fit
+    from ..models.model import Model
     from .source import Source
 
-__all__ = ["Estimator", "Prepared", "has_probabilities"]
-
-#: Parameters that a model does not keep by name: what it holds anyway, and what belongs to the
-#: process that fits and not to the model.
-_NOT_KEPT = ("loss", "l2", "l1", "tol", "n_jobs", "warm_start", "verbose", "callbacks")
+__all__ = ["Estimator", "has_probabilities"]
 
 
 def has_probabilities(estimator: Any) -> bool:
@@ -46,230 +28,13 @@ def has_probabilities(estimator: Any) -> bool:
     return True
 
 
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """Examples with their labels, ready to be trained on.
-
-    Attributes
-    ----------
-    structure : Structure
-        What a label is made of.
-    rows : callable
-        Makes the features: one `Rows` per kind of site. They may be by far the largest thing, so
-        nobody but the fit should hold them.
-    shapes, gold : sequence
-        The shape and the right label of each example, as the structure takes them.
-    features : Features
-        How the model will read examples.
-    labels : sequence
-        The names of the labels, in the order of their numbers.
-    constraints, own_constraints
-        What no label may hold, and what the label of each example may not hold.
-    weight : ndarray or None
-        The weight of each example.
-    meta : dict
-        What else the model is to keep.
-    initial : Model or None
-        A model to start from, in place of the one that was given.
-    finish : callable or None
-        Brings the trained model into its last form.
-    beside
-        What is held beside the rows. It counts in the memory that is announced.
-    key
-        What else the meaning of the dual variables depends on.
-    record : dict
-        What the record of a command says of these examples.
-    """
-
-    structure: Structure
-    rows: Callable[[], Sequence[Rows]]
-    shapes: Sequence[Any] | Ints
-    gold: Sequence[Ints]
-    features: Features
-    labels: Sequence[Label] = ()
-    constraints: Any = None
-    own_constraints: Sequence[Any] | None = None
-    weight: Floats | None = None
-    meta: dict[str, Any] | None = None
-    initial: Model | None = None
-    finish: Finish | None = None
-    beside: Any = ()
-    key: Any = ()
-    record: dict[str, Any] = field(default_factory=dict)
-
-    def fingerprint(self) -> str:
-        """Tell fits apart whose dual points have another meaning."""
-        structure = self.structure
-        what = (structure.name, structure.constants(), list(self.labels), self.key)
-        digest = hashlib.sha256(repr(what).encode())
-        digest.update(repr(list(self.shapes)).encode() + b"|")
-        # Examples of weight 0 are left out of a fit.
-        used = np.zeros(0, bool) if self.weight is None else np.not_equal(self.weight, 0)
-        gold = np.concatenate([*(np.ravel(y) for y in self.gold), np.zeros(0, np.int64)])
-        for array in (gold, used):
-            digest.update(np.ascontiguousarray(array).tobytes() + b"|")
-        return digest.hexdigest()
-
-
 @dataclass(eq=False, repr=False, kw_only=True)
-class Estimator(Parameters, BaseEstimator):
-    """Base of the estimators; not for use on its own.
-
-    Parameters
-    ----------
-    warm_start : bool
-        Whether `fit` starts where the last one ended: from its dual variables if the shapes and
-        the labels of the examples are the same, else from its weights. Features and labels may be
-        new.
-    verbose : int
-        Above 0, progress is shown on stderr.
-    callbacks : callable, sequence of callables or None
-        Called after each epoch with a :class:`partwise.training.Progress`; a true result stops
-        the fit.
-    """
-
-    warm_start: bool = False
-    verbose: int = 0
-    callbacks: Any = None
-
-    #: The name of the task, in models and on the command line.
-    task: ClassVar[str]
-
-    # What an estimator brings
+class Estimator(Trainer, BaseEstimator):
+    """Base of the estimators; not for use on its own."""
 
     @abstractmethod
     def _given(self, *data: Any, **more: Any) -> tuple[Source, Any]:
         """Return the labelled examples and their weights that a user gives `fit`."""
-
-    @abstractmethod
-    def _prepare(self, source: Any, sample_weight: Any, initial: Model | None) -> Prepared:
-        """Read examples and labels, and make ready what is trained.
-
-        Parameters
-        ----------
-        source
-            Labelled examples: what `fit` makes of its arguments, or what the task reads of a file.
-        sample_weight
-            The weights of the examples as a user gives them.
-        initial : Model or None
-            A model to start from.
-        """
-
-    @classmethod
-    def _held(cls, model: Model) -> dict[str, Any]:
-        """Return the parameters that the structure and the features of a model tell.
-
-        Raises a DataError if the model is not one of this estimator.
-        """
-        if model.task != cls.task:
-            raise DataError(
-                f"a model of the task {model.task!r} is none of {cls.__name__}; use the estimator "
-                "of its task, or the model as it is"
-            )
-        return {}
-
-    def _adopt(self, model: Model) -> None:
-        """Take the results of a fit over from its model."""
-        self.model_ = model
-        self.classes_ = np.array(model.labels)
-        self.certificate_ = model.certificate
-        self.n_iter_ = max(1, math.ceil(model.certificate.passes))
-        self.trace_: tuple[Any, ...] = ()
-
-    # What they all do
-
-    @classmethod
-    def from_model(cls, model: Model) -> Self:
-        """Make a fitted estimator from a model, such as :func:`partwise.load_model` returns.
-
-        The parameters are those that the model was trained with, as far as it knows them.
-        """
-        held = cls._held(model)
-        names = cls._get_param_names()
-        held.update(read_noted(model.settings, names))
-        held.update(loss=model.loss, l2=model.l2, l1=model.l1, tol=model.certificate.tol)
-        made = cls(**{name: value for name, value in held.items() if name in names})
-        made._adopt(model)
-        return made
-
-    def noted(self) -> dict[str, Any]:
-        given = {name: getattr(self, name) for name in self._get_param_names()}
-        kept = {name: value for name, value in given.items() if name not in _NOT_KEPT}
-        if not (self.random_state is None or is_integer(self.random_state)):
-            kept.pop("random_state", None)
-        return as_json(kept)
-
-    def _train(
-        self, source: Any, sample_weight: Any = None, initial: Model | None = None
-    ) -> tuple[Prepared, Fit]:
-        """Fit the model; with warm_start, from where the last fit ended.
-
-        Parameters are those of `_prepare`.
-        """
-        from ..models.fit import fit_model
-
-        self.check()
-        callbacks, display = self._callbacks()
-        before = self.__dict__.get("model_") if self.warm_start else None
-        prepared = self._prepare(source, sample_weight, initial or before)
-        start: dict[str, Any] = {"initial": initial}
-        fingerprint = prepared.fingerprint() if self.warm_start else ""
-        if before is not None:
-            known, dual_point = getattr(self, "_dual", ("", None))
-            same = known == fingerprint
-            start = {"dual_point": dual_point} if same else {"initial": before}
-        if prepared.initial is not None and "initial" in start:
-            start = {"initial": prepared.initial}
-        try:
-            model, done = fit_model(
-                self.task,
-                prepared.structure,
-                prepared.rows(),
-                prepared.shapes,
-                prepared.gold,
-                prepared.features,
-                self,
-                labels=prepared.labels,
-                constraints=prepared.constraints,
-                own_constraints=prepared.own_constraints,
-                sample_weight=prepared.weight,
-                callbacks=callbacks,
-                meta=prepared.meta,
-                finish=prepared.finish,
-                beside=prepared.beside,
-                **start,
-            )
-        except BaseException:
-            if display is not None:
-                display.abandon()
-            raise
-        if display is not None:
-            display.finish(done.certificate)
-        self._adopt(model)
-        self.trace_ = done.trace
-        if self.warm_start:
-            self._dual = (fingerprint, done.dual_point)
-        elif hasattr(self, "_dual"):
-            del self._dual
-        return prepared, done
-
-    def _callbacks(self) -> tuple[list[Callback], Any]:
-        given = self.callbacks
-        several = [] if given is None else [given] if callable(given) else given
-        callbacks = list(several) if isinstance(several, Iterable) else [several]
-        for one in callbacks:
-            if not callable(one):
-                raise DataError(
-                    f"callbacks is {given!r}; callbacks must be functions that take the progress "
-                    "of a fit: give one, a list of them, or None"
-                )
-        display = None
-        if self.verbose:
-            from ..training.progress import ProgressLine
-
-            display = ProgressLine(l2=None if self.descent else self.l2)
-            callbacks.append(display)
-        return callbacks, display
 
     @property
     def _model(self) -> Model:

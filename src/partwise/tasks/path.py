@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 from sklearn.base import clone
 from sklearn.metrics import check_scoring
 
 from ..errors import DataError
 from ..models.model import Model
-from ..training.path import Descent, l2_values
-from ..training.path_table import BestModel, PathRow
-from .estimator import Estimator, Prepared
+from ..training.path import l2_values
+from ..training.path_table import PathRow
+from .descent import descend
+from .estimator import Estimator
 
-if TYPE_CHECKING:
-    from ..training.loop import Fit
-
-__all__ = ["Descended", "PathResult", "descend", "held_out_score", "path"]
+__all__ = ["PathResult", "held_out_score", "path"]
 
 _Estimator = TypeVar("_Estimator", bound=Estimator)
 
@@ -36,27 +34,6 @@ class PathResult(NamedTuple):
 
     rows: list[PathRow]
     best: Any
-
-
-class Descended(NamedTuple):
-    """What :func:`descend` returns.
-
-    Attributes
-    ----------
-    best
-        The table, and the best model.
-    prepared
-        What was trained on.
-    fit
-        The last fit.
-    interrupted
-        Whether Ctrl-C ended the path.
-    """
-
-    best: BestModel
-    prepared: Prepared
-    fit: Fit
-    interrupted: bool
 
 
 def path(
@@ -146,42 +123,3 @@ def held_out_score(estimator: Estimator, dev: Any, scoring: Any) -> Callable[[Mo
         return float(scorer(estimator, X, y, **(more or {})))
 
     return score
-
-
-def descend(
-    estimator: Estimator,
-    values: Sequence[float],
-    source: Any,
-    weight: Any = None,
-    score: Callable[[Model], float] | None = None,
-    each: Callable[[PathRow, Model], Any] | None = None,
-) -> Descended:
-    """Fit an estimator along a path, and leave it with the best model.
-
-    Parameters
-    ----------
-    estimator : Estimator
-        The estimator; it is changed.
-    values : sequence of float
-        The values of l2, the largest first.
-    source, weight
-        Labelled examples and their weights.
-    score : callable or None
-        Scores a model; None: there are no scores, and the last model is the best.
-    each : callable or None
-        As in :func:`path`.
-    """
-    found = BestModel(score, each)
-    descent = Descent(values, found)
-    estimator.__dict__["_descent"] = descent
-    try:
-        prepared, fit = estimator._train(source, weight)
-    finally:
-        del estimator.__dict__["_descent"]
-    assert found.model is not None
-    classes = estimator.classes_
-    estimator._adopt(found.model)
-    # As the labels were given: a model knows plain values only.
-    estimator.classes_ = classes
-    estimator.trace_ = found.trace
-    return Descended(found, prepared, fit, descent.interrupted)

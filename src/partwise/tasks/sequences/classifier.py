@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -12,23 +12,18 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from ...arrays import Floats, Ints
+from ...arrays import Floats
 from ...errors import DataError
-from ...models.fit import check_weights
 from ...problem.rows import Rows
-from ...values import is_number
 from ..cross_validation import PathEstimator
 from ..description import documented
-from ..estimator import Prepared, has_probabilities
-from .distinct import distinct_examples
+from ..estimator import Estimator, has_probabilities
 from .features import PositionFeatures
-from .fit import number_labels
-from .position_estimator import PositionEstimator
 from .sources import Table
+from .trainers import ClassifierTrainer
 
 if TYPE_CHECKING:
     from ...models.model import Model
-    from ...training.loop import Fit
 
 __all__ = ["LinearClassifier", "LinearClassifierCV", "check_one_kind"]
 
@@ -52,22 +47,12 @@ def check_one_kind(y: Any) -> None:
 
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
-class LinearClassifier(ClassifierMixin, PositionEstimator):
+class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
     """A linear classifier, trained to a certified optimum.
 
     The objective is ``l2/2 |w|^2 + sum_i c_i loss(w; x_i, y_i)``. Training stops when the relative
     duality gap is at most `tol`, and ``certificate_`` tells how far the weights are at most from
     the best ones.
-
-    Parameters
-    ----------
-    l2 : float
-        The regulariser: ``l2/2 |w|^2`` is added to the sum of the losses of all examples. It is
-        1/C in scikit-learn; the intercept is regularised too.
-    fit_intercept : bool
-        Whether every class has a constant weight.
-    intercept_scaling : float
-        The value of the constant feature; the larger it is, the less the intercept is regularised.
 
     Attributes
     ----------
@@ -91,35 +76,10 @@ class LinearClassifier(ClassifierMixin, PositionEstimator):
         The names of the features, if X had such.
     """
 
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-
-    task: ClassVar[str] = "classify"
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-    def check(self) -> None:
-        super().check()
-        scaling = self.intercept_scaling
-        if self.fit_intercept and not (is_number(scaling) and scaling > 0):
-            raise DataError(f"intercept_scaling is {scaling!r}; give a positive number")
-
-    @classmethod
-    def _held(cls, model: Model) -> dict[str, Any]:
-        features = model.features
-        numbered = isinstance(features, PositionFeatures) and features.vocabulary is None
-        if model.task != cls.task or not numbered:
-            raise DataError("the model does not classify rows of numbers; use it as it is")
-        assert isinstance(features, PositionFeatures)
-        if features.support is not None and not hasattr(cls, "kernel"):
-            raise DataError("the model has a kernel; use KernelClassifier.from_model")
-        return {
-            "fit_intercept": features.intercept != 0.0,
-            "intercept_scaling": features.intercept or 1.0,
-        }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearClassifier:
         """Train.
@@ -149,36 +109,6 @@ class LinearClassifier(ClassifierMixin, PositionEstimator):
         check_classification_targets(y)
         rows = Rows.from_scipy(X) if hasattr(X, "tocsr") else Rows.from_dense(X)
         return Table(rows, y, X=X), sample_weight
-
-    def _train(
-        self, source: Table, sample_weight: Any = None, initial: Model | None = None
-    ) -> tuple[Prepared, Fit]:
-        result = super()._train(source, sample_weight, initial)
-        if isinstance(source.y, np.ndarray):
-            # As y had them: a model knows plain values only.
-            self.classes_ = np.unique(source.y)
-        return result
-
-    @property
-    def _intercept(self) -> float:
-        return float(self.intercept_scaling) if self.fit_intercept else 0.0
-
-    def _prepare(self, source: Table, sample_weight: Any, initial: Model | None) -> Prepared:
-        from ...structures.multiclass import Multiclass
-
-        weight = check_weights(sample_weight, len(source))
-        tokens = source.tokens()
-        labels, gold = number_labels(source, tokens)
-        numbers = np.concatenate([*gold, np.zeros(0, np.int64)])
-        chosen, weight = self._chosen(tokens.rows, numbers, weight)
-        some = source.take(chosen)
-        right = [gold[i] for i in chosen.tolist()]
-        structure = Multiclass(max(1, len(labels)))
-        return self._positions(some, some.tokens(), structure, labels, right, weight, initial)
-
-    def _chosen(self, rows: Rows, label: Ints, weight: Floats) -> tuple[Ints, Floats]:
-        """Return examples and weights in a form that does not depend on order and repetition."""
-        return distinct_examples(rows, label, weight)
 
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)

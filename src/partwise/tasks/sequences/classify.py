@@ -27,7 +27,7 @@ class Classify(Task["Table"]):
     """Classifiers."""
 
     name = "classify"
-    estimator = "LinearClassifier"
+    trainer = "partwise.tasks.sequences.trainers:ClassifierTrainer"
     summary = "one label per example"
     example = "digits.svm --model digits.model --l2 0.1 --bias 1"
     reads = "reads svmlight files: one example per line, as `label index:value index:value`"

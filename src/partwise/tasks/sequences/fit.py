@@ -15,7 +15,7 @@ from ...models.model import Label
 from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
 from ...values import is_integer, is_number
-from ..estimator import Prepared
+from ..trainer import Prepared
 from .constraints import check_labels, make_constraints
 from .features import PositionFeatures
 from .sources import Tokens

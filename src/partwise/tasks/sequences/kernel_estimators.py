@@ -15,15 +15,16 @@ from ...errors import DataError
 from ...problem.rows import Rows
 from ...values import is_number
 from ..description import documented
-from ..estimator import Prepared
+from ..estimator import Estimator
+from ..trainer import Prepared
 from .classifier import LinearClassifier
 from .features import PositionFeatures
 from .fit import class_factors
 from .gram import factor_gram
 from .kernel import make_kernel
-from .position_estimator import PositionEstimator
 from .support import Support
 from .tagger import SequenceTagger
+from .trainers import PositionTrainer
 
 if TYPE_CHECKING:
     from ...models.model import Model
@@ -34,7 +35,7 @@ __all__ = ["KernelClassifier", "KernelTagger"]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class KernelEstimator(PositionEstimator):
+class KernelEstimator(PositionTrainer, Estimator):
     """Base of the estimators with kernels; not for use on its own.
 
     A class derived from it also derives from the linear estimator of the same task.
@@ -188,7 +189,7 @@ class KernelClassifier(KernelEstimator, LinearClassifier):
 
     def _adopt(self, model: Model) -> None:
         # Not that of the linear classifier: there is no coef_.
-        PositionEstimator._adopt(self, model)
+        PositionTrainer._adopt(self, model)
         features = model.features
         assert isinstance(features, PositionFeatures)
         self.n_features_in_ = features.n_inputs

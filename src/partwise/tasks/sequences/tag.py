@@ -33,7 +33,7 @@ class Tag(Task["ColumnFile"]):
     """Sequence taggers."""
 
     name = "tag"
-    estimator = "SequenceTagger"
+    trainer = "partwise.tasks.sequences.trainers:TaggerTrainer"
     summary = "one label per token"
     example = "train.txt --model chunks.model --dev dev.txt"
     reads = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -12,38 +12,19 @@ from ...arrays import Floats
 from ...errors import DataError
 from ...models.fit import check_weights
 from ...models.vocabulary import Vocabulary
-from ...values import is_integer
 from ..cross_validation import PathEstimator
 from ..description import documented
-from ..estimator import Prepared, has_probabilities
+from ..estimator import Estimator, has_probabilities
 from .features import PositionFeatures
-from .fit import number_labels
-from .position_estimator import PositionEstimator
-from .sources import ColumnFile, Sequences
-
-if TYPE_CHECKING:
-    from ...models.model import Model
-    from ...structures.base import Structure
+from .sources import Sequences
+from .trainers import TaggerTrainer
 
 __all__ = ["SequenceEstimator", "SequenceTagger", "SequenceTaggerCV"]
 
-#: How many labels before it a label depends on, for the structures of taggers. By name: a structure
-#: that is not used need not be compiled.
-_ORDERS: Final = {"chain": 1, "second-order-chain": 2}
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SequenceEstimator(PositionEstimator):
-    """Base of the estimators whose examples are sequences of tokens; not for use on its own.
-
-    Parameters
-    ----------
-    start, end : bool
-        Whether first and last labels have weights of their own.
-    """
-
-    start: bool = False
-    end: bool = False
+class SequenceEstimator(Estimator):
+    """Base of the estimators whose examples are sequences of tokens; not for use on its own."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -53,34 +34,15 @@ class SequenceEstimator(PositionEstimator):
         tags.no_validation = True
         return tags
 
-    def check(self) -> None:
-        super().check()
-        for name in ("start", "end"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise DataError(f"{name} is {getattr(self, name)!r}; give True or False")
-
 
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
-class SequenceTagger(SequenceEstimator):
+class SequenceTagger(TaggerTrainer, SequenceEstimator):
     """A linear-chain tagger, trained to a certified optimum.
 
     The objective is ``l2/2 |w|^2 + sum_i c_i loss(w; x_i, y_i)`` over sequences i. Training stops
     when the relative duality gap is at most `tol`, and ``certificate_`` tells how far the weights
     are at most from the best ones.
-
-    Parameters
-    ----------
-    l2 : float
-        The regulariser: ``l2/2 |w|^2`` is added to the sum of the losses of all sequences. It is
-        2 c2 in CRFsuite and 1/c in CRF++.
-    order : {1, 2}
-        How many labels before it a label depends on. Time grows with L^2 or L^3 for L labels.
-    constraints : str, callable, iterable of pairs or None
-        What no label sequence may hold: a scheme such as "BIO" or "IOBES", pairs of labels
-        (from, to) that are forbidden, or a function that tells whether two labels may follow each
-        other. See :func:`partwise.tasks.sequences.constraints.make_constraints`. They hold in
-        training too.
 
     Attributes
     ----------
@@ -105,31 +67,6 @@ class SequenceTagger(SequenceEstimator):
     model_ : Model
         The model, for :func:`partwise.save_model`.
     """
-
-    order: int = 1
-    constraints: Any = None
-
-    task: ClassVar[str] = "tag"
-
-    def check(self) -> None:
-        super().check()
-        if not is_integer(self.order) or self.order not in (1, 2):
-            raise DataError(f"order is {self.order!r}; give 1 or 2")
-
-    @classmethod
-    def _held(cls, model: Model) -> dict[str, Any]:
-        structure: Any = model.structure
-        if model.task != cls.task or structure.name not in _ORDERS:
-            raise DataError(
-                f"a model of the task {model.task!r} and a {structure.name} does not tag; use "
-                "LinearClassifier.from_model if it classifies, or the model as it is"
-            )
-        return {
-            "order": _ORDERS[structure.name],
-            "start": structure.start,
-            "end": structure.end,
-            "constraints": model.constraints,
-        }
 
     def fit(
         self,
@@ -177,32 +114,6 @@ class SequenceTagger(SequenceEstimator):
         X_transitions: Any = None,
     ) -> tuple[Sequences, Any]:
         return Sequences.of(X, lengths, X_transitions, y), sample_weight
-
-    def _prepare(
-        self, source: Sequences | ColumnFile, sample_weight: Any, initial: Model | None
-    ) -> Prepared:
-        first = None if initial is None else initial.features
-        tokens = source.like(first if isinstance(first, PositionFeatures) else None).tokens()
-        labels, gold = number_labels(source, tokens)
-        weight = check_weights(sample_weight, len(tokens))
-        structure = self._structure(len(labels), tied=tokens.transitions is None)
-        return self._positions(source, tokens, structure, labels, gold, weight, initial)
-
-    def _structure(self, n_labels: int, tied: bool) -> Structure:
-        n_labels = max(1, n_labels)
-        # Each import loads compiled code.
-        start, end = bool(self.start), bool(self.end)
-        if self.order == 1:
-            from ...structures.chain.structure import Chain
-
-            return Chain(n_labels, tied=tied, start=start, end=end)
-        if not tied:
-            raise DataError(
-                "a chain of order 2 has no features of transitions; leave them out, or use order 1"
-            )
-        from ...structures.second_order.structure import SecondOrderChain
-
-        return SecondOrderChain(n_labels, start=start, end=end)
 
     @property
     def coef_(self) -> Floats:

@@ -1,0 +1,128 @@
+"""Fits along a path of l2, and folds of such fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import DataError
+from ..training.path import Descent
+from ..training.path_table import BestModel, PathRow
+from .source import Source
+from .trainer import Prepared, Trainer
+
+if TYPE_CHECKING:
+    from ..models.model import Model
+    from ..training.loop import Fit
+
+__all__ = ["Descended", "descend", "fold_tables"]
+
+
+class Descended(NamedTuple):
+    """What :func:`descend` returns.
+
+    Attributes
+    ----------
+    best
+        The table, and the best model.
+    prepared
+        What was trained on.
+    fit
+        The last fit.
+    interrupted
+        Whether Ctrl-C ended the path.
+    """
+
+    best: BestModel
+    prepared: Prepared
+    fit: Fit
+    interrupted: bool
+
+
+def descend(
+    trainer: Trainer,
+    values: Sequence[float],
+    source: Any,
+    weight: Any = None,
+    score: Callable[[Model], float] | None = None,
+    each: Callable[[PathRow, Model], Any] | None = None,
+) -> Descended:
+    """Fit along a path, and leave it with the best model.
+
+    Parameters
+    ----------
+    trainer : Trainer
+        What is fitted; it is changed.
+    values : sequence of float
+        The values of l2, the largest first.
+    source, weight
+        Labelled examples and their weights.
+    score : callable or None
+        Scores a model; None: there are no scores, and the last model is the best.
+    each : callable or None
+        Called with each row and its model as soon as they are there; a true result ends the path.
+    """
+    found = BestModel(score, each)
+    descent = Descent(values, found)
+    trainer.__dict__["_descent"] = descent
+    try:
+        prepared, fit = trainer._train(source, weight)
+    finally:
+        del trainer.__dict__["_descent"]
+    assert found.model is not None
+    classes = trainer.classes_
+    trainer._adopt(found.model)
+    # As the labels were given: a model knows plain values only.
+    trainer.classes_ = classes
+    trainer.trace_ = found.trace
+    return Descended(found, prepared, fit, descent.interrupted)
+
+
+def fold_tables(
+    plain: Trainer,
+    values: Sequence[float],
+    source: Source,
+    weight: Any,
+    parts: Sequence[tuple[list[int], list[int]]],
+    scorer: Callable[[Any, Source, Any], Callable[[Model], float]],
+    each: Callable[[PathRow, Model], Any] | None = None,
+    begin: Callable[[int], Any] | None = None,
+) -> Iterator[list[PathRow]]:
+    """Yield the table of each fold.
+
+    Parameters
+    ----------
+    plain : Trainer
+        What is fitted; in each fold, one like it.
+    values : sequence of float
+        The values of l2, the largest first.
+    source, weight
+        Labelled examples and their weights.
+    parts : sequence
+        What `folds` returned.
+    scorer : callable
+        ``scorer(trainer, test, weight)`` returns what scores a model on the test part.
+    each : callable or None
+        Called with each row and its model.
+    begin : callable or None
+        Called with the number of each fold, from 0, before it begins.
+    """
+    for number, (train, test) in enumerate(parts):
+        if begin is not None:
+            begin(number)
+        made = plain.fresh()
+        mine = None if weight is None else np.asarray(weight)
+        score = scorer(made, source.take(test), None if mine is None else mine[test])
+        try:
+            found = descend(
+                made, values, source.take(train), None if mine is None else mine[train], score, each
+            )
+        except DataError as error:
+            where = f"fold {number} (counted from 0, and so are its examples)"
+            raise DataError(f"{where}: {error}") from error
+        if found.interrupted:
+            # There is no model of all examples yet, and so nothing to keep.
+            raise KeyboardInterrupt
+        yield found.best.rows

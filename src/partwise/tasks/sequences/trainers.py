@@ -1,0 +1,244 @@
+"""What trains classifiers and taggers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import numpy as np
+
+from ...arrays import Floats, Ints
+from ...errors import DataError
+from ...models.fit import check_weights
+from ...problem.rows import Rows
+from ...values import is_integer, is_number
+from ..trainer import Prepared, Trainer
+from .distinct import distinct_examples
+from .features import PositionFeatures
+from .fit import check_class_weight, check_min_count, number_labels, prepare_positions
+
+if TYPE_CHECKING:
+    from ...models.model import Model
+    from ...structures.base import Structure
+    from ...training.loop import Fit
+    from .sources import ColumnFile, Sequences, Table, Tokens
+
+__all__ = ["ClassifierTrainer", "PositionTrainer", "SequenceTrainer", "TaggerTrainer"]
+
+#: How many labels before it a label depends on, for the structures of taggers. By name: a structure
+#: that is not used need not be compiled.
+_ORDERS: Final = {"chain": 1, "second-order-chain": 2}
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class PositionTrainer(Trainer):
+    """Base of the trainers that label positions; not for use on its own.
+
+    Parameters
+    ----------
+    min_count : int
+        Features of fewer positions are ignored.
+    class_weight : None, "balanced" or dict
+        Weights of the labels; labels that a dict does not name have weight 1. "balanced" is
+        ``n / (K count_k)`` for label k of K among n. A sequence is weighted by the mean over its
+        positions.
+    """
+
+    min_count: int = 1
+    class_weight: Any = None
+
+    def check(self) -> None:
+        super().check()
+        check_min_count(self.min_count)
+        check_class_weight(self.class_weight)
+
+    @property
+    def _intercept(self) -> float:
+        """The value of a constant feature of every position; 0: none."""
+        return 0.0
+
+    def _positions(
+        self,
+        source: Any,
+        tokens: Tokens,
+        structure: Structure,
+        labels: Sequence[Any],
+        gold: Sequence[Ints],
+        weight: Floats,
+        initial: Model | None,
+    ) -> Prepared:
+        """Prepare positions whose labels have numbers, see `prepare_positions`."""
+        return prepare_positions(
+            source,
+            tokens,
+            structure,
+            labels,
+            gold,
+            weight=weight,
+            class_weight=self.class_weight,
+            min_count=self.min_count,
+            intercept=self._intercept,
+            constraints=getattr(self, "constraints", None),
+        )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ClassifierTrainer(PositionTrainer):
+    """Trains classifiers.
+
+    Parameters
+    ----------
+    l2 : float
+        The regulariser: ``l2/2 |w|^2`` is added to the sum of the losses of all examples. It is
+        1/C in scikit-learn; the intercept is regularised too.
+    fit_intercept : bool
+        Whether every class has a constant weight.
+    intercept_scaling : float
+        The value of the constant feature; the larger it is, the less the intercept is regularised.
+    """
+
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+
+    task: ClassVar[str] = "classify"
+
+    def check(self) -> None:
+        super().check()
+        scaling = self.intercept_scaling
+        if self.fit_intercept and not (is_number(scaling) and scaling > 0):
+            raise DataError(f"intercept_scaling is {scaling!r}; give a positive number")
+
+    @classmethod
+    def _held(cls, model: Model) -> dict[str, Any]:
+        features = model.features
+        numbered = isinstance(features, PositionFeatures) and features.vocabulary is None
+        if model.task != cls.task or not numbered:
+            raise DataError("the model does not classify rows of numbers; use it as it is")
+        assert isinstance(features, PositionFeatures)
+        if features.support is not None and not hasattr(cls, "kernel"):
+            raise DataError("the model has a kernel; use KernelClassifier.from_model")
+        return {
+            "fit_intercept": features.intercept != 0.0,
+            "intercept_scaling": features.intercept or 1.0,
+        }
+
+    def _train(
+        self, source: Table, sample_weight: Any = None, initial: Model | None = None
+    ) -> tuple[Prepared, Fit]:
+        result = super()._train(source, sample_weight, initial)
+        if isinstance(source.y, np.ndarray):
+            # As y had them: a model knows plain values only.
+            self.classes_ = np.unique(source.y)
+        return result
+
+    @property
+    def _intercept(self) -> float:
+        return float(self.intercept_scaling) if self.fit_intercept else 0.0
+
+    def _prepare(self, source: Table, sample_weight: Any, initial: Model | None) -> Prepared:
+        from ...structures.multiclass import Multiclass
+
+        weight = check_weights(sample_weight, len(source))
+        tokens = source.tokens()
+        labels, gold = number_labels(source, tokens)
+        numbers = np.concatenate([*gold, np.zeros(0, np.int64)])
+        chosen, weight = self._chosen(tokens.rows, numbers, weight)
+        some = source.take(chosen)
+        right = [gold[i] for i in chosen.tolist()]
+        structure = Multiclass(max(1, len(labels)))
+        return self._positions(some, some.tokens(), structure, labels, right, weight, initial)
+
+    def _chosen(self, rows: Rows, label: Ints, weight: Floats) -> tuple[Ints, Floats]:
+        """Return examples and weights in a form that does not depend on order and repetition."""
+        return distinct_examples(rows, label, weight)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SequenceTrainer(PositionTrainer):
+    """Base of the trainers whose examples are sequences of tokens; not for use on its own.
+
+    Parameters
+    ----------
+    start, end : bool
+        Whether first and last labels have weights of their own.
+    """
+
+    start: bool = False
+    end: bool = False
+
+    def check(self) -> None:
+        super().check()
+        for name in ("start", "end"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise DataError(f"{name} is {getattr(self, name)!r}; give True or False")
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class TaggerTrainer(SequenceTrainer):
+    """Trains taggers.
+
+    Parameters
+    ----------
+    l2 : float
+        The regulariser: ``l2/2 |w|^2`` is added to the sum of the losses of all sequences. It is
+        2 c2 in CRFsuite and 1/c in CRF++.
+    order : {1, 2}
+        How many labels before it a label depends on. Time grows with L^2 or L^3 for L labels.
+    constraints : str, callable, iterable of pairs or None
+        What no label sequence may hold: a scheme such as "BIO" or "IOBES", pairs of labels
+        (from, to) that are forbidden, or a function that tells whether two labels may follow each
+        other. See :func:`partwise.tasks.sequences.constraints.make_constraints`. They hold in
+        training too.
+    """
+
+    order: int = 1
+    constraints: Any = None
+
+    task: ClassVar[str] = "tag"
+
+    def check(self) -> None:
+        super().check()
+        if not is_integer(self.order) or self.order not in (1, 2):
+            raise DataError(f"order is {self.order!r}; give 1 or 2")
+
+    @classmethod
+    def _held(cls, model: Model) -> dict[str, Any]:
+        structure: Any = model.structure
+        if model.task != cls.task or structure.name not in _ORDERS:
+            raise DataError(
+                f"a model of the task {model.task!r} and a {structure.name} does not tag; use "
+                "LinearClassifier.from_model if it classifies, or the model as it is"
+            )
+        return {
+            "order": _ORDERS[structure.name],
+            "start": structure.start,
+            "end": structure.end,
+            "constraints": model.constraints,
+        }
+
+    def _prepare(
+        self, source: Sequences | ColumnFile, sample_weight: Any, initial: Model | None
+    ) -> Prepared:
+        first = None if initial is None else initial.features
+        tokens = source.like(first if isinstance(first, PositionFeatures) else None).tokens()
+        labels, gold = number_labels(source, tokens)
+        weight = check_weights(sample_weight, len(tokens))
+        structure = self._structure(len(labels), tied=tokens.transitions is None)
+        return self._positions(source, tokens, structure, labels, gold, weight, initial)
+
+    def _structure(self, n_labels: int, tied: bool) -> Structure:
+        n_labels = max(1, n_labels)
+        # Each import loads compiled code.
+        start, end = bool(self.start), bool(self.end)
+        if self.order == 1:
+            from ...structures.chain.structure import Chain
+
+            return Chain(n_labels, tied=tied, start=start, end=end)
+        if not tied:
+            raise DataError(
+                "a chain of order 2 has no features of transitions; leave them out, or use order 1"
+            )
+        from ...structures.second_order.structure import SecondOrderChain
+
+        return SecondOrderChain(n_labels, start=start, end=end)
