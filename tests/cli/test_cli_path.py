@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.commands import SVMLIGHT, Run, one_object, process, runner, sentence
@@ -142,13 +141,11 @@ def test_folds(run: Run, files: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("task", TASKS)
 def test_every_task_can_be_cut(files: Path, task: str) -> None:
     tool = task_of(task)
-    arguments: Any = type("Given", (), {"several_roots": False})
-    source = tool.read(str(files / FILES[task][0]), arguments)
-    n, positions = tool.sizes(source)
-    parts = [list(range(0, n, 2)), list(range(1, n, 2))]
-    sizes = [tool.sizes(tool.take(source, part)) for part in parts]
-    assert [size[0] for size in sizes] == [len(part) for part in parts]
-    assert sum(size[1] for size in sizes) == positions
+    source = tool.read(str(files / FILES[task][0]), tool.defaults("train"))
+    parts = [list(range(0, len(source), 2)), list(range(1, len(source), 2))]
+    taken = [source.take(part) for part in parts]
+    assert [len(some) for some in taken] == [len(part) for part in parts]
+    assert sum(some.n_positions for some in taken) == source.n_positions
 
 
 def test_what_does_not_go_together(run: Run, files: Path, tmp_path: Path) -> None:

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, final
 
 import numpy as np
 import pytest
@@ -19,26 +18,101 @@ from partwise.cli.parser import build_parser
 from partwise.datasets import tagged_text, write
 from partwise.errors import DataError
 from partwise.formats.source import read_text, writing
-from partwise.models.fit import fit_model
-from partwise.models.model import Model
-from partwise.models.numbered import NumberedFeatures
+from partwise.models.features import Features, Inputs
+from partwise.models.model import Candidate, Model
+from partwise.models.registry import FEATURES
 from partwise.problem.rows import Rows
 from partwise.structures.multiclass import Multiclass
-from partwise.tasks.base import Predictions, Task, Trained, no_labels, settings_of
-from partwise.tasks.candidates import Candidate, find_candidates
+from partwise.tasks.base import Task, no_labels
 from partwise.tasks.options import MIN_COUNT, Option
+from partwise.tasks.predictions import Predictions, ranking_record
 from partwise.tasks.registry import TASKS, all_tasks
-from partwise.training.loop import Callback
+from partwise.tasks.source import Source
+from partwise.tasks.trainer import Prepared, Trainer
 
 WORDS = "vowel:aeiou\nvowel:oui\nother:krst\nother:bcd\nvowel:aai\nother:xyz\n"
 
-Lines = list[tuple[str | None, str]]
+
+@dataclass(frozen=True, eq=False)
+class Lines(Source):
+    """Words with their labels, or None."""
+
+    words: list[tuple[str | None, str]]
+    path: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @property
+    def n_positions(self) -> int:
+        return sum(len(word) for _, word in self.words)
+
+    def take(self, which: Sequence[int]) -> Lines:
+        return Lines([self.words[i] for i in which], self.path)
+
+
+@final
+@dataclass(frozen=True)
+class LetterCounts(Features):
+    """Counts of letters: features of one's own."""
+
+    name: ClassVar[str] = "letter counts"
+
+    letters: int
+
+    def rows(self, structure: Any, examples: Lines, tally: Any) -> Iterator[Inputs]:
+        made = _rows(examples, self.letters)
+        yield Inputs([made], np.ones(len(made), np.int64), examples=[None] * len(made))
+
+    def named(self, model: Model, label: Any, example: Any) -> Any:
+        return model.labels[int(label[0])]
+
+    def feature_counts(self, structure: Any) -> tuple[int, ...]:
+        return (self.letters,)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"letters": self.letters}
+
+    def arrays(self) -> dict[str, Any]:
+        return {}
+
+    @classmethod
+    def from_saved(cls, data: dict[str, Any], arrays: Any) -> LetterCounts:
+        return cls(int(data["letters"]))
+
+    def match(self, other: Features, structure: Any) -> tuple[Any, ...]:
+        return (np.arange(self.letters),)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LettersTrainer(Trainer):
+    """Trains classifiers of words."""
+
+    task: ClassVar[str] = "letters"
+
+    letters: int = 26
+    min_count: int = 1
+
+    def _prepare(self, source: Lines, sample_weight: Any, initial: Model | None) -> Prepared:
+        labels = sorted({str(label) for label, _ in source.words})
+        if len(labels) == 1:
+            raise DataError("one label is not enough")
+        return Prepared(
+            Multiclass(len(labels)),
+            lambda: [_rows(source, self.letters)],
+            np.ones(len(source), np.int64),
+            [np.array([labels.index(str(label))]) for label, _ in source.words],
+            LetterCounts(self.letters),
+            labels,
+            record={"letters": self.letters},
+        )
 
 
 class Letters(Task[Lines]):
     """Classifies words by their letters: a whole task, and nothing of it is in the package."""
 
     name = "letters"
+    trainer = f"{__name__}:LettersTrainer"
     summary = "classify words"
     example = "words.txt --model words.model"
     reads = "reads lines label:word"
@@ -46,109 +120,77 @@ class Letters(Task[Lines]):
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
         "train": (
             MIN_COUNT,
-            Option("--letters", type=int, default=26, metavar="N", help="of the alphabet"),
+            Option("--letters", "of the alphabet", default=26, kind="whole number", metavar="N"),
         ),
-        "predict": (Option("--shout", action="store_true", default=False, help="in capitals"),),
-        "evaluate": (Option("--digits", type=int, default=2, help="of the accuracy"),),
+        "predict": (Option("--shout", "in capitals", default=False, kind="switch"),),
+        "evaluate": (Option("--digits", "of the accuracy", default=2, kind="whole number"),),
     }
 
     def resemblance(self, lines: Sequence[str]) -> int:
         return 2 * all(line.count(":") == 1 and line[-1].isalpha() for line in lines)
 
-    def read(self, path: str, arguments: argparse.Namespace, like: Lines | None = None) -> Lines:
+    def read(self, path: str, given: Mapping[str, Any], like: Lines | None = None) -> Lines:
         return _lines(path, labelled=True)
 
     def read_for(self, model: Model, path: str, labelled: bool) -> Lines:
         lines = _lines(path, labelled=False)
-        if labelled and any(label is None for label, _ in lines):
+        if labelled and any(label is None for label, _ in lines.words):
             raise no_labels(path, len(lines), "before the colon")
         return lines
 
-    def sizes(self, source: Lines) -> tuple[int, int]:
-        return len(source), sum(len(word) for _, word in source)
-
-    def fit(
+    def predict(
         self,
-        arguments: argparse.Namespace,
+        model: Model,
         source: Lines,
-        initial: Model | None,
-        callbacks: Sequence[Callback],
-    ) -> Trained:
-        labels = sorted({str(label) for label, _ in source})
-        if len(labels) == 1:
-            raise DataError("one label is not enough")
-        model, fit = fit_model(
-            self.name,
-            Multiclass(len(labels)),
-            [_rows(source, arguments.letters)],
-            np.ones(len(source), np.int64),
-            [np.array([labels.index(str(label))]) for label, _ in source],
-            NumberedFeatures((arguments.letters,)),
-            settings_of(arguments, min_count=arguments.min_count),
-            labels=labels,
-            callbacks=callbacks,
-            initial=initial,
-        )
-        return Trained(model, fit, len(source), {"letters": arguments.letters})
-
-    def predict(self, model: Model, source: Lines, arguments: argparse.Namespace) -> Predictions:
-        found = find_candidates(
-            model,
-            [_rows(source, model.layout.n_features[0])],
-            np.ones(len(source), np.int64),
-            arguments.k or 1,
-            probabilities=arguments.marginals,
-            n_jobs=arguments.jobs,
-        )
-        names = [str(label).upper() if arguments.shout else str(label) for label in model.labels]
-        return Sorted(source, names, found)
+        *,
+        k: int | None,
+        marginals: bool,
+        n_jobs: int | None,
+        shout: bool = False,
+    ) -> Predictions:
+        found = model.candidates(source, k or 1, probabilities=marginals, n_jobs=n_jobs)
+        return Sorted(source, found, shout)
 
     def score(
-        self, model: Model, source: Lines, arguments: argparse.Namespace
+        self, model: Model, source: Lines, given: Mapping[str, Any], n_jobs: int | None = 1
     ) -> tuple[dict[str, Any], str]:
-        rows = _rows(source, model.layout.n_features[0])
-        labels = model.predict([rows], np.ones(len(source), np.int64), n_jobs=arguments.jobs)
-        pairs = zip(source, labels, strict=True)
-        right = [gold == model.labels[int(label[0])] for (gold, _), label in pairs]
+        labels = model.predict(source, n_jobs=n_jobs)
+        right = [gold == label for (gold, _), label in zip(source.words, labels, strict=True)]
         accuracy = sum(right) / len(right)
-        return {"accuracy": accuracy}, f"accuracy {accuracy:.{arguments.digits}f}"
+        return {"accuracy": accuracy}, f"accuracy {accuracy:.{given['digits']}f}"
 
 
 @dataclass(frozen=True, eq=False)
 class Sorted(Predictions):
     source: Lines
-    names: list[str]
     candidates: list[list[Candidate]]
+    shout: bool
 
     def write(self, path: str) -> None:
         with writing(path) as stream:
-            for (_, word), some in zip(self.source, self.candidates, strict=True):
-                stream.write(f"{self.names[int(some[0].label[0])]}:{word}\n")
+            for (_, word), some in zip(self.source.words, self.candidates, strict=True):
+                label = str(some[0].label)
+                stream.write(f"{label.upper() if self.shout else label}:{word}\n")
 
     def record(self) -> dict[str, Any]:
-        return {
-            "candidates": [
-                [{"score": one.score, "probability": one.probability} for one in some]
-                for some in self.candidates
-            ]
-        }
+        return ranking_record(self.candidates, "label")
 
 
 def _lines(path: str, labelled: bool) -> Lines:
     name, text = read_text(path)
-    found: Lines = []
+    found: list[tuple[str | None, str]] = []
     for number, line in enumerate(text.split("\n"), 1):
         label, colon, word = line.rpartition(":")
         if line and labelled and (not colon or not word.isalpha()):
             raise DataError(f"{name}:{number}: no word with a label; write label:word")
         if line:
             found.append((label if colon else None, word))
-    return found
+    return Lines(found, name)
 
 
 def _rows(source: Lines, n: int) -> Rows:
     dense = np.zeros((len(source), n))
-    for row, (_, word) in enumerate(source):
+    for row, (_, word) in enumerate(source.words):
         for letter in word:
             dense[row, (ord(letter) - ord("a")) % n] += 1.0
     return Rows.from_dense(dense)
@@ -162,7 +204,8 @@ def run(capfd: pytest.CaptureFixture[str]) -> Run:
 @pytest.fixture
 def words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Register the task, and write a file for it."""
-    monkeypatch.setitem(TASKS, "letters", f"{__name__}:Letters")
+    monkeypatch.setitem(TASKS, "letters", Letters)
+    monkeypatch.setitem(FEATURES, LetterCounts.name, LetterCounts)
     (tmp_path / "words").write_text(WORDS, "ascii")
     return tmp_path / "words"
 
@@ -257,15 +300,12 @@ def test_tasks_agree_on_what_they_share() -> None:
     for verb in ("train", "predict", "evaluate"):
         seen: dict[str, Option] = {}
         for task in all_tasks():
-            assert TASKS[task.name].startswith(f"partwise.cli.tasks.{task.name}:")
             for option in task.options.get(verb, ()):
                 for flag in option.spelled:
                     first = seen.setdefault(flag, option)
-                    assert first.flags == option.flags
-                    differ = {"help", "metavar"}
-                    assert {k: v for k, v in first.settings.items() if k not in differ} == {
-                        k: v for k, v in option.settings.items() if k not in differ
-                    }
+                    assert replace(first, help="", metavar=None) == replace(
+                        option, help="", metavar=None
+                    )
     build_parser()
 
 

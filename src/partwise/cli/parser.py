@@ -158,7 +158,7 @@ def build_parser() -> argparse.ArgumentParser:
     tasks = all_tasks()
     _train(verb("train", "train a model on a file with labels", _train_help(tasks)), tasks)
     _path(verb("path", "train for a range of l2 and choose the best", _path_help(tasks)), tasks)
-    _predict(verb("predict", "label a file with a model", _predict_help(tasks)))
+    _predict(verb("predict", "label a file with a model", _predict_help(tasks)), tasks)
     _evaluate(verb("evaluate", "score a model on a file with labels", _EVALUATE), tasks)
     info = verb("info", "say what a model file holds", _INFO)
     info.add_argument("model", metavar="MODEL", help="a model file")
@@ -254,7 +254,7 @@ def _how(parser: argparse.ArgumentParser, tol: str, stop: str) -> None:
     add("--seed", type=seed, default=0, metavar="N", help="order of the examples (default: 0)")
 
 
-def _predict(parser: argparse.ArgumentParser) -> None:
+def _predict(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL", help="a model file")
     add("file", metavar="FILE", help="the file to label, with or without labels; - is stdin")
@@ -262,6 +262,7 @@ def _predict(parser: argparse.ArgumentParser) -> None:
     add("--k", type=natural, metavar="N", help="the N best labellings and their scores")
     add("--output", default="-", metavar="OUT", help="where to write (default: -, stdout)")
     _jobs(parser)
+    add_options(parser, "predict", tasks, chosen=False)
 
 
 def _evaluate(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from partwise.tasks.registry import task_of
 
 from .compilation import noted_compilation
+from .options import given_options
 from .report import Outcome, check_target
 from .resemblance import explained
 from .train import logged_warnings
@@ -25,6 +26,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     with noted_compilation():
         model = load_model(arguments.model)
         task = task_of(model.task)
+        given = given_options(arguments, task, "predict")
         with explained(arguments.file, task):
             source = task.read_for(model, arguments.file, labelled=False)
         began = time.perf_counter()
@@ -45,6 +47,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
                 k=arguments.k,
                 marginals=arguments.marginals,
                 n_jobs=arguments.jobs,
+                **given,
             )
         if inline:
             record.update(predictions.record())

@@ -47,8 +47,9 @@ class Task(ABC, Generic[Examples]):
     headline : tuple of str
         The names of the metric that ``path`` chooses by; the first that a score has is taken.
     options : mapping of str to tuple of Option
-        For a verb (``"train"`` or ``"evaluate"``) the options that only some tasks have. In the
-        methods below, `given` holds the values of all of them by name, defaults included.
+        For a verb (``"train"``, ``"predict"``, ``"evaluate"``) the options that only some tasks
+        have. In the methods below, `given` holds the values of those of the verb by name, defaults
+        included; `predict` takes its own as further arguments.
     """
 
     name: ClassVar[str]

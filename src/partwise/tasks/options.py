@@ -21,8 +21,8 @@ class Option:
     default
         Its value where it is not given.
     kind : str
-        What its value is: "text", "whole number", "number from 0", "number", "power of two"; or "switch" for an
-        option without a value, "choice" for one that has a form with ``--no-`` too.
+        What its value is: "text", "whole number", "number from 0", "number", "power of two"; or
+        "switch" for an option without a value, "choice" for one that has a form with ``--no-`` too.
     choices : tuple
         The values that it may have; empty: any.
     metavar : str or None
