@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         task = task_of(model.task)
         given = given_options(arguments, task, "evaluate")
         with explained(arguments.file, task):
-            source = task.read_for(model, arguments.file, labelled=True)
+            source = task.read_for(model, arguments.file, labelled=True, format=arguments.format)
         began = time.perf_counter()
         metrics, text = scored(task, model, source, given, arguments.jobs)
     record = {

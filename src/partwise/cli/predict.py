@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         task = task_of(model.task)
         given = given_options(arguments, task, "predict")
         with explained(arguments.file, task):
-            source = task.read_for(model, arguments.file, labelled=False)
+            source = task.read_for(model, arguments.file, labelled=False, format=arguments.format)
         began = time.perf_counter()
         # In a JSON record the predictions are on stdout already.
         inline = arguments.json and arguments.output == "-"

@@ -9,7 +9,7 @@ every command, and help must come without the compiler.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from ..errors import DataError
@@ -36,6 +36,9 @@ class Task(ABC, Generic[Examples]):
         As in ``--task`` and in `Model.task`.
     trainer : str
         What trains its models: ``"module:class"``.
+    format : str
+        The format of its files, a name in ``partwise.formats.registry.FORMATS``. Files of other
+        formats that hold the same can be read too.
     summary : str
         What it does, in a few words: ``"label every token"``.
     example : str
@@ -54,6 +57,7 @@ class Task(ABC, Generic[Examples]):
 
     name: ClassVar[str]
     trainer: ClassVar[str]
+    format: ClassVar[str]
     summary: ClassVar[str]
     example: ClassVar[str]
     reads: ClassVar[str]
@@ -63,7 +67,8 @@ class Task(ABC, Generic[Examples]):
 
     def defaults(self, verb: str) -> dict[str, Any]:
         """Return the values that the options of a verb have where they are not given."""
-        return {option.name: option.default for option in self.options.get(verb, ())}
+        own = {option.name: option.default for option in self.options.get(verb, ())}
+        return {**own, "format": None} if verb == "train" else own
 
     def make(self, parameters: Mapping[str, Any], given: Mapping[str, Any]) -> Trainer:
         """Make what trains models of the task.
@@ -94,6 +99,12 @@ class Task(ABC, Generic[Examples]):
         """
         return dict(given)
 
+    def reader(self, name: str | None) -> Callable[..., Any]:
+        """Return what reads files of a format; None: of the format of the task."""
+        from ..formats.registry import FORMATS, format_of
+
+        return format_of(name or self.format, FORMATS[self.format].holds).read
+
     def resemblance(self, lines: Sequence[str]) -> int:
         """Return whether a file looks like one for this task: 2 surely, 1 perhaps, 0 no.
 
@@ -115,13 +126,16 @@ class Task(ABC, Generic[Examples]):
         path : str
             The file; ``-`` is stdin.
         given : mapping
-            The values of the options of ``"train"``.
+            The values of the options of ``"train"``, and ``format``: the name of the format, or
+            None for that of the task.
         like : Source or None
             The training file, when this is one to evaluate on.
         """
 
     @abstractmethod
-    def read_for(self, model: Model, path: str, labelled: bool) -> Examples:
+    def read_for(
+        self, model: Model, path: str, labelled: bool, format: str | None = None
+    ) -> Examples:
         """Read a file for a model.
 
         Parameters
@@ -133,6 +147,8 @@ class Task(ABC, Generic[Examples]):
         labelled : bool
             Whether it must have labels (see `no_labels`), to be compared with; if not, it may have
             them or not, and it may be empty.
+        format : str or None
+            The name of the format of the file; None: that of the task.
         """
 
     @abstractmethod

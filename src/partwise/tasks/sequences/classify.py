@@ -28,6 +28,7 @@ class Classify(Task["Table"]):
 
     name = "classify"
     trainer = "partwise.tasks.sequences.trainers:ClassifierTrainer"
+    format = "svmlight"
     summary = "one label per example"
     example = "digits.svm --model digits.model --l2 0.1 --bias 1"
     reads = "reads svmlight files: one example per line, as `label index:value index:value`"
@@ -65,16 +66,14 @@ class Classify(Task["Table"]):
         return found
 
     def read(self, path: str, given: Mapping[str, Any], like: Table | None = None) -> Table:
-        from ...formats.svmlight import read_svmlight
         from .sources import Table
 
-        data = read_svmlight(path)
+        data = self.reader(given["format"])(path)
         if like is None:
             data.check_memory()
         return Table(data.rows, data.labels, data.path)
 
-    def read_for(self, model: Model, path: str, labelled: bool) -> Table:
-        from ...formats.svmlight import read_svmlight
+    def read_for(self, model: Model, path: str, labelled: bool, format: str | None = None) -> Table:
         from .features import PositionFeatures
         from .sources import Table
 
@@ -84,7 +83,7 @@ class Classify(Task["Table"]):
                 "the model's features have names and those of svmlight files have numbers; use it "
                 "from Python, with partwise.load_model"
             )
-        data = read_svmlight(path, labelled=False)
+        data = self.reader(format)(path, labelled=False)
         if labelled and data.labels is None:
             raise no_labels(data.path, len(data.rows), "at the start of each line")
         return Table(data.rows, data.labels, data.path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -50,23 +50,25 @@ def looks_like_columns(lines: Sequence[str]) -> int:
     return int(len(widths) == 1 and widths.pop() > 1)
 
 
-def read_training(path: str, given: Mapping[str, Any], like: ColumnFile | None) -> ColumnFile:
+def read_training(
+    reader: Callable[..., Columns], path: str, given: Mapping[str, Any], like: ColumnFile | None
+) -> ColumnFile:
     """Read a column file whose last column is the label, as `Task.read` does."""
-    from ...formats.columns import read_columns
     from .sources import ColumnFile
 
     n_columns = None if like is None else len(like.columns.fields) + 1
-    return ColumnFile(read_columns(path, n_columns=n_columns), given["spelling"])
+    return ColumnFile(reader(path, n_columns=n_columns), given["spelling"])
 
 
-def read_inputs(features: PositionFeatures, path: str, labelled: bool) -> ColumnFile:
+def read_inputs(
+    reader: Callable[..., Columns], features: PositionFeatures, path: str, labelled: bool
+) -> ColumnFile:
     """Read a column file for a model, as `Task.read_for` does."""
-    from ...formats.columns import read_columns
     from .sources import ColumnFile, not_columns
 
     if features.templates is None:
         raise not_columns()
-    columns = read_columns(path, inputs=features.n_inputs)
+    columns = reader(path, inputs=features.n_inputs)
     if labelled and columns.labels is None:
         raise no_labels(columns.path, len(columns.lengths), "in the last column")
     return ColumnFile(columns)

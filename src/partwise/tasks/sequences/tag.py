@@ -34,6 +34,7 @@ class Tag(Task["ColumnFile"]):
 
     name = "tag"
     trainer = "partwise.tasks.sequences.trainers:TaggerTrainer"
+    format = "columns"
     summary = "one label per token"
     example = "train.txt --model chunks.model --dev dev.txt"
     reads = (
@@ -76,13 +77,15 @@ class Tag(Task["ColumnFile"]):
     def read(
         self, path: str, given: Mapping[str, Any], like: ColumnFile | None = None
     ) -> ColumnFile:
-        return read_training(path, given, like)
+        return read_training(self.reader(given["format"]), path, given, like)
 
-    def read_for(self, model: Model, path: str, labelled: bool) -> ColumnFile:
+    def read_for(
+        self, model: Model, path: str, labelled: bool, format: str | None = None
+    ) -> ColumnFile:
         from .features import PositionFeatures
 
         assert isinstance(model.features, PositionFeatures)
-        return read_inputs(model.features, path, labelled)
+        return read_inputs(self.reader(format), model.features, path, labelled)
 
     def predict(
         self,
