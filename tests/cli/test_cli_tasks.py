@@ -17,6 +17,9 @@ from partwise.cli.compilation import NOTE
 from partwise.cli.parser import build_parser
 from partwise.datasets import tagged_text, write
 from partwise.errors import DataError
+from partwise.formats.base import Format
+from partwise.formats.columns import Columns
+from partwise.formats.registry import FORMATS
 from partwise.formats.source import read_text, writing
 from partwise.models.features import Features, Inputs
 from partwise.models.model import Candidate, Model
@@ -113,6 +116,7 @@ class Letters(Task[Lines]):
 
     name = "letters"
     trainer = f"{__name__}:LettersTrainer"
+    format = "columns"
     summary = "classify words"
     example = "words.txt --model words.model"
     reads = "reads lines label:word"
@@ -396,3 +400,33 @@ def test_compiling_is_said_once_and_quiet_stays_quiet(
     monkeypatch.setattr("partwise.cli.compilation._PATIENCE", 1e9)
     assert main(train) == 0
     assert NOTE not in capfd.readouterr().err
+
+
+# Formats
+
+
+def test_a_format_of_ones_own(
+    run: Run, words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(path: str, **wanted: Any) -> Columns:
+        name, text = read_text(path)
+        tokens = text.split()
+        fields = [token.rpartition("/")[0] for token in tokens]
+        labels = [token.rpartition("/")[2] for token in tokens]
+        lengths = np.array([len(line.split()) for line in text.splitlines()])
+        return Columns(name, (fields,), labels, lengths, np.ones(len(tokens), np.int64))
+
+    slashes = Format("tokens in columns", read, "word/label word/label")
+    monkeypatch.setitem(FORMATS, "slashes", slashes)
+    text, model = tmp_path / "text", tmp_path / "m"
+    text.write_text("the/D dog/N\na/D cat/N\n", "ascii")
+    command = ("train", "--task", "tag", text, "--model", model, "--format", "slashes", "--quiet")
+    assert run(*command)[0] == 0
+    assert run("predict", model, text, "--format", "slashes")[1].split()[1::3] == list("DNDN")
+    assert run("evaluate", model, text, "--format", "slashes")[0] == 0
+    code, _, err = run(*command[:-2], "conll")
+    assert code == 2
+    assert "hold dependency trees, and not tokens in columns; use one of columns, slashes" in err
+    code, _, err = run("predict", model, text, "--format", "nonesuch")
+    assert code == 2
+    assert "unknown format 'nonesuch'" in sentence(err)

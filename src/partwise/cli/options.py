@@ -8,6 +8,7 @@ import os
 from collections.abc import Sequence
 from typing import Any, Final
 
+from partwise.errors import DataError
 from partwise.tasks.base import Task
 from partwise.tasks.options import Option
 from partwise.tasks.registry import all_tasks
@@ -78,7 +79,7 @@ def _arguments(option: Option) -> dict[str, Any]:
 
 
 def given_options(arguments: argparse.Namespace, task: Task[Any], verb: str) -> dict[str, Any]:
-    """Return the values of the options of a task, and refuse those of other tasks.
+    """Return the values of the options of a task; refuse those of other tasks and odd formats.
 
     Parameters
     ----------
@@ -89,6 +90,11 @@ def given_options(arguments: argparse.Namespace, task: Task[Any], verb: str) -> 
     verb : str
         The verb whose options they are.
     """
+    if arguments.format is not None:
+        try:
+            task.reader(arguments.format)
+        except DataError as error:
+            raise UsageError(str(error)) from error
     own = task.defaults(verb)
     owners: dict[str, list[str]] = {}
     spelled: dict[str, list[str]] = {}

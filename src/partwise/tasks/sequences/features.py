@@ -140,9 +140,9 @@ class PositionFeatures(Features):
             examples = Table(read_matrix(examples, "X"))
         source = self._source(examples, lengths, X_transitions)
         tokens = source.tokens(self)
-        if tokens.tally.nothing_known and self.templates is not None:
-            if not isinstance(source, ColumnFile):
-                raise self._names_unknown(tokens.tally)
+        by_name = self.templates is not None and not isinstance(source, ColumnFile)
+        if by_name and tokens.tally.nothing_known:
+            raise self._names_unknown(tokens.tally)
         if self.input_transitions and tokens.transitions is None:
             raise DataError("the model was trained with X_transitions; give them here too")
         if tokens.transitions is not None and not self.input_transitions:
