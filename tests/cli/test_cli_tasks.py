@@ -116,7 +116,7 @@ class Letters(Task[Lines]):
 
     name = "letters"
     trainer = f"{__name__}:LettersTrainer"
-    format = "columns"
+    format = "svmlight"
     summary = "classify words"
     example = "words.txt --model words.model"
     reads = "reads lines label:word"
@@ -136,7 +136,9 @@ class Letters(Task[Lines]):
     def read(self, path: str, given: Mapping[str, Any], like: Lines | None = None) -> Lines:
         return _lines(path, labelled=True)
 
-    def read_for(self, model: Model, path: str, labelled: bool) -> Lines:
+    def read_for(
+        self, model: Model, path: str, labelled: bool, format: str | None = None
+    ) -> Lines:
         lines = _lines(path, labelled=False)
         if labelled and any(label is None for label, _ in lines.words):
             raise no_labels(path, len(lines), "before the colon")
