@@ -18,6 +18,7 @@ import functools
 import inspect
 import logging
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar, overload
@@ -42,6 +43,9 @@ _LAYOUT: Final = 0x0001 | 0x0002 | 0x0100 | 0x0400
 
 # Without the word fastmath a function would take the flags of whichever caller is compiled first.
 _OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "fastmath": False}
+
+#: Two threads that need the same callback must not both compile it.
+_compiling: Final = threading.RLock()
 
 
 @functools.cache
@@ -170,8 +174,37 @@ def njit(
     return decorate if function is None else decorate(function)
 
 
-def cfunc(signature: Any, **options: Any) -> Callable[[_Function], Any]:
-    """Compile a callback of a fixed signature now, or load it from the cache on disk.
+class Callback:
+    """A callback that is compiled, or loaded from the cache on disk, when it is first used.
+
+    As an attribute of a class it stands for the numba ``CFunc``: ``structure.maximum`` compiles the
+    oracle and returns it. A call from Python runs the plain function.
+    """
+
+    def __init__(self, plain: Callable[..., Any], compile_: Callable[[], Any]) -> None:
+        self.plain = plain
+        self._compile = compile_
+        self._compiled: Any = None
+
+    @property
+    def compiled(self) -> Any:
+        """The numba ``CFunc``, which compiled functions take as an argument."""
+        if self._compiled is None:
+            with _compiling:
+                if self._compiled is None:
+                    self._compiled = self._compile()
+        return self._compiled
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self.compiled
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the function in Python."""
+        return self.plain(*arguments)
+
+
+def cfunc(signature: Any, **options: Any) -> Callable[[_Function], Callback]:
+    """Mark a function as a callback of a fixed signature, to be compiled when it is first used.
 
     Callbacks of one signature are one type to numba: passed inside a NamedTuple they may be
     exchanged without compiling their caller again.
@@ -186,7 +219,7 @@ def cfunc(signature: Any, **options: Any) -> Callable[[_Function], Any]:
     Returns
     -------
     callable
-        A decorator that gives a numba ``CFunc``.
+        A decorator that returns a `Callback`.
 
     Notes
     -----
@@ -194,7 +227,7 @@ def cfunc(signature: Any, **options: Any) -> Callable[[_Function], Any]:
     find it.
     """
 
-    def decorate(plain: _Function) -> Any:
+    def decorate(plain: _Function) -> Callback:
         merged = {**_OPTIONS, **_normalised(options)}
         try:
             from numba.core.ccallback import CFunc
@@ -203,10 +236,15 @@ def cfunc(signature: Any, **options: Any) -> Callable[[_Function], Any]:
             callback = CFunc(plain, normalize_signature(signature), locals={}, options=merged)
         except (ImportError, TypeError) as error:
             _logger.debug("numba %s builds callbacks otherwise: %s", numba.__version__, error)
-            return _plain_cfunc(plain, signature, merged)
+            return Callback(plain, lambda: _plain_cfunc(plain, signature, merged))
+        # The stamp is taken now, as the source may have changed when the callback is compiled.
         _enable_caching(callback, plain)
-        callback.compile()
-        return callback
+
+        def compiled() -> Any:
+            callback.compile()
+            return callback
+
+        return Callback(plain, compiled)
 
     return decorate
 

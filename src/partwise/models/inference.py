@@ -29,7 +29,7 @@ from ..problem.problem import (
 )
 from ..problem.rows import Rows
 from ..problem.storage import Storage
-from ..structures.base import Structure
+from ..structures.base import Structure, no_oracle
 
 #: How many part counts are held at a time: 32 MB.
 _STRETCH: Final = 1 << 22
@@ -41,10 +41,14 @@ class Batch:
 
     structure: Structure
     weights: Floats
-    arrays: Arrays
+    arrays: Arrays  # without oracles; see `with_oracle`
     work_size: int
     max_parts: int
     unknown: npt.NDArray[np.bool_]  # examples whose gold label is None
+
+    def with_oracle(self, name: str) -> Arrays:
+        """Return the arrays with one oracle of the structure, which is compiled if need be."""
+        return self.arrays._replace(**{name: self.structure.oracle(name)})
 
     @property
     def n_examples(self) -> int:
@@ -117,8 +121,8 @@ def make_batch(
     parts = np.array([sizes[topo.tobytes()] for topo in topologies], dtype=np.int64)
     empty = np.zeros(0, dtype=np.int64)
     arrays = Arrays(
-        marginals=structure.marginals,
-        maximum=structure.maximum,
+        marginals=no_oracle.compiled,
+        maximum=no_oracle.compiled,
         spec=structure.spec,
         topo=np.concatenate([*topologies, empty]),
         topo_ptr=_pointers(np.array([len(topo) for topo in topologies], dtype=np.int64)),
@@ -184,7 +188,8 @@ def part_marginals(batch: Batch, n_jobs: int | None = 1) -> list[Floats]:
 
 def _counts(batch: Batch, best: bool, n_jobs: int | None) -> Iterator[tuple[int, int, Floats]]:
     """Run an oracle over all examples, a stretch of them at a time."""
-    ptr = batch.arrays.part_ptr
+    arrays = batch.with_oracle("maximum" if best else "marginals")
+    ptr = arrays.part_ptr
     begin = 0
     while begin < batch.n_examples:
         end = int(np.searchsorted(ptr, ptr[begin] + _STRETCH, "right")) - 1
@@ -196,9 +201,7 @@ def _counts(batch: Batch, best: bool, n_jobs: int | None) -> Iterator[tuple[int,
             mine = mu[ptr[first] - ptr[begin] :]
             work = np.empty(batch.work_size)
             size = batch.max_parts
-            return int(
-                _part_counts(batch.arrays, batch.weights, best, mine, first, last, size, work)
-            )
+            return int(_part_counts(arrays, batch.weights, best, mine, first, last, size, work))
 
         _complain(run(end - begin, n_jobs, task))
         yield begin, end, mu
@@ -208,11 +211,12 @@ def _counts(batch: Batch, best: bool, n_jobs: int | None) -> Iterator[tuple[int,
 def log_probabilities(batch: Batch, n_jobs: int | None = 1) -> Floats:
     """Give log p(gold_i | x_i) for every example; -inf where the constraints forbid it."""
     out = np.empty(batch.n_examples)
+    arrays = batch.with_oracle("marginals")
 
     def task(begin: int, end: int) -> int:
         work = np.empty(batch.work_size)
         size = batch.max_parts
-        return int(_log_probabilities(batch.arrays, batch.weights, out, begin, end, size, work))
+        return int(_log_probabilities(arrays, batch.weights, out, begin, end, size, work))
 
     _complain(run(batch.n_examples, n_jobs, task))
     out[batch.unknown] = -np.inf

@@ -18,9 +18,9 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..compiled.jit import njit, typed_by_looks
-from ..errors import DataError
+from ..errors import DataError, MismatchError
 from ..memory import BYTES_A_FEATURE, check_memory
-from ..structures.base import Structure
+from ..structures.base import ORACLE_WORDS, Structure, no_oracle
 from .design import Design, make_design, site_rows
 from .footprint import held_bytes
 from .layout import Layout
@@ -33,7 +33,7 @@ from .storage import Storage
 class Arrays(NamedTuple):
     """What the kernels see. The parts of example i are part_ptr[i] : part_ptr[i+1]."""
 
-    marginals: Any  # the structure's oracles
+    marginals: Any  # the structure's oracles; `no_oracle` for one that it does not bring
     maximum: Any
     spec: Ints
     topo: Ints
@@ -118,6 +118,7 @@ def build_problem(
     n = len(shapes)
     if n == 0:
         raise DataError("there is no example to train on; check that the data are not empty")
+    _check_loss(structure, loss)
     _check_size(structure, features, weights)
     topologies = make_topologies(structure, shapes)
     site_ptr, sites, rows = site_rows(structure, topologies, features)
@@ -141,8 +142,8 @@ def build_problem(
     if mask.size:
         _check_gold(mask, mask_ptr, gold_ptr, gold_part)
     arrays = Arrays(
-        marginals=structure.marginals,
-        maximum=structure.maximum,
+        marginals=_oracle(structure, "marginals"),
+        maximum=_oracle(structure, "maximum"),
         spec=structure.spec,
         topo=np.concatenate([*topologies, np.zeros(0, dtype=np.int64)]),
         topo_ptr=_pointers([len(topo) for topo in topologies]),
@@ -167,6 +168,20 @@ def build_problem(
         reach=_reach(site_ptr, sites.uses, rows),
         build_bytes=held_bytes(storage, arrays, *features, rows, sites),
     )
+
+
+def _check_loss(structure: Structure, loss: Loss) -> None:
+    """Raise a MismatchError if the loss is computed from an oracle that there is none of."""
+    oracle, others = ("marginals", "hinge") if loss.tau > 0.0 else ("maximum", "log")
+    if not structure.has_oracle(oracle):
+        raise MismatchError(
+            f"the {loss.name} loss needs {ORACLE_WORDS[oracle]}; for {structure.name} labels use "
+            f"the {others} loss"
+        )
+
+
+def _oracle(structure: Structure, name: str) -> Any:
+    return structure.oracle(name) if structure.has_oracle(name) else no_oracle.compiled
 
 
 def _check_size(structure: Structure, features: Sequence[Rows], weights: str) -> None:

@@ -3,14 +3,15 @@
 A label y is a set of *parts*; a vector theta gives each part a score, and the score of y is the
 sum over its parts. Parts whose features do not depend on their position are *tied*: they share
 one entry of theta, and y then holds a *count* for that entry. Two compiled oracles know the
-structure:
+structure, and are compiled when they are first used:
 
 ``marginals(spec, topo, theta, mu, work) -> logZ``
     log sum_y exp(theta.y); mu receives the expected counts. With an empty mu only logZ is wanted.
 ``maximum(spec, topo, theta, mu, work) -> score``
     max_y theta.y; mu receives the counts of one maximiser.
 
-A structure whose marginals determine the entropy may bring a third:
+A structure may bring one of the two alone: the solvers and predictions that need the other one
+are then refused. A structure whose marginals determine the entropy may bring a third:
 
 ``marginal_entropy(spec, topo, mu, slope, work) -> H``
     The entropy of the label distribution with these marginals; slope receives dH/dmu.
@@ -29,11 +30,20 @@ from typing import Any, ClassVar, Final, NamedTuple
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..compiled.jit import njit
+from ..compiled.jit import cfunc, njit
 from ..errors import DataError, MismatchError
 
 #: The one signature of all oracles, so that one compiled solver serves every structure.
 ORACLE: Final = "float64(int64[::1], int64[::1], float64[::1], float64[::1], float64[::1])"
+
+#: What the two oracles compute, in the words of a message.
+ORACLE_WORDS: Final = {"marginals": "marginals", "maximum": "best labels"}
+
+
+@cfunc(ORACLE)
+def no_oracle(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
+    """Return nan; this callback takes the place of an oracle that is not needed or not there."""
+    return np.nan
 
 
 class Sites(NamedTuple):
@@ -60,9 +70,10 @@ class Structure(ABC):
     name: ClassVar[str]
     #: The kinds of sites, in the order in which their features are laid out.
     kinds: tuple[str, ...]
-    #: Compiled by :func:`partwise.compiled.jit.cfunc` with the signature ``ORACLE``.
-    marginals: ClassVar[Any]
-    maximum: ClassVar[Any]
+    #: The oracles, marked by :func:`partwise.compiled.jit.cfunc` with the signature ``ORACLE``;
+    #: None where the structure has none.
+    marginals: ClassVar[Any] = None
+    maximum: ClassVar[Any] = None
     marginal_entropy: ClassVar[Any] = None
 
     #: How many labels its parts tell apart; 0 where parts carry no label numbers.
@@ -71,7 +82,24 @@ class Structure(ABC):
     @property
     def has_entropy(self) -> bool:
         """Whether ``marginal_entropy`` serves with these constants."""
-        return self.marginal_entropy is not None
+        return self.has_oracle("marginal_entropy")
+
+    def has_oracle(self, name: str) -> bool:
+        """Return whether the structure brings an oracle, without compiling it."""
+        return inspect.getattr_static(self, name, None) is not None
+
+    def oracle(self, name: str) -> Any:
+        """Return a compiled oracle, ``"marginals"`` or ``"maximum"``, for compiled functions.
+
+        Raises
+        ------
+        MismatchError
+            If the structure does not bring it.
+        """
+        found = getattr(self, name)
+        if found is None:
+            raise MismatchError(f"{ORACLE_WORDS[name]} are not known for {self.name} labels")
+        return found
 
     @abstractmethod
     def constants(self) -> dict[str, Any]:
@@ -156,9 +184,12 @@ class Structure(ABC):
     def k_best(self, theta: Floats, topo: Ints, k: int) -> tuple[Floats, list[Ints]]:
         """Give the k best labels, best first, and their scores (fewer if there are fewer)."""
 
-    @abstractmethod
     def sample(self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator) -> list[Ints]:
-        """Draw labels with probability exp(theta.y) / Z; a DataError if there is none to draw."""
+        """Draw labels with probability exp(theta.y) / Z; a DataError if there is none to draw.
+
+        A structure without marginals need not have this method.
+        """
+        raise MismatchError(f"{self.name} labels cannot be drawn at random")
 
     def encode_all(
         self, labels: Sequence[Ints], topologies: Sequence[Ints]
@@ -247,17 +278,17 @@ class Structure(ABC):
 
     def log_partition(self, theta: Floats, topo: Ints) -> float:
         """Compute log sum_y exp(theta.y)."""
-        return float(self._call(self.marginals, theta, topo, np.empty(0)))
+        return self._call("marginals", theta, topo, np.empty(0))
 
     def expected_parts(self, theta: Floats, topo: Ints) -> tuple[float, Floats]:
         """Compute logZ and the expected count of every part."""
         mu = np.zeros(self.n_parts(topo))
-        return float(self._call(self.marginals, theta, topo, mu)), mu
+        return self._call("marginals", theta, topo, mu), mu
 
     def best(self, theta: Floats, topo: Ints) -> tuple[float, Ints]:
         """Compute the best score and a label that has it."""
         mu = np.zeros(self.n_parts(topo))
-        score = float(self._call(self.maximum, theta, topo, mu))
+        score = self._call("maximum", theta, topo, mu)
         return score, self.decode(mu, topo)
 
     def entropy(self, theta: Floats, topo: Ints) -> float:
@@ -273,10 +304,10 @@ class Structure(ABC):
                 "scores that are finite or -inf"
             )
 
-    def _call(self, oracle: Any, theta: Floats, topo: Ints, mu: Floats) -> Any:
+    def _call(self, oracle: str, theta: Floats, topo: Ints, mu: Floats) -> float:
         work = np.empty(self.work_size(topo))
         theta = np.ascontiguousarray(theta, dtype=np.float64)
-        return call(oracle, self.spec, topo, theta, mu, work)
+        return float(call(self.oracle(oracle), self.spec, topo, theta, mu, work))
 
 
 class Constraints(NamedTuple):
