@@ -78,6 +78,8 @@ class Structure(ABC):
 
     #: How many labels its parts tell apart; 0 where parts carry no label numbers.
     n_labels: int = 0
+    #: How many labels a model file may ask for; fewer where there is one number per pair of labels.
+    max_labels: ClassVar[int] = 2**24
 
     @property
     def has_entropy(self) -> bool:
@@ -112,8 +114,8 @@ class Structure(ABC):
         By default they must be the arguments of the constructor: a whole number where it says int,
         a truth value where it says bool, anything made of whole numbers, texts and truth values
         where it says something else. Numbers are from 0 to 2**31 - 1, and ``n_labels`` from 1 to
-        2**24. A structure that allocates more for its constants than they take in the file says
-        here how large they may be; one with other constants says how these look.
+        ``max_labels``. A structure that allocates more for its constants than they take in the
+        file says here how large they may be; one with other constants says how these look.
         """
         arguments = inspect.signature(cls).parameters
         if constants.keys() != arguments.keys():
@@ -129,7 +131,11 @@ class Structure(ABC):
                 raise DataError(f"{name} of a {cls.name} is {value!r}; expected true or false")
             _check_plain(f"{name} of a {cls.name}", value)
         if "n_labels" in constants:
-            check_n_labels(cls.name, constants["n_labels"], 2**24)
+            n_labels = constants["n_labels"]
+            if not 1 <= n_labels <= cls.max_labels:
+                raise DataError(
+                    f"n_labels of a {cls.name} is {n_labels}; expected 1 to {cls.max_labels}"
+                )
 
     @property
     @abstractmethod
@@ -304,6 +310,11 @@ class Structure(ABC):
                 "scores that are finite or -inf"
             )
 
+    def _drawable(self, theta: Floats, topo: Ints) -> Floats:
+        """Return the scores for a compiled function that draws, if there is a label to draw."""
+        self._check_drawable(self.log_partition(theta, topo))
+        return np.ascontiguousarray(theta, dtype=np.float64)
+
     def _call(self, oracle: str, theta: Floats, topo: Ints, mu: Floats) -> float:
         work = np.empty(self.work_size(topo))
         theta = np.ascontiguousarray(theta, dtype=np.float64)
@@ -336,12 +347,6 @@ def _check_plain(what: str, value: Any) -> None:
         raise DataError(f"{what} holds {value!r}; expected a whole number from 0 to {2**31 - 1}")
 
 
-def check_n_labels(name: str, n_labels: int, most: int) -> None:
-    """Raise a DataError unless a number of labels from a file is from 1 to `most`."""
-    if not 1 <= n_labels <= most:
-        raise DataError(f"n_labels of a {name} is {n_labels}; expected 1 to {most}")
-
-
 def label_tuples(labels: Ints, n_other: int, size: int) -> Ints:
     """Renumber tuples of labels, for `Structure.match_slots`.
 
@@ -363,6 +368,13 @@ def label_costs(gold: Ints, n_labels: int, matrix: Floats | None) -> Floats:
     cost = np.ones((len(gold), n_labels))
     cost[np.arange(len(gold)), gold] = 0.0
     return cost
+
+
+def only_allowed(labels: Sequence[int], n_labels: int) -> Floats:
+    """Return a mask over the labels: 0 for those that are allowed, -inf for all others."""
+    mask = np.full(n_labels, -np.inf)
+    mask[list(labels)] = 0.0
+    return mask
 
 
 @njit

@@ -14,7 +14,7 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..compiled.exponential import exp_into
 from ..compiled.jit import cfunc
-from .base import ORACLE, Constraints, Sites, Structure, label_costs
+from .base import ORACLE, Constraints, Sites, Structure, label_costs, only_allowed
 from .entropy import add_entropy
 
 
@@ -152,9 +152,7 @@ class Multiclass(Structure):
         mask = np.zeros(self.n_labels)
         mask[list(constraints.labels)] = -np.inf
         for _, labels in constraints.allowed:
-            only = np.full(self.n_labels, -np.inf)
-            only[list(labels)] = 0.0
-            mask += only
+            mask += only_allowed(labels, self.n_labels)
         return mask
 
     def k_best(self, theta: Floats, topo: Ints, k: int) -> tuple[Floats, list[Ints]]:

@@ -43,8 +43,7 @@ class ProjectiveTree(ArcStructure):
 
     def sample(self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator) -> list[Ints]:
         """Draw from the root down, in proportion to what is inside."""
-        self._check_drawable(self.log_partition(theta, topo))
-        theta = np.ascontiguousarray(theta, dtype=np.float64)
+        theta = self._drawable(theta, topo)
         return list(projective_sample(self.spec, topo, theta, rng.random((size, 3 * int(topo[0])))))
 
 

@@ -44,6 +44,5 @@ class SpanningTree(ArcStructure):
 
     def sample(self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator) -> list[Ints]:
         """Draw the heads word by word, each given those before."""
-        self._check_drawable(self.log_partition(theta, topo))
-        theta = np.ascontiguousarray(theta, dtype=np.float64)
+        theta = self._drawable(theta, topo)
         return list(spanning_sample(self.spec, topo, theta, rng.random((size, 2, int(topo[0])))))

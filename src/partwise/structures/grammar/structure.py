@@ -352,6 +352,5 @@ class Grammar(Structure):
 
     def sample(self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator) -> list[Ints]:
         """From the root down, each step by its share of the inside chart."""
-        self._check_drawable(self.log_partition(theta, topo))
-        theta = np.ascontiguousarray(theta, dtype=np.float64)
+        theta = self._drawable(theta, topo)
         return grammar_sample(self._spec, topo, theta, rng.random((size, int(topo[0]))))

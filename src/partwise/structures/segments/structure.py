@@ -20,7 +20,8 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ...errors import DataError
-from ..base import Constraints, Sites, Structure, check_n_labels, label_costs, label_tuples
+from ..base import Constraints, label_tuples
+from ..sequence import SequenceStructure
 from .oracles import semi_markov_marginals
 from .search import semi_markov_k_best, semi_markov_maximum, semi_markov_sample
 
@@ -42,7 +43,7 @@ class SegmentConstraints(NamedTuple):
 
 
 @final
-class SemiMarkov(Structure):
+class SemiMarkov(SequenceStructure):
     """Segmentations with a label for each segment.
 
     A label is an int64 array with a row (start, end, label) for each segment, in order; end is
@@ -66,6 +67,7 @@ class SemiMarkov(Structure):
     kinds = ("position", "segment", "transition", "length", "start", "end")
     marginals: ClassVar[Any] = semi_markov_marginals
     maximum: ClassVar[Any] = semi_markov_maximum
+    max_labels: ClassVar[int] = 2**14
 
     def __init__(
         self,
@@ -86,11 +88,9 @@ class SemiMarkov(Structure):
                     f"label_lengths[{k}] is {most}; give a number from 1 to max_length, which is "
                     f"{max_length}"
                 )
-        self.n_labels = n_labels
+        super().__init__(n_labels, start, end)
         self.max_length = max_length
         self.label_lengths = tuple(int(most) for most in lengths)
-        self.start = start
-        self.end = end
 
     def constants(self) -> dict[str, Any]:
         """As given."""
@@ -102,21 +102,11 @@ class SemiMarkov(Structure):
             "end": self.end,
         }
 
-    @classmethod
-    def check_constants(cls, constants: dict[str, Any]) -> None:
-        """At most 2**14 labels: there is a number a pair. The constructor checks the lengths."""
-        super().check_constants(constants)
-        check_n_labels(cls.name, constants["n_labels"], 2**14)
-
-    def match_slots(self, other: Structure, labels: Ints) -> tuple[Ints, ...]:
-        """Segmentations may differ in their labels, lengths and switches."""
-        if not isinstance(other, SemiMarkov):
-            return super().match_slots(other, labels)
+    def inner_slots(self, other: SemiMarkov, labels: Ints) -> tuple[Ints, ...]:
         row = np.arange(self.max_length)[:, None]
         known = (labels >= 0) & (row < other.max_length)
         lengths = np.where(known, row * other.n_labels + labels, -1).ravel()
-        ends = (labels if self.start else labels[:0], labels if self.end else labels[:0])
-        return labels, labels, label_tuples(labels, other.n_labels, 2), lengths, *ends
+        return labels, labels, label_tuples(labels, other.n_labels, 2), lengths
 
     @property
     def spec(self) -> Ints:
@@ -125,14 +115,9 @@ class SemiMarkov(Structure):
         return np.array(head + self.label_lengths, dtype=np.int64)
 
     @property
-    def widths(self) -> tuple[int, ...]:
-        """Labels at positions and segments, pairs of labels, lengths, first and last labels."""
+    def inner_widths(self) -> tuple[int, ...]:
         n = self.n_labels
-        return n, n, n * n, self.max_length * n, self.start * n, self.end * n
-
-    def topology(self, shape: int) -> Ints:
-        """The length."""
-        return np.array([shape], dtype=np.int64)
+        return n, n, n * n, self.max_length * n
 
     def segments(self, topo: Ints) -> Ints:
         """List the (start, end) of all segments, in the order of their sites and features."""
@@ -147,11 +132,8 @@ class SemiMarkov(Structure):
         longest = min(self.max_length, length)
         return length * longest - longest * (longest - 1) // 2
 
-    def n_parts(self, topo: Ints) -> int:
-        """Positions, segments, transitions, lengths, start and end."""
-        n, length = self.n_labels, int(topo[0])
-        tied = n + self.max_length + self.start + self.end
-        return (length + self._n_segments(length) + tied) * n
+    def runs(self, length: int) -> list[tuple[int, int]]:
+        return [(length, 1), (self._n_segments(length), 1), (1, max(length - 1, 0)), (1, length)]
 
     def work_size(self, topo: Ints) -> int:
         """Room for the weights of all segments, gamma, alpha, q, E twice and the scales."""
@@ -159,37 +141,17 @@ class SemiMarkov(Structure):
         longest = min(self.max_length, length)
         return (length + 1) * (longest + 3) * n + 2 * n * n + 2 * length + longest + 1
 
-    def sites(self, topo: Ints) -> Sites:
-        """A site a position, one a segment, then transitions, lengths, start and end."""
-        length = int(topo[0])
-        single = [0] * length + [1] * self._n_segments(length)
-        tied = [(2, max(length - 1, 0)), (3, length)]
-        tied += [(4, min(length, 1))] * self.start + [(5, min(length, 1))] * self.end
-        kind = np.array(single + [number for number, _ in tied], dtype=np.int64)
-        uses = np.array([1] * len(single) + [times for _, times in tied], dtype=np.int64)
-        width = np.array(self.widths, dtype=np.int64)[kind]
-        return Sites(np.cumsum(width) - width, width, kind, uses)
-
     def encode(self, label: Ints, topo: Ints) -> tuple[Ints, Floats]:
-        """Positions and segments; transitions and lengths with their counts; start and end."""
+        """Return the parts of a label; a DataError if it is no segmentation of this length."""
         n, length = self.n_labels, int(topo[0])
         start, end, y = self._checked(label, length).T
         longest = min(self.max_length, length)
         cut = np.maximum(start - (length - longest), 0)
         site = start * longest - cut * (cut - 1) // 2 + (end - start - 1)
-        at = (length + self._n_segments(length)) * n
-        pairs, pair_counts = np.unique(y[:-1] * n + y[1:], return_counts=True)
-        lengths, length_counts = np.unique((end - start - 1) * n + y, return_counts=True)
         positions = np.arange(length) * n + np.repeat(y, end - start)
-        parts = [positions, (length + site) * n + y, at + pairs, at + n * n + lengths]
-        counts = [np.ones(length + len(y)), pair_counts, length_counts]
-        at += (n + self.max_length) * n
-        for wanted, ends in ((self.start, y[:1]), (self.end, y[-1:])):
-            if wanted:
-                parts.append(at + ends)
-                counts.append(np.ones(len(ends)))
-                at += n
-        return np.concatenate(parts), np.concatenate(counts).astype(np.float64)
+        pairs = self.parts_of("transition", topo).start + y[:-1] * n + y[1:]
+        lengths = self.parts_of("length", topo).start + (end - start - 1) * n + y
+        return self.joined([positions, (length + site) * n + y], [pairs, lengths], y, topo)
 
     def _checked(self, label: Ints, length: int) -> Ints:
         """The rows of a label, if they are a segmentation."""
@@ -217,37 +179,21 @@ class SemiMarkov(Structure):
         return rows
 
     def decode(self, mu: Floats, topo: Ints) -> Ints:
-        """The segments whose counts are 1."""
-        n, length = self.n_labels, int(topo[0])
-        counts = mu[length * n : (length + self._n_segments(length)) * n]
-        site, label = np.divmod(np.flatnonzero(counts > 0.5), n)
+        """Return the segments whose counts are 1."""
+        counts = mu[self.parts_of("segment", topo)]
+        site, label = np.divmod(np.flatnonzero(counts > 0.5), self.n_labels)
         return np.column_stack([self.segments(topo)[site], label]).astype(np.int64)
 
     def part_cost(self, label: Ints, topo: Ints, matrix: Floats | None) -> Floats:
-        """The cost of a label at a position goes to the part of the position."""
         start, end, y = self._checked(label, int(topo[0])).T
-        cost = label_costs(np.repeat(y, end - start), self.n_labels, matrix)
-        spread = np.zeros(self.n_parts(topo))
-        spread[: cost.size] = np.ravel(cost)
-        return spread
+        return super().part_cost(np.repeat(y, end - start), topo, matrix)
 
     def mask(self, topo: Ints, constraints: Constraints | SegmentConstraints) -> Floats:
-        """Forbid labels at positions, pairs in the transitions, segments across fixed ones."""
-        n, length = self.n_labels, int(topo[0])
-        mask = np.zeros(self.n_parts(topo))
-        unary = mask[: length * n].reshape(length, n)
-        unary[:, list(constraints.labels)] = -np.inf
-        unary[:1, list(constraints.starts)] = -np.inf
-        unary[length - 1 :, list(constraints.ends)] = -np.inf
-        for t, labels in constraints.allowed:
-            only = np.full(n, -np.inf)
-            only[list(labels)] = 0.0
-            unary[t] += only
-        at = (length + self._n_segments(length)) * n
-        for a, b in constraints.transitions:
-            mask[at + a * n + b] = -np.inf
+        """Forbid labels and pairs as in all sequences, and segments across fixed ones."""
+        mask = super().mask(topo, constraints)
         if isinstance(constraints, SegmentConstraints) and constraints.segments:
-            self._fix(mask[length * n : at].reshape(-1, n), topo, constraints.segments)
+            segments = mask[self.parts_of("segment", topo)].reshape(-1, self.n_labels)
+            self._fix(segments, topo, constraints.segments)
         return mask
 
     def _fix(self, mask: Floats, topo: Ints, fixed: Sequence[tuple[int, int, int]]) -> None:
@@ -277,8 +223,7 @@ class SemiMarkov(Structure):
 
     def sample(self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator) -> list[Ints]:
         """Filter forwards, sample backwards."""
-        self._check_drawable(self.log_partition(theta, topo))
-        theta = np.ascontiguousarray(theta, dtype=np.float64)
+        theta = self._drawable(theta, topo)
         uniform = rng.random((size, 2 * int(topo[0])))
         return _rows(*semi_markov_sample(self.spec, topo, theta, uniform))
 
