@@ -27,6 +27,7 @@ import numba
 import numba.extending
 import numpy as np
 
+from .compilation import listen
 from .sources import stamp
 
 _logger = logging.getLogger(__name__)
@@ -46,6 +47,10 @@ _OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "fastmath": False}
 
 #: Two threads that need the same callback must not both compile it.
 _compiling: Final = threading.RLock()
+
+
+# numba is imported here, so whoever waits for the compiler can be told from here on.
+listen()
 
 
 @functools.cache
