@@ -26,6 +26,7 @@ from ..problem.problem import (
     example_maximum,
     make_masks,
     make_topologies,
+    pointers,
 )
 from ..problem.rows import Rows
 from ..problem.storage import Storage
@@ -125,14 +126,14 @@ def make_batch(
         maximum=no_oracle.compiled,
         spec=structure.spec,
         topo=np.concatenate([*topologies, empty]),
-        topo_ptr=_pointers(np.array([len(topo) for topo in topologies], dtype=np.int64)),
-        part_ptr=_pointers(parts),
+        topo_ptr=pointers([len(topo) for topo in topologies]),
+        part_ptr=pointers(parts),
         design=make_design(stored.storage, site_ptr, sites, rows),
         tau=1.0,
         cost=np.zeros(0),
         mask=mask,
         mask_ptr=mask_ptr,
-        gold_ptr=_pointers(np.array([len(p) for p, _ in encoded], dtype=np.int64)),
+        gold_ptr=pointers([len(p) for p, _ in encoded]),
         gold_part=np.concatenate([*(p for p, _ in encoded), empty]),
         gold_count=np.concatenate([*(c for _, c in encoded), np.zeros(0)]),
         weight=np.ones(len(topologies)),
@@ -267,12 +268,6 @@ def _complain(bad: list[int]) -> None:
     for i in bad:
         if i >= 0:
             raise not_finite(i)
-
-
-def _pointers(sizes: Ints) -> Ints:
-    pointers = np.zeros(len(sizes) + 1, dtype=np.int64)
-    np.cumsum(sizes, out=pointers[1:])
-    return pointers
 
 
 @njit(fastmath=FAST)

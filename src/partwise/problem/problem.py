@@ -123,7 +123,7 @@ def build_problem(
     topologies = make_topologies(structure, shapes)
     site_ptr, sites, rows = site_rows(structure, topologies, features)
     gold_ptr, gold_part, gold_count = structure.encode_all(gold, topologies)
-    part_ptr = _pointers([structure.n_parts(topo) for topo in topologies])
+    part_ptr = pointers([structure.n_parts(topo) for topo in topologies])
 
     counts = [r.counts() * (1 if len(r) > 1 or n == 1 else n) for r in features]
     layout = Layout.full(structure.widths, counts)
@@ -146,7 +146,7 @@ def build_problem(
         maximum=_oracle(structure, "maximum"),
         spec=structure.spec,
         topo=np.concatenate([*topologies, np.zeros(0, dtype=np.int64)]),
-        topo_ptr=_pointers([len(topo) for topo in topologies]),
+        topo_ptr=pointers([len(topo) for topo in topologies]),
         part_ptr=part_ptr,
         design=make_design(storage, site_ptr, sites, rows),
         tau=loss.tau,
@@ -210,7 +210,8 @@ def _distinct(topologies: Sequence[Ints]) -> list[Ints]:
     return list({t.tobytes(): t for t in topologies}.values())
 
 
-def _pointers(sizes: Sequence[int]) -> Ints:
+def pointers(sizes: Sequence[int] | Ints) -> Ints:
+    """Return where runs of these sizes begin, one after the other, and where the last one ends."""
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
 
 

@@ -18,23 +18,8 @@ import numpy as np
 from ...compiled.jit import FAST, cfunc, njit
 from ...compiled.lanes import LINE, add, fill, larger, load, repeat, store
 from ..base import ORACLE
+from ..log_space import any_bad, log_sum
 from .scaled import scaled, spread_ends, unary_scores
-
-
-@njit
-def log_sum(x: Any, n: int) -> Any:
-    """Log sum exp; nan for nan or +inf, -inf for an empty sum."""
-    m = -np.inf
-    for k in range(n):
-        if math.isnan(x[k]):
-            return np.nan
-        m = max(m, x[k])
-    if not math.isfinite(m):
-        return m if m < 0 else np.nan
-    total = 0.0
-    for k in range(n):
-        total += math.exp(x[k] - m)
-    return m + math.log(total)
 
 
 @njit
@@ -139,15 +124,6 @@ def _step_maximum(score: Any, at: int, theta: Any, step: int, n: int, out: Any) 
             out[k] = best
 
 
-@njit
-def _valid(theta: Any) -> Any:
-    """Whether no score is nan or +inf: then no sum is nan."""
-    wrong = 0
-    for p in range(theta.size):
-        wrong += not theta[p] < np.inf
-    return wrong == 0
-
-
 @cfunc(ORACLE)
 def chain_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
     """Viterbi; the first of equal labels wins.
@@ -160,7 +136,7 @@ def chain_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
         mu[p] = 0.0
     if length == 0:
         return 0.0
-    if not _valid(theta):
+    if any_bad(theta):
         return np.nan
     score = work[: length * n]
     best = work[length * n : length * n + n]

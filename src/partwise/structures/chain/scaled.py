@@ -47,6 +47,7 @@ from ...compiled.lanes import (
     store,
     total,
 )
+from ..ends import add_ends, count_ends
 
 _SPREAD = 300.0
 _REGAINED = 650.0
@@ -78,14 +79,7 @@ def unary_scores(spec: Any, length: int, theta: Any, out: Any, p: int) -> None:
         for k in range(n, p):
             copy[k] = -np.inf
     at = length * n + (1 if spec[1] else length - 1) * n * n
-    if spec[2]:
-        for k in range(n):
-            out[k] += theta[at + k]
-        at += n
-    if spec[3]:
-        last = out[(length - 1) * p : length * p]
-        for k in range(n):
-            last[k] += theta[at + k]
+    add_ends(theta, n, length, at, spec[2], spec[3], out, p)
 
 
 @njit
@@ -93,13 +87,7 @@ def spread_ends(spec: Any, length: int, mu: Any) -> None:
     """The expected start and end labels are the unary ones of the first and last position."""
     n = spec[0]
     at = length * n + (1 if spec[1] else length - 1) * n * n
-    if spec[2]:
-        for k in range(n):
-            mu[at + k] = mu[k]
-        at += n
-    if spec[3]:
-        for k in range(n):
-            mu[at + k] = mu[(length - 1) * n + k]
+    count_ends(mu, n, length, at, spec[2], spec[3])
 
 
 @njit

@@ -97,15 +97,6 @@ def part_offsets(spec: Any, topo: Any) -> Any:
     return span, split, rule, root, root + spec[4]
 
 
-@njit
-def is_bad(theta: Any) -> Any:
-    """Whether some score is nan or +inf."""
-    bad = 0
-    for p in range(theta.size):
-        bad += not theta[p] < np.inf
-    return bad > 0
-
-
 class Chart(NamedTuple):
     """The work space. H = T // 4 + 1 groups of four k; B, C and pairs are counted as in Rules."""
 

@@ -17,12 +17,12 @@ import numpy as np
 
 from ...compiled.jit import cfunc, njit
 from ..base import ORACLE
+from ..log_space import any_bad
 from .chart import (
     carve_chart,
     cell_of,
     empty_chart,
     first_split,
-    is_bad,
     live_pairs,
     part_offsets,
     place_row,
@@ -159,7 +159,7 @@ def grammar_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any
     """CKY; the first of equal start symbols, rules and splits wins."""
     for p in range(mu.size):
         mu[p] = 0.0
-    if is_bad(theta):
+    if any_bad(theta):
         return np.nan
     g = read_spec(spec)
     length = topo[0]

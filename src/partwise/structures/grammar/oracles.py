@@ -35,12 +35,12 @@ import numpy as np
 from ...compiled.exponential import exp, exp_into
 from ...compiled.jit import FAST, cfunc, njit
 from ..base import ORACLE
+from ..log_space import any_bad
 from .chart import (
     carve_chart,
     cell_of,
     empty_chart,
     first_split,
-    is_bad,
     live_pairs,
     part_offsets,
     place_row,
@@ -372,7 +372,7 @@ def _scaled(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
 @cfunc(ORACLE)
 def grammar_marginals(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
     """Inside-outside: linear weights, redone in log space where they may underflow."""
-    if is_bad(theta):
+    if any_bad(theta):
         return np.nan
     if spec[5]:
         return log_marginals(spec, topo, theta, mu, work)

@@ -8,16 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...compiled.jit import njit
-from ..chain.oracles import log_sum
-
-
-@njit
-def any_bad(x: Any) -> bool:
-    """Whether x holds nan or +inf."""
-    bad = 0
-    for p in range(x.size):
-        bad += not x[p] < np.inf
-    return bad > 0
+from ..ends import add_ends, count_ends
+from ..log_space import log_sum
 
 
 @njit
@@ -27,13 +19,7 @@ def second_order_unary(spec: Any, length: int, theta: Any, out: Any) -> None:
     for p in range(length * n):
         out[p] = theta[p]
     at = length * n + n * n + n * n * n
-    if spec[1]:
-        for k in range(n):
-            out[k] += theta[at + k]
-        at += n
-    if spec[2]:
-        for k in range(n):
-            out[(length - 1) * n + k] += theta[at + k]
+    add_ends(theta, n, length, at, spec[1], spec[2], out, n)
 
 
 @njit
@@ -41,13 +27,7 @@ def spread_ends(spec: Any, length: int, mu: Any) -> None:
     """The expected start and end labels are the unary ones of the first and last position."""
     n = spec[0]
     at = length * n + n * n + n * n * n
-    if spec[1]:
-        for k in range(n):
-            mu[at + k] = mu[k]
-        at += n
-    if spec[2]:
-        for k in range(n):
-            mu[at + k] = mu[(length - 1) * n + k]
+    count_ends(mu, n, length, at, spec[1], spec[2])
 
 
 @njit

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ...compiled.jit import njit
-from ..chain.oracles import log_sum
-from ..second_order.logspace import any_bad
+from ..ends import count_ends
+from ..log_space import any_bad, log_sum
 
 
 @njit
@@ -92,11 +92,7 @@ def spread_segments(spec: Any, length: int, mu: Any, row: Any) -> None:
                 own_length[k] += own[k]
                 row[k] += own[k]
                 here[k] += row[k]
-    for k in range(n):
-        if spec[2]:
-            mu[at + k] = mu[k]
-        if spec[3]:
-            mu[at + spec[2] * n + k] = mu[(length - 1) * n + k]
+    count_ends(mu, n, length, at, spec[2], spec[3])
 
 
 @njit

@@ -14,7 +14,8 @@ import numpy as np
 
 from ...compiled.jit import cfunc, njit
 from ..base import ORACLE
-from ..second_order.search import draw
+from ..best_lists import merge_lists
+from ..log_space import draw
 from .logspace import (
     first_segment,
     segment_scores,
@@ -90,22 +91,6 @@ def semi_markov_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) ->
 
 
 @njit
-def _merge(scores: Any, steps: Any, head: Any, out: Any, source: Any, rank: Any) -> None:
-    """The best of the lists scores[i] + steps[i], each sorted, in order; -inf is left out."""
-    n_best = out.size
-    head[:] = 0
-    for r in range(n_best):
-        top, best = -np.inf, -1
-        for i in range(scores.shape[0]):
-            if head[i] < n_best and scores[i, head[i]] + steps[i] > top:
-                top, best = scores[i, head[i]] + steps[i], i
-        if best < 0:
-            break
-        out[r], source[r], rank[r] = top, best, head[best]
-        head[best] += 1
-
-
-@njit
 def semi_markov_k_best(spec: Any, topo: Any, theta: Any, n_best: int) -> Any:
     """The n_best best segmentations: every state keeps its best n_best prefixes, merged.
 
@@ -137,7 +122,7 @@ def semi_markov_k_best(spec: Any, topo: Any, theta: Any, n_best: int) -> Any:
             for s in range(low, end):
                 steps[s - low] = w[(end * longest - end + s) * n + k]
             out, by, of = score[end, k], source[end, k], rank[end, k]
-            _merge(opening[k, low:end], steps, head, out, by, of)
+            merge_lists(opening[k, low:end], steps, head, out, by, of)
             for r in range(n_best):
                 by[r] += low
         if end < length:
@@ -145,11 +130,11 @@ def semi_markov_k_best(spec: Any, topo: Any, theta: Any, n_best: int) -> Any:
                 for j in range(n):
                     steps[j] = pairs[j * n + k]
                 out, by, of = opening[k, end], before[k, end], before_rank[k, end]
-                _merge(score[end], steps, head, out, by, of)
+                merge_lists(score[end], steps, head, out, by, of)
     scores = np.full(n_best, -np.inf)
     last, last_rank = np.zeros(n_best, dtype=np.int64), np.zeros(n_best, dtype=np.int64)
     steps[:] = 0.0
-    _merge(score[length], steps, head, scores, last, last_rank)
+    merge_lists(score[length], steps, head, scores, last, last_rank)
     found = int((scores > -np.inf).sum())
     segments = np.zeros((found, length, 3), dtype=np.int64)
     sizes = np.zeros(found, dtype=np.int64)
