@@ -18,7 +18,7 @@ import numpy as np
 from ...compiled.jit import FAST, cfunc, njit
 from ...compiled.lanes import LINE, add, fill, larger, load, repeat, store
 from ..base import ORACLE
-from ..log_space import any_bad, log_sum
+from ..logspace import any_bad, log_sum
 from .scaled import scaled, spread_ends, unary_scores
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...compiled.jit import njit
 from ..best_lists import merge_lists
-from ..log_space import draw
+from ..logspace import draw
 from .oracles import log_forward
 from .scaled import unary_scores
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...compiled.jit import cfunc, njit
 from ..base import ORACLE
-from ..log_space import any_bad
+from ..logspace import any_bad
 from .chart import (
     carve_chart,
     cell_of,

@@ -35,7 +35,7 @@ import numpy as np
 from ...compiled.exponential import exp, exp_into
 from ...compiled.jit import FAST, cfunc, njit
 from ..base import ORACLE
-from ..log_space import any_bad
+from ..logspace import any_bad
 from .chart import (
     carve_chart,
     cell_of,

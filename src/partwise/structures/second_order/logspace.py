@@ -9,7 +9,7 @@ import numpy as np
 
 from ...compiled.jit import njit
 from ..ends import add_ends, count_ends
-from ..log_space import log_sum
+from ..logspace import log_sum
 
 
 @njit

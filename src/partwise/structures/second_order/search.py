@@ -13,7 +13,7 @@ import numpy as np
 from ...compiled.jit import cfunc, njit
 from ..base import ORACLE
 from ..best_lists import merge_lists
-from ..log_space import any_bad, draw
+from ..logspace import any_bad, draw
 from .logspace import second_order_forward, second_order_unary, spread_ends
 
 

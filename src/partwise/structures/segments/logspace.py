@@ -12,7 +12,7 @@ import numpy as np
 
 from ...compiled.jit import njit
 from ..ends import count_ends
-from ..log_space import any_bad, log_sum
+from ..logspace import any_bad, log_sum
 
 
 @njit

@@ -15,7 +15,7 @@ import numpy as np
 from ...compiled.jit import cfunc, njit
 from ..base import ORACLE
 from ..best_lists import merge_lists
-from ..log_space import draw
+from ..logspace import draw
 from .logspace import (
     first_segment,
     segment_scores,
