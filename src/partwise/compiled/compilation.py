@@ -83,7 +83,7 @@ class _Note:
         self.stop = lambda: event.unregister(kind, listener)
 
     def start(self) -> None:
-        """A pass begins."""
+        """Take note that a pass begins."""
         # Compiling a function compiles what it calls: only the outermost time counts.
         now = time.monotonic()
         if self.depth == 0:
@@ -94,7 +94,7 @@ class _Note:
             _log.warning(NOTE)
 
     def end(self) -> None:
-        """A pass ends."""
+        """Take note that a pass ends."""
         # One that began before anybody listened is not counted.
         self.depth = max(self.depth - 1, 0)
         if self.depth == 0:

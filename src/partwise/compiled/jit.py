@@ -1,8 +1,8 @@
-"""The only door to numba's decorators: compiled once, reused by every later process.
+"""The decorators of numba: functions are compiled once and reused by every later process.
 
-numba stamps an entry of its on-disk cache with the one file that holds the function. A kernel of
-partwise calls kernels in other files, and a change in one of those would go unnoticed: the caller
-would run with the old code of its callee. Here the stamp covers the file of the function and every
+numba stamps an entry of its on-disk cache with the one file that holds the function. A compiled
+function of partwise calls others in other files, and a change in one of those would go unnoticed:
+the caller would run with the old code. Here the stamp covers the file of the function and every
 source of the package that it imports, directly or through others; structures that users write in
 files of their own are cached by the same rule. (A helper that such a file imports from another
 file outside the package is not covered.)
@@ -68,7 +68,7 @@ def _warn_uncached(reason: str) -> None:
 
 @functools.cache
 def _stamped_cache() -> type[Any] | None:
-    """Build numba's function cache with our stamp, or None if this numba has other internals."""
+    """Return numba's function cache with our stamp, or None if this numba has other internals."""
     try:
         from numba.core.caching import FunctionCache, IndexDataCacheFile
     except ImportError as error:
@@ -126,7 +126,7 @@ def _stamped_cache() -> type[Any] | None:
 
 
 def _enable_caching(compiled: Any, function: Callable[..., Any]) -> None:
-    """Give a dispatcher or a callback that was not yet compiled its cache on disk."""
+    """Set up the cache on disk of a dispatcher or a callback that is not yet compiled."""
     if not os.path.isfile(__file__):
         _warn_uncached("the sources of partwise are not on disk")
         return
@@ -280,7 +280,7 @@ def typed_by_looks(kind: type[_Tuple]) -> type[_Tuple]:
 
 
 def _looks(value: Any) -> Any:
-    """All that the type of a value depends on, for numba."""
+    """Return all that numba derives the type of a value from."""
     if isinstance(value, np.ndarray):
         return value.dtype, value.ndim, value.flags.num & _LAYOUT
     if isinstance(value, tuple):

@@ -31,7 +31,7 @@ from .storage import Storage
 
 @typed_by_looks
 class Arrays(NamedTuple):
-    """What the kernels see. The parts of example i are part_ptr[i] : part_ptr[i+1]."""
+    """What compiled functions see. The parts of example i are part_ptr[i] : part_ptr[i+1]."""
 
     marginals: Any  # the structure's oracles; `no_oracle` for one that it does not bring
     maximum: Any
@@ -41,8 +41,8 @@ class Arrays(NamedTuple):
     part_ptr: Ints
     design: Design
     tau: float
-    cost: Floats  # a part; empty if there is no cost
-    mask: Floats  # 0 or -inf for a part; examples of one shape share theirs; empty: no constraint
+    cost: Floats  # one number per part; empty if there is no cost
+    mask: Floats  # 0 or -inf per part; examples of one shape share it; empty without constraints
     mask_ptr: Ints
     gold_ptr: Ints  # the parts of the gold label and their counts
     gold_part: Ints
@@ -61,7 +61,7 @@ class Problem:
     work_size: int
     max_parts: int
     reach: Floats  # for each example, a bound on |F_i^T (gold_i - y)| over all labels y
-    build_bytes: int = 0  # what it took while it was built, with the features that it is made of
+    build_bytes: int = 0  # the memory while it was built, with the features that it is made of
 
     @property
     def layout(self) -> Layout:
@@ -91,7 +91,7 @@ def build_problem(
     constraints: Any = None,
     own_constraints: Sequence[Any] | None = None,
 ) -> Problem:
-    """Put a training problem together.
+    """Build a training problem.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def build_problem(
     constraints : Constraints or None
         Hard constraints on all examples, as `structure.mask` takes them.
     own_constraints : sequence or None
-        For each example, constraints of its own or None; they come on top.
+        For each example, further constraints of its own or None.
     """
     n = len(shapes)
     if n == 0:
@@ -171,7 +171,7 @@ def build_problem(
 
 
 def _check_loss(structure: Structure, loss: Loss) -> None:
-    """Raise a MismatchError if the loss is computed from an oracle that there is none of."""
+    """Raise a MismatchError if the structure lacks the oracle that the loss is computed from."""
     oracle, others = ("marginals", "hinge") if loss.tau > 0.0 else ("maximum", "log")
     if not structure.has_oracle(oracle):
         raise MismatchError(
@@ -185,7 +185,10 @@ def _oracle(structure: Structure, name: str) -> Any:
 
 
 def _check_size(structure: Structure, features: Sequence[Rows], weights: str) -> None:
-    """Refuse what there is no memory for: the layout; then v and w, or a mark a weight."""
+    """Raise a DataError if there is not enough memory.
+
+    What is needed is the layout, and then v and w, or one mark per weight.
+    """
     n_features = sum(rows.n_features for rows in features)
     # The number of kinds is checked where the sites are made.
     n_weights = sum(
@@ -196,7 +199,7 @@ def _check_size(structure: Structure, features: Sequence[Rows], weights: str) ->
 
 
 def make_topologies(structure: Structure, shapes: Sequence[Any] | Ints) -> list[Ints]:
-    """Describe every example; equal shapes share one description."""
+    """Describe the shape of every example; equal shapes share one description."""
     known: dict[Any, Ints] = {}
     topologies = []
     for shape in shapes.tolist() if isinstance(shapes, np.ndarray) else shapes:
@@ -244,7 +247,7 @@ def make_masks(
     constraints: Any,
     own_constraints: Sequence[Any] | None,
 ) -> tuple[Floats, Ints]:
-    """One mask a shape, shared, and one for each example with constraints of its own.
+    """Make one mask per shape, which is shared, and one per example with its own constraints.
 
     Returns the masks, one after the other, and where each example's begins; no masks at all if
     nothing is constrained.
@@ -296,7 +299,7 @@ def _reach(site_ptr: Ints, uses: Ints, rows: Rows) -> Floats:
     else:
         norm = np.empty(len(rows))
         _row_norms(rows.indptr, rows.values, norm)
-    # Summed run by run: what other runs hold must not round them.
+    # Summed run by run, so that large numbers in one run do not cost another its digits.
     owner = np.repeat(np.arange(len(site_ptr) - 1), np.diff(site_ptr))
     sums: Any = np.bincount(owner, math.sqrt(2.0) * uses * norm, minlength=len(site_ptr) - 1)
     return np.asarray(sums, dtype=np.float64)
@@ -304,7 +307,7 @@ def _reach(site_ptr: Ints, uses: Ints, rows: Rows) -> Floats:
 
 @njit
 def _row_norms(indptr: Any, values: Any, out: Any) -> None:
-    """out_i = the Euclidean norm of row i."""
+    """Set out_i to the Euclidean norm of row i."""
     for i in range(out.size):
         square = 0.0
         for e in range(indptr[i], indptr[i + 1]):
@@ -314,7 +317,7 @@ def _row_norms(indptr: Any, values: Any, out: Any) -> None:
 
 @njit
 def _allowed_scores(a: Any, i: int, theta: Any, masked: Any) -> Any:
-    """theta with the mask of example i added, in the scratch masked; theta itself without one."""
+    """Return theta plus the mask of example i, in the scratch masked; just theta without a mask."""
     if a.mask.size == 0:
         return theta
     out = masked[: theta.size]

@@ -52,7 +52,7 @@ def subset(problem: Problem, examples: Ints) -> Problem:
 
 
 def _runs(begins: Ints, chosen: Ints) -> tuple[Ints, Ints]:
-    """Give the positions of the chosen runs, one after the other, and the pointers to them."""
+    """Return the positions of the chosen runs, one after the other, and the pointers to them."""
     sizes = begins[chosen + 1] - begins[chosen]
     ends = pointers(sizes)
     positions = np.arange(ends[-1]) + np.repeat(begins[chosen] - ends[:-1], sizes)

@@ -16,8 +16,9 @@ are then refused. A structure whose marginals determine the entropy may bring a 
 ``marginal_entropy(spec, topo, mu, slope, work) -> H``
     The entropy of the label distribution with these marginals; slope receives dH/dmu.
 
-theta may hold -inf (a forbidden part); if no label is left both return -inf. An oracle never
-raises: it returns nan for scores that are nan or +inf, and the caller says which example it was.
+theta may hold -inf for a forbidden part; if no label is left, both oracles return -inf. An oracle
+never raises: it returns nan for scores that are nan or +inf, and the caller says which example it
+was.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ class Sites(NamedTuple):
 class Structure(ABC):
     """A family of labels that decompose into parts.
 
-    Subclasses are final: they hold their constants in ``spec``, describe one example's shape by a
-    small integer vector ``topo``, and bring the oracles as compiled callbacks.
+    Subclasses are final. They hold their constants in ``spec``, describe the shape of one example
+    by a small integer vector ``topo``, and bring their oracles as callbacks.
     """
 
     name: ClassVar[str]
@@ -83,7 +84,7 @@ class Structure(ABC):
 
     @property
     def has_entropy(self) -> bool:
-        """Whether ``marginal_entropy`` serves with these constants."""
+        """Whether ``marginal_entropy`` can be used with these constants."""
         return self.has_oracle("marginal_entropy")
 
     def has_oracle(self, name: str) -> bool:
@@ -105,7 +106,7 @@ class Structure(ABC):
 
     @abstractmethod
     def constants(self) -> dict[str, Any]:
-        """Give the arguments that make this structure again, as JSON can hold them."""
+        """Return the arguments that make this structure again, as JSON can hold them."""
 
     @classmethod
     def check_constants(cls, constants: dict[str, Any]) -> None:
@@ -140,16 +141,19 @@ class Structure(ABC):
     @property
     @abstractmethod
     def spec(self) -> Ints:
-        """Constants that the oracles need, the same for all examples."""
+        """The constants that the oracles need; they are the same for all examples."""
 
     @property
     @abstractmethod
     def widths(self) -> tuple[int, ...]:
-        """For each kind, how many parts its sites have; 0 for a kind that is not in use."""
+        """For each kind of site, its number of parts; 0 for a kind that is not in use."""
 
     @abstractmethod
     def topology(self, shape: Any) -> Ints:
-        """Describe the shape of an example: its number of positions, or what the structure asks."""
+        """Describe the shape of an example.
+
+        The shape is the number of positions as a rule; a structure may ask for something else.
+        """
 
     @abstractmethod
     def n_parts(self, topo: Ints) -> int:
@@ -165,35 +169,41 @@ class Structure(ABC):
 
     @abstractmethod
     def encode(self, label: Ints, topo: Ints) -> tuple[Ints, Floats]:
-        """Give the distinct parts of a label and their counts."""
+        """Return the distinct parts of a label and their counts."""
 
     @abstractmethod
     def decode(self, mu: Floats, topo: Ints) -> Ints:
-        """Give the label whose part counts are mu."""
+        """Return the label whose part counts are mu."""
 
     @abstractmethod
     def part_cost(self, label: Ints, topo: Ints, matrix: Floats | None) -> Floats:
-        """Spread over the parts what it costs to predict them where `label` is right.
+        """Spread the cost of an error, where `label` is right, over the parts.
 
         The cost of a label is the sum over its parts, counted with repetition. Where parts carry
-        label numbers, ``matrix[gold, predicted]`` is the cost of one; None: 1 for each error.
+        label numbers, ``matrix[gold, predicted]`` is the cost of one part; without a matrix each
+        error costs 1.
         """
 
     @abstractmethod
     def mask(self, topo: Ints, constraints: Any) -> Floats:
-        """Turn hard constraints into a vector over the parts: 0 allowed, -inf forbidden.
+        """Turn hard constraints into a vector over the parts: 0 is allowed, -inf forbidden.
 
         Structures that label positions take :class:`Constraints`, others a type of their own.
         """
 
     @abstractmethod
     def k_best(self, theta: Floats, topo: Ints, k: int) -> tuple[Floats, list[Ints]]:
-        """Give the k best labels, best first, and their scores (fewer if there are fewer)."""
+        """Return the scores and the labels of the k best, best first (fewer if there are fewer)."""
 
     def sample(self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator) -> list[Ints]:
-        """Draw labels with probability exp(theta.y) / Z; a DataError if there is none to draw.
+        """Draw labels with probability exp(theta.y) / Z.
 
         A structure without marginals need not have this method.
+
+        Raises
+        ------
+        DataError
+            If there is no label to draw.
         """
         raise MismatchError(f"{self.name} labels cannot be drawn at random")
 
@@ -218,13 +228,13 @@ class Structure(ABC):
     def part_costs(
         self, labels: Sequence[Ints], topologies: Sequence[Ints], matrix: Floats | None
     ) -> Floats:
-        """Give the costs of many examples' parts, one example after the other."""
+        """Return the costs of the parts of many examples, one example after the other."""
         return np.concatenate(
             [self.part_cost(y, topo, matrix) for y, topo in zip(labels, topologies, strict=True)]
         )
 
     def decode_all(self, mu: Floats, topologies: Sequence[Ints]) -> list[Ints]:
-        """Decode many labels, whose counts stand one after the other in mu."""
+        """Return the labels of many examples, whose counts follow each other in mu."""
         labels, at = [], 0
         for topo in topologies:
             n = self.n_parts(topo)
@@ -233,7 +243,7 @@ class Structure(ABC):
         return labels
 
     def constraints_to_json(self, constraints: Any) -> Any:
-        """Give hard constraints as JSON can hold them; by default those in label numbers."""
+        """Return hard constraints as JSON can hold them; by default those in label numbers."""
         if not isinstance(constraints, Constraints):
             raise DataError(f"the constraints of a {self.name} cannot be saved; leave them out")
         return {
@@ -243,7 +253,7 @@ class Structure(ABC):
         }
 
     def constraints_from_json(self, data: Any) -> Any:
-        """Read what `constraints_to_json` gave, from a file that may hold anything."""
+        """Read what `constraints_to_json` returned, from a file that may hold anything."""
         names = set(Constraints._fields) - {"allowed"}
         if not isinstance(data, dict) or data.keys() != names:
             raise DataError(f"constraints that do not hold just {', '.join(sorted(names))}")
@@ -260,16 +270,16 @@ class Structure(ABC):
         )
 
     def match_slots(self, other: Structure, labels: Ints) -> tuple[Ints, ...]:
-        """For each kind and each part of its sites, find the same part in another structure.
+        """Find the parts of each kind of site in another structure.
 
-        ``labels[k]`` is the number that label k has in the other structure, -1 if it has none.
-        By default only a structure with the same constants and labels is known.
+        ``labels[k]`` is the number that label k has in the other structure, or -1 if it has none.
+        By default only a structure with the same constants and labels can be matched.
 
         Returns
         -------
         tuple of ndarray
-            For each kind, a number for each of ``widths[kind]`` parts, counted within the site;
-            -1 where the other structure has no such part.
+            One array per kind, with one number for each of ``widths[kind]`` parts, counted within
+            the site; -1 where the other structure has no such part.
         """
         same = type(self) is type(other) and self.kinds == other.kinds
         same = same and self.constants() == other.constants()
@@ -337,7 +347,7 @@ class Constraints(NamedTuple):
 
 
 def _check_plain(what: str, value: Any) -> None:
-    """Raise a DataError unless something is made of counts, texts and truth values."""
+    """Raise a DataError unless a value is made of counts, texts and truth values."""
     if isinstance(value, (list, dict)):
         for item in value.values() if isinstance(value, dict) else value:
             _check_plain(what, item)
@@ -362,7 +372,7 @@ def label_tuples(labels: Ints, n_other: int, size: int) -> Ints:
 
 
 def label_costs(gold: Ints, n_labels: int, matrix: Floats | None) -> Floats:
-    """Give the cost of every label at every position; ``matrix`` as in `Structure.part_cost`."""
+    """Return the cost of every label at every position; see `Structure.part_cost`."""
     if matrix is not None:
         return matrix[gold]
     cost = np.ones((len(gold), n_labels))

@@ -52,7 +52,6 @@ class SequenceStructure(Structure):
         """Match the parts of all kinds of sites but "start" and "end"; see `match_slots`."""
 
     def match_slots(self, other: Structure, labels: Ints) -> tuple[Ints, ...]:
-        """Sequences of the same kind may differ in their labels and switches."""
         if not isinstance(other, type(self)):
             return super().match_slots(other, labels)
         nothing = labels[:0]
@@ -65,7 +64,6 @@ class SequenceStructure(Structure):
         return *self.inner_widths, self.start * n, self.end * n
 
     def topology(self, shape: int) -> Ints:
-        """Return the length, which is all that there is to know."""
         return np.array([shape], dtype=np.int64)
 
     def _all_runs(self, topo: Ints) -> list[tuple[int, int]]:
@@ -128,7 +126,7 @@ class SequenceStructure(Structure):
         return np.argmax(unary, axis=1).astype(np.int64) if length else np.zeros(0, dtype=np.int64)
 
     def part_cost(self, label: Ints, topo: Ints, matrix: Floats | None) -> Floats:
-        """Give the cost of a label at a position to the part of the position."""
+        """Add the cost of a label at a position to the part of that position."""
         cost = label_costs(label, self.n_labels, matrix)
         spread = np.zeros(self.n_parts(topo))
         spread[: cost.size] = np.ravel(cost)

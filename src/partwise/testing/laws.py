@@ -46,7 +46,7 @@ def marginals(case: Case) -> None:
 
 
 def maximum(case: Case) -> None:
-    """The maximum oracle returns max_y theta.y, and best gives a label that has that score."""
+    """The maximum oracle returns max_y theta.y, and best returns a label that has that score."""
     scores = case.table.scores(case.theta)
     top, label = case.structure.best(case.theta, case.topo)
     close(top, scores.max())
@@ -55,7 +55,7 @@ def maximum(case: Case) -> None:
 
 
 def maximum_counts(case: Case) -> None:
-    """The maximum oracle writes the counts of one label, and decode gives that label."""
+    """The maximum oracle writes the counts of one label, and decode returns that label."""
     top, mu = case.run(case.structure.maximum, case.theta)
     alone, _ = case.run(case.structure.maximum, case.theta, wanted=False)
     hold(alone == top, f"the best score is {top!r} with mu and {alone!r} without")
@@ -65,7 +65,7 @@ def maximum_counts(case: Case) -> None:
 
 
 def k_best(case: Case) -> None:
-    """k_best gives the k best labels, distinct, best first, with their scores."""
+    """k_best returns the k best labels, distinct, best first, with their scores."""
     scores = case.table.scores(case.theta)
     k = int(case.rng.choice([1, 2, 5, len(scores), len(scores) + 3]))
     best, labels = case.structure.k_best(case.theta, case.topo, k)
@@ -90,7 +90,7 @@ def entropy(case: Case) -> None:
 
 
 def marginal_entropy(case: Case) -> None:
-    """The entropy oracle, if there is one, gives H of the marginals and its slope."""
+    """The entropy oracle, if there is one, returns H of the marginals and fills in its slope."""
     structure, topo = case.structure, case.topo
     if not structure.has_entropy or case.table.scores(case.theta).max() == -np.inf:
         return
@@ -107,7 +107,7 @@ def marginal_entropy(case: Case) -> None:
 
 
 def samples(case: Case) -> None:
-    """Sample draws every label as often as its probability says."""
+    """Samples hold every label as often as its probability says."""
     scores = case.table.scores(case.theta)
     if scores.max() == -np.inf or len(scores) > 125:
         return
@@ -163,7 +163,7 @@ def counting(case: Case) -> None:
 
 
 def encode(case: Case) -> None:
-    """Encode gives the distinct parts of a label with their counts, and decode inverts it."""
+    """Encode returns the distinct parts of a label with their counts, and decode inverts it."""
     structure, table = case.structure, case.table
     y = int(case.rng.integers(len(table.labels)))
     label = case.array(table.labels[y])
@@ -182,14 +182,14 @@ def sites(case: Case) -> None:
     structure = case.structure
     found = structure.sites(case.topo)
     sizes = {field: column.shape for field, column in found._asdict().items()}
-    hold(len(set(sizes.values())) == 1, f"there is not one number a site: {sizes}")
+    hold(len(set(sizes.values())) == 1, f"there is not one number per site: {sizes}")
     ends = np.concatenate([[0], found.part + found.width])
     np.testing.assert_array_equal(found.part, ends[:-1])
     hold(ends[-1] == structure.n_parts(case.topo), "the sites do not hold all parts")
     hold((np.diff(found.kind) >= 0).all(), "the sites are not in the order of their kinds")
     known = (found.kind >= 0) & (found.kind < len(structure.kinds))
     hold(known.all(), "a site is of no kind")
-    hold(len(structure.widths) == len(structure.kinds), "there is not one width a kind")
+    hold(len(structure.widths) == len(structure.kinds), "there is not one width per kind")
     widths = np.array(structure.widths, dtype=np.int64)
     np.testing.assert_array_equal(found.width, widths[found.kind])
     for part, width, uses in zip(found.part, found.width, found.uses, strict=True):
@@ -198,7 +198,7 @@ def sites(case: Case) -> None:
 
 
 def gold_cost(case: Case) -> None:
-    """A cost is a finite number a part, and that of the gold label is 0."""
+    """There is one finite cost per part, and the gold label costs 0."""
     for y in case.rng.permutation(len(case.table.labels))[:30]:
         gold = case.table.labels[y]
         spread = _spread_cost(case, gold, None)
@@ -331,7 +331,7 @@ def constraints(case: Case, rules: Any, permitted: Callable[[Label, Any], bool])
 
 
 def nothing_allowed(case: Case, rules: Any) -> None:
-    """Where constraints leave no label, the oracles return -inf and there is nothing to give."""
+    """Where constraints leave no label, the oracles return -inf and k_best returns nothing."""
     structure, topo = case.structure, case.topo
     if not case.table.counts.any(axis=1).all():
         return  # a label without parts cannot be forbidden

@@ -15,9 +15,9 @@ from .scaled import unary_scores
 
 @njit
 def chain_k_best(spec: Any, topo: Any, theta: Any, n_best: int) -> Any:
-    """The n_best best labels: each state keeps its best n_best prefixes, merged from L lists.
+    """Find the n_best best labels: each state keeps its best n_best prefixes, merged from L lists.
 
-    Returns the scores and the labels as rows; fewer than n_best where fewer labels are allowed.
+    Returns the scores, and the labels as rows; fewer than n_best if fewer labels are allowed.
     """
     n = spec[0]
     length = topo[0]

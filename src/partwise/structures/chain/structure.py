@@ -1,4 +1,4 @@
-"""First-order chains: a label for each of T positions, and a score for each neighbouring pair.
+"""First-order chains: one label per position, and one score per pair of neighbouring labels.
 
 Parts, in this order (L labels):
 
@@ -6,7 +6,7 @@ Parts, in this order (L labels):
     transitions  L x L tied, or (T-1) x L x L when they depend on the input
     start, end   L each, where asked for
 
-The compiled recursions are in ``chain_kernels.py``, ``chain_scaled.py`` and ``chain_search.py``.
+The compiled recursions are in ``oracles.py``, ``scaled.py`` and ``search.py``.
 """
 
 from __future__ import annotations
@@ -53,7 +53,6 @@ class Chain(SequenceStructure):
         self.tied = tied
 
     def constants(self) -> dict[str, Any]:
-        """As given."""
         return {
             "n_labels": self.n_labels,
             "tied": self.tied,
@@ -71,7 +70,7 @@ class Chain(SequenceStructure):
 
     @property
     def has_entropy(self) -> bool:
-        """Whether the marginals of every pair of neighbours are known: transitions are not tied."""
+        """Whether every pair of neighbours has marginals: if transitions are not tied."""
         return not self.tied
 
     @property
@@ -86,19 +85,18 @@ class Chain(SequenceStructure):
         return [(length, 1), (1, steps) if self.tied else (steps, 1)]
 
     def work_size(self, topo: Ints) -> int:
-        """Room for the exponentials of all parts, alpha, a matrix, beta and the scales."""
+        """Count the exponentials of all parts, alpha, a matrix, beta and the scales."""
         length, p, rows = int(topo[0]), pitch(self.n_labels), pitched_rows(self.n_labels)
         return int((self._matrices(length) + 1) * rows * p + (2 * length + 2) * p + length)
 
     def encode(self, label: Ints, topo: Ints) -> tuple[Ints, Floats]:
-        """Unary parts and transitions; tied transitions are counted."""
         _, parts, counts = self.encode_all([label], [topo])
         return parts, counts
 
     def encode_all(
         self, labels: Sequence[Ints], topologies: Sequence[Ints]
     ) -> tuple[Ints, Ints, Floats]:
-        """All labels as one long chain, cut where an example begins."""
+        """Encode all labels as one long chain, which is cut where examples begin."""
         n = self.n_labels
         length = np.array([topo[0] for topo in topologies], dtype=np.int64)
         if not np.array_equal(length, [len(label) for label in labels]):
@@ -107,7 +105,7 @@ class Chain(SequenceStructure):
         y = np.concatenate([*labels, np.zeros(0, dtype=np.int64)]).astype(np.int64, copy=False)
         owner = np.repeat(np.arange(len(length)), length)
         t = np.arange(len(y)) - (ends - length)[owner]
-        # A step is the later one of its two positions.
+        # A step is named by the later one of its two positions.
         step = np.flatnonzero(t)
         pairs = y[step - 1] * n + y[step]
         if self.tied:
@@ -125,7 +123,8 @@ class Chain(SequenceStructure):
                 owners.append(filled)
                 parts.append(at[filled] + y[places[filled]])
                 at += n
-        # Stable: unary parts, transitions, start and end of one label after those of another.
+        # The sort is stable, so the parts of one label keep their order: unary parts, transitions,
+        # start and end.
         together = np.concatenate(owners)
         order = np.argsort(together, kind="stable")
         times = np.ones(len(together))
@@ -138,12 +137,11 @@ class Chain(SequenceStructure):
         )
 
     def k_best(self, theta: Floats, topo: Ints, k: int) -> tuple[Floats, list[Ints]]:
-        """Viterbi with k back-pointers a state."""
+        """Run Viterbi's algorithm with k back-pointers per state."""
         theta = np.ascontiguousarray(theta, dtype=np.float64)
         scores, labels = chain_k_best(self.spec, topo, theta, k)
         return scores, list(labels)
 
     def sample(self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator) -> list[Ints]:
-        """Filter forwards, sample backwards."""
         theta = self._drawable(theta, topo)
         return list(chain_sample(self.spec, topo, theta, rng.random((size, int(topo[0])))))

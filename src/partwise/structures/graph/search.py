@@ -74,7 +74,10 @@ def _restricted(
 
 @njit
 def draw_labels(topo: Any, work: Any, uniform: Any) -> Any:
-    """Draw from the roots downwards, when the tables hold p_c(r|s); uniform is size x nodes."""
+    """Draw labellings from the roots downwards; the tables hold p_c(r|s).
+
+    uniform has one row per labelling and one number per node.
+    """
     size = uniform.shape[0]
     labels = np.zeros((size, topo[N_VERTICES]), dtype=np.int64)
     for s in range(size):
@@ -97,7 +100,7 @@ def draw_labels(topo: Any, work: Any, uniform: Any) -> Any:
 
 @njit
 def graph_parts(topo: Any, label: Any) -> Any:
-    """The part that each factor holds."""
+    """Return the part that each factor holds."""
     parts = np.empty(topo[N_FACTORS], dtype=np.int64)
     for f in range(parts.size):
         parts[f] = factor_part(topo, f, label)
@@ -106,7 +109,7 @@ def graph_parts(topo: Any, label: Any) -> Any:
 
 @njit
 def graph_labels(topo: Any, mu: Any) -> Any:
-    """For each vertex its label in the largest count of the factor that speaks for it."""
+    """Return the label of each vertex, read off the counts of the factor that speaks for it."""
     labels = np.empty(topo[N_VERTICES], dtype=np.int64)
     for v in range(labels.size):
         entry = topo[VERTICES] + VERTEX_FIELDS * v

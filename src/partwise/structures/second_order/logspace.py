@@ -14,7 +14,7 @@ from ..logspace import log_sum
 
 @njit
 def second_order_unary(spec: Any, length: int, theta: Any, out: Any) -> None:
-    """Copy the unary scores, the start and end scores added to their positions."""
+    """Copy the unary scores, and add the start and end scores."""
     n = spec[0]
     for p in range(length * n):
         out[p] = theta[p]
@@ -24,7 +24,7 @@ def second_order_unary(spec: Any, length: int, theta: Any, out: Any) -> None:
 
 @njit
 def spread_ends(spec: Any, length: int, mu: Any) -> None:
-    """The expected start and end labels are the unary ones of the first and last position."""
+    """Fill in the expected start and end labels: those of the first and last position."""
     n = spec[0]
     at = length * n + n * n + n * n * n
     count_ends(mu, n, length, at, spec[1], spec[2])
@@ -34,10 +34,11 @@ def spread_ends(spec: Any, length: int, mu: Any) -> None:
 def second_order_forward(
     spec: Any, length: int, theta: Any, unary: Any, alpha: Any, log_c: Any, row: Any
 ) -> Any:
-    """Log-space forward pass: fill unary (start and end added), alpha and log c, return logZ.
+    """Run the forward pass in log space and return logZ.
 
-    alpha is normalised at each position: it stays small, and so do its rounding errors. The pair
-    (j, k) is at [j, k]; at position 0, where there is no j, only j = 0 is used.
+    Fills unary (with the start and end scores), alpha and log c. alpha is normalised at each
+    position, so it stays small, and so do its rounding errors. The pair (j, k) is at [j, k]; at
+    position 0, where there is no j, only j = 0 is used.
     """
     n = spec[0]
     nn = n * n
@@ -68,7 +69,7 @@ def second_order_forward(
 
 @njit
 def second_order_exact(spec: Any, length: int, theta: Any, mu: Any, work: Any) -> Any:
-    """Forward-backward in log space."""
+    """Run forward-backward in log space."""
     n = spec[0]
     nn = n * n
     unary, at = work[: length * n], length * n

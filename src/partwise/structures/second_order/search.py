@@ -19,14 +19,17 @@ from .logspace import second_order_forward, second_order_unary, spread_ends
 
 @njit
 def _step(theta: Any, length: int, n: int, t: int, i: int, j: int, k: int) -> Any:
-    """The score of going from the pair (i, j) to (j, k) at position t, without the unary one."""
+    """Return the score of going from the pair (i, j) to (j, k) at t, without the unary score."""
     at = length * n + j * n + k
     return theta[at] + theta[at + (i + 1) * n * n] if t > 1 else theta[at]
 
 
 @cfunc(ORACLE)
 def second_order_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
-    """Viterbi; the first of equal labels wins. Back-pointers are found again along one path."""
+    """Find the best labels by Viterbi's algorithm; the first of equal labels wins.
+
+    No back-pointers are kept: those along the best path are found again.
+    """
     n = spec[0]
     nn = n * n
     length = topo[0]
@@ -89,9 +92,9 @@ def second_order_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -
 
 @njit
 def second_order_k_best(spec: Any, topo: Any, theta: Any, n_best: int) -> Any:
-    """The n_best best labels: each pair keeps its best n_best prefixes, merged from L lists.
+    """Find the n_best best labels: each pair keeps its best n_best prefixes, merged from L lists.
 
-    Returns the scores and the labels as rows; fewer than n_best where fewer labels are allowed.
+    Returns the scores, and the labels as rows; fewer than n_best if fewer labels are allowed.
     """
     n = spec[0]
     length = topo[0]
@@ -131,7 +134,7 @@ def second_order_k_best(spec: Any, topo: Any, theta: Any, n_best: int) -> Any:
 
 @njit
 def second_order_sample(spec: Any, topo: Any, theta: Any, uniform: Any) -> Any:
-    """Filter forwards in log space, then draw the last pair and, backwards, what is before it."""
+    """Filter forwards in log space, then draw the last pair and, backwards, all labels before."""
     n = spec[0]
     nn = n * n
     length = topo[0]

@@ -1,4 +1,4 @@
-"""Second-order chains: a label for each of T positions, scores for neighbouring pairs and triples.
+"""Second-order chains: one label per position, and scores of neighbouring pairs and triples.
 
 Parts, in this order (L labels):
 
@@ -7,7 +7,7 @@ Parts, in this order (L labels):
     triples      L x L x L         theta[i, j, k], tied
     start, end   L each, where asked for
 
-The compiled recursions are in ``trigram_kernels.py`` and ``trigram_search.py``.
+The compiled recursions are in ``oracles.py``, ``logspace.py`` and ``search.py``.
 """
 
 from __future__ import annotations
@@ -47,7 +47,6 @@ class SecondOrderChain(SequenceStructure):
         super().__init__(n_labels, start, end)
 
     def constants(self) -> dict[str, Any]:
-        """As given."""
         return {"n_labels": self.n_labels, "start": self.start, "end": self.end}
 
     def inner_slots(self, other: SecondOrderChain, labels: Ints) -> tuple[Ints, ...]:
@@ -67,7 +66,7 @@ class SecondOrderChain(SequenceStructure):
         return [(length, 1), (1, max(length - 1, 0)), (1, max(length - 2, 0))]
 
     def work_size(self, topo: Ints) -> int:
-        """Room for the exponentials of all parts, H twice, alpha, g, beta and the scales."""
+        """Count the exponentials of all parts, H twice, alpha, g, beta and the scales."""
         n, length = self.n_labels, int(topo[0])
         exponentials = length * n + n**2 + n**3 + max(n**3, length * n)
         return exponentials + (2 * length + 3) * n**2 + 2 * n + length
@@ -80,12 +79,11 @@ class SecondOrderChain(SequenceStructure):
         return self.joined([np.arange(length) * n + y], [pairs, triples], y, topo)
 
     def k_best(self, theta: Floats, topo: Ints, k: int) -> tuple[Floats, list[Ints]]:
-        """Viterbi with k back-pointers a pair."""
+        """Run Viterbi's algorithm with k back-pointers per pair of labels."""
         theta = np.ascontiguousarray(theta, dtype=np.float64)
         scores, labels = second_order_k_best(self.spec, topo, theta, k)
         return scores, list(labels)
 
     def sample(self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator) -> list[Ints]:
-        """Filter forwards, sample backwards."""
         theta = self._drawable(theta, topo)
         return list(second_order_sample(self.spec, topo, theta, rng.random((size, int(topo[0])))))

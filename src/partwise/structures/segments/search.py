@@ -27,9 +27,10 @@ from .logspace import (
 
 @cfunc(ORACLE)
 def semi_markov_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
-    """Viterbi; of equal ones the first label and the shortest last segment win.
+    """Find the best segmentation by Viterbi's algorithm.
 
-    Back-pointers are not kept: they are found again along one path.
+    Of equal ones, the first label and the shortest last segment win. No back-pointers are kept:
+    those along the best path are found again.
     """
     n, length = spec[0], topo[0]
     for p in range(mu.size):
@@ -92,10 +93,10 @@ def semi_markov_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) ->
 
 @njit
 def semi_markov_k_best(spec: Any, topo: Any, theta: Any, n_best: int) -> Any:
-    """The n_best best segmentations: every state keeps its best n_best prefixes, merged.
+    """Find the n_best best segmentations: every state keeps its best n_best prefixes, merged.
 
-    Returns the scores, the segments (start, end, label) of each at the end of T rows, and how many
-    they are; fewer than n_best where fewer segmentations are allowed.
+    Returns the scores, the segments (start, end, label) of each segmentation, at the end of T rows,
+    and how many segments it has; fewer than n_best if fewer segmentations are allowed.
     """
     n, length = spec[0], topo[0]
     if length == 0:
@@ -154,7 +155,7 @@ def semi_markov_k_best(spec: Any, topo: Any, theta: Any, n_best: int) -> Any:
 def semi_markov_sample(spec: Any, topo: Any, theta: Any, uniform: Any) -> Any:
     """Filter forwards in log space, then draw backwards: a label, the start of its segment, ...
 
-    uniform[i] has 2T numbers for draw i. Returns segments and sizes as the k best do.
+    uniform[i] has 2T numbers for draw i. Returns segments and sizes as `semi_markov_k_best` does.
     """
     n, length = spec[0], topo[0]
     size = uniform.shape[0]

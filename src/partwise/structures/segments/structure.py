@@ -8,7 +8,7 @@ Parts, in this order (L labels; a segment begins at s and has d positions):
     lengths      M x L             theta[d, k], tied
     start, end   L each, where asked for: the labels of the first and the last segment
 
-The compiled recursions are in ``segments_kernels.py`` and ``segments_search.py``.
+The compiled recursions are in ``oracles.py``, ``logspace.py`` and ``search.py``.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from .search import semi_markov_k_best, semi_markov_maximum, semi_markov_sample
 class SegmentConstraints(NamedTuple):
     """Hard constraints on segmentations, in label numbers.
 
-    As :class:`~partwise.structures.base.Constraints`, where ``transitions``, ``starts`` and
-    ``ends`` speak of segments and ``allowed`` of positions. ``segments``: segments
-    (start, end, label), end exclusive, that must be there.
+    The fields are those of :class:`~partwise.structures.base.Constraints`, where ``transitions``,
+    ``starts`` and ``ends`` are about segments and ``allowed`` is about positions. ``segments``
+    holds segments (start, end, label) that must be there; end is exclusive.
     """
 
     labels: Sequence[int] = ()
@@ -44,9 +44,9 @@ class SegmentConstraints(NamedTuple):
 
 @final
 class SemiMarkov(SequenceStructure):
-    """Segmentations with a label for each segment.
+    """Segmentations with one label per segment.
 
-    A label is an int64 array with a row (start, end, label) for each segment, in order; end is
+    A label is an int64 array with one row (start, end, label) per segment, in order; end is
     exclusive. Every segment has parts of its own, so an example takes T x M x L numbers; time
     grows with T M L + T L^2.
 
@@ -57,8 +57,8 @@ class SemiMarkov(SequenceStructure):
     max_length : int
         How many positions a segment has at most.
     label_lengths : sequence of int or None
-        For each label, how many positions its segments have at most (1 for the label of what is
-        outside of all names, as a rule); None: max_length for all.
+        For each label, how many positions its segments have at most; None means max_length for
+        all labels. As a rule it is 1 for the label of what is outside of all names.
     start, end : bool
         Whether the labels of the first and the last segment have scores of their own.
     """
@@ -93,7 +93,6 @@ class SemiMarkov(SequenceStructure):
         self.label_lengths = tuple(int(most) for most in lengths)
 
     def constants(self) -> dict[str, Any]:
-        """As given."""
         return {
             "n_labels": self.n_labels,
             "max_length": self.max_length,
@@ -110,7 +109,7 @@ class SemiMarkov(SequenceStructure):
 
     @property
     def spec(self) -> Ints:
-        """Labels, the longest segment, two switches, the longest segment of each label."""
+        """Labels, the longest segment, two switches, the longest segment per label."""
         head = (self.n_labels, self.max_length, self.start, self.end)
         return np.array(head + self.label_lengths, dtype=np.int64)
 
@@ -136,13 +135,12 @@ class SemiMarkov(SequenceStructure):
         return [(length, 1), (self._n_segments(length), 1), (1, max(length - 1, 0)), (1, length)]
 
     def work_size(self, topo: Ints) -> int:
-        """Room for the weights of all segments, gamma, alpha, q, E twice and the scales."""
+        """Count the weights of all segments, gamma, alpha, q, E twice and the scales."""
         n, length = self.n_labels, int(topo[0])
         longest = min(self.max_length, length)
         return (length + 1) * (longest + 3) * n + 2 * n * n + 2 * length + longest + 1
 
     def encode(self, label: Ints, topo: Ints) -> tuple[Ints, Floats]:
-        """Return the parts of a label; a DataError if it is no segmentation of this length."""
         n, length = self.n_labels, int(topo[0])
         start, end, y = self._checked(label, length).T
         longest = min(self.max_length, length)
@@ -154,7 +152,7 @@ class SemiMarkov(SequenceStructure):
         return self.joined([positions, (length + site) * n + y], [pairs, lengths], y, topo)
 
     def _checked(self, label: Ints, length: int) -> Ints:
-        """The rows of a label, if they are a segmentation."""
+        """Return the rows of a label; raise a DataError if they are no segmentation."""
         rows = np.asarray(label, dtype=np.int64).reshape(-1, 3)
         expected = 0
         for i, (start, end, k) in enumerate(rows.tolist()):
@@ -197,7 +195,7 @@ class SemiMarkov(SequenceStructure):
         return mask
 
     def _fix(self, mask: Floats, topo: Ints, fixed: Sequence[tuple[int, int, int]]) -> None:
-        """Forbid what overlaps a fixed segment and is not the segment itself."""
+        """Forbid all segments that overlap a fixed segment, but not the segment itself."""
         starts, ends = self.segments(topo).T
         for start, end, k in fixed:
             if not 0 <= start < end <= topo[0] or not 0 <= k < self.n_labels:
@@ -216,18 +214,17 @@ class SemiMarkov(SequenceStructure):
             mask += barred
 
     def k_best(self, theta: Floats, topo: Ints, k: int) -> tuple[Floats, list[Ints]]:
-        """Viterbi with k back-pointers a state."""
+        """Run Viterbi's algorithm with k back-pointers per state."""
         theta = np.ascontiguousarray(theta, dtype=np.float64)
         scores, segments, sizes = semi_markov_k_best(self.spec, topo, theta, k)
         return scores, _rows(segments, sizes)
 
     def sample(self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator) -> list[Ints]:
-        """Filter forwards, sample backwards."""
         theta = self._drawable(theta, topo)
         uniform = rng.random((size, 2 * int(topo[0])))
         return _rows(*semi_markov_sample(self.spec, topo, theta, uniform))
 
 
 def _rows(segments: Ints, sizes: Ints) -> list[Ints]:
-    """The last rows of each label, as many as it has segments."""
+    """Return the last rows of each label, as many as it has segments."""
     return [rows[len(rows) - m :].copy() for rows, m in zip(segments, sizes, strict=True)]
