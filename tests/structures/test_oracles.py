@@ -112,6 +112,31 @@ def test_a_prediction_compiles_only_the_oracle_that_it_calls(
     assert done.stdout.strip() == used
 
 
+TRAIN = (
+    PREDICT[: PREDICT.index("from partwise")]
+    + """
+from partwise.problem import Rows, build_problem, make_loss
+from partwise.structures.chain.structure import Chain
+from partwise.training import train
+
+features = [Rows.from_dense(np.eye(3)), Rows.from_dense(np.ones((1, 1)))]
+features += [Rows.from_dense(np.zeros((1, 0)))] * 2
+gold = [np.array([0, 1, 0])]
+problem = build_problem(Chain(2), [3], features, gold, make_loss("log", n_labels=2))
+assert train(problem, l2=0.5).certificate.converged
+print(*sorted(used))
+"""
+)
+
+
+def test_a_fit_with_the_log_loss_compiles_no_maximum() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", TRAIN], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "chain_marginals no_oracle"
+
+
 @pytest.mark.parametrize("solver", ["auto", "bcfw", "svm-struct", "bmrm"])
 def test_best_labels_alone_train_the_hinge_loss_to_a_certified_gap(solver: str) -> None:
     model = fit(BestBits(), loss="hinge", solver=solver)
@@ -146,6 +171,8 @@ def test_what_needs_the_other_oracle_is_refused() -> None:
     problem = build_problem(BestBits(), SHAPES, [rows()], gold(), make_loss("hinge", n_labels=0))
     fitting = {name for name, solver in SOLVERS.items() if solver.needs <= offered(problem)}
     assert {"auto", "bcfw", "svm-struct", "bmrm", "sgd"} <= fitting
+    log = build_problem(Bits(), SHAPES, [rows()], gold(), make_loss("log", n_labels=0))
+    assert log.oracles == {"marginals"}
     topo = np.array([2])
     with pytest.raises(MismatchError, match="marginals are not known for best-bits labels"):
         BestBits().log_partition(np.zeros(2), topo)

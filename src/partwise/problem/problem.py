@@ -33,7 +33,7 @@ from .storage import Storage
 class Arrays(NamedTuple):
     """What compiled functions see. The parts of example i are part_ptr[i] : part_ptr[i+1]."""
 
-    marginals: Any  # the structure's oracles; `no_oracle` for one that it does not bring
+    marginals: Any  # the structure's oracles; `no_oracle` in the place of one that is not there
     maximum: Any
     spec: Ints
     topo: Ints
@@ -67,6 +67,12 @@ class Problem:
     def layout(self) -> Layout:
         """Which weights there are."""
         return self.storage.layout
+
+    @property
+    def oracles(self) -> frozenset[str]:
+        """The names of the oracles that solvers can call."""
+        nothing = no_oracle.compiled
+        return frozenset(x for x in ORACLE_WORDS if getattr(self.arrays, x) is not nothing)
 
     @property
     def n_examples(self) -> int:
@@ -143,7 +149,8 @@ def build_problem(
         _check_gold(mask, mask_ptr, gold_ptr, gold_part)
     arrays = Arrays(
         marginals=_oracle(structure, "marginals"),
-        maximum=_oracle(structure, "maximum"),
+        # Smooth losses never ask for best labels, so that oracle is not compiled for them.
+        maximum=_oracle(structure, "maximum") if loss.tau == 0.0 else no_oracle.compiled,
         spec=structure.spec,
         topo=np.concatenate([*topologies, np.zeros(0, dtype=np.int64)]),
         topo_ptr=pointers([len(topo) for topo in topologies]),

@@ -132,7 +132,7 @@ def _ready(solver: type[Solver]) -> bool:
 
 def offered(problem: Problem) -> frozenset[str]:
     """What a problem offers to solvers."""
-    offers = {name for name in ORACLE_WORDS if problem.structure.has_oracle(name)}
+    offers = set(problem.oracles)
     if problem.loss.tau > 0.0:
         offers.add("tau>0")
     else:
