@@ -291,7 +291,7 @@ def _check_gold(mask: Floats, mask_ptr: Ints, gold_ptr: Ints, gold_part: Ints) -
     if len(broken):
         raise DataError(
             f"the gold labels of example {broken[0]} (counted from 0) break the constraints; "
-            "mend the labels or relax the constraints"
+            "correct the labels or relax the constraints"
         )
 
 

@@ -67,5 +67,5 @@ class Table:
         """Return the number of a label that the structure returned."""
         wanted = flat(label)
         if wanted not in self.labels:
-            raise AssertionError(f"{wanted} is no label of this shape")
+            raise AssertionError(f"{wanted} is not a label of this shape")
         return self.labels.index(wanted)

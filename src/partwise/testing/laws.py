@@ -115,7 +115,7 @@ def samples(case: Case) -> None:
     drawn = case.structure.sample(case.theta, case.topo, size, np.random.default_rng(0))
     seen = Counter(flat(label) for label in drawn)
     observed = np.array([seen[label] for label in case.table.labels], dtype=float)
-    hold(observed.sum() == size, "something was drawn that is no label")
+    hold(observed.sum() == size, "something was drawn that is not a label")
     hold(not observed[np.isneginf(scores)].any(), "a forbidden label was drawn")
     expected = size * probabilities(scores).astype(float)
     rare = expected < 5

@@ -250,7 +250,7 @@ class Grammar(Structure):
                 raise DataError(f"word {t} is covered by symbol {symbol}, which is not lexical")
             held[t * len(self.lexical) + self._lexical_number[symbol]] += 1
         if root not in self._start_number:
-            raise DataError(f"a sentence is covered by symbol {root}, which is no start symbol")
+            raise DataError(f"a sentence is covered by symbol {root}, which is not a start symbol")
         held[root_at + self._start_number[root]] += 1
         keep = allowed_matrix(topo)
         for i, k, j, rule in steps:
@@ -335,7 +335,7 @@ class Grammar(Structure):
     def constraints_from_json(self, data: Any) -> Any:
         symbols = data.get("symbols") if isinstance(data, dict) and len(data) == 1 else None
         if not isinstance(symbols, list) or not all(type(symbol) is int for symbol in symbols):
-            raise DataError(f"the constraints of a grammar name no symbols: {data!r}")
+            raise DataError(f"the constraints of a grammar must name symbols: {data!r}")
         for symbol in symbols:
             self._check_symbol(symbol)
         return GrammarConstraints(symbols=symbols)

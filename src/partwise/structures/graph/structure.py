@@ -142,7 +142,7 @@ class Graph(Structure):
         if not isinstance(domains, dict) or not all(
             type(size) is int and 1 <= size < 2**31 for size in domains.values()
         ):
-            raise DataError("the domains of a graph are no numbers of labels, each 1 or more")
+            raise DataError("the domains of a graph must be numbers of labels, each 1 or more")
         if not isinstance(factors, dict) or not all(
             isinstance(names, list)
             and 1 <= len(names) <= _MAX_SCOPE
@@ -150,12 +150,12 @@ class Graph(Structure):
             for names in factors.values()
         ):
             raise DataError(
-                f"the factors of a graph are no lists of 1 to {_MAX_SCOPE} of its domains"
+                f"the factors of a graph must be lists of 1 to {_MAX_SCOPE} of its domains"
             )
         if not isinstance(tied, list) or not all(
             isinstance(kind, str) and kind in factors for kind in tied
         ):
-            raise DataError("what is tied in a graph is no list of kinds of its factors")
+            raise DataError("what is tied in a graph must be a list of kinds of its factors")
         megabytes = constants["max_megabytes"]
         if megabytes * 2**20 > memory_limit():
             raise DataError(
@@ -181,13 +181,13 @@ class Graph(Structure):
         if not isinstance(labels, list) or not all(
             type(k) is int and 0 <= k < self.n_labels for k in labels
         ):
-            raise DataError(f"the constraints labels of a graph name no label: {labels!r}")
+            raise DataError(f"the forbidden labels are not labels of the graph: {labels!r}")
         if not isinstance(assignments, list):
-            raise DataError(f"the constraints assignments of a graph are no list: {assignments!r}")
+            raise DataError(f"forbidden joint labels must be a list, not {assignments!r}")
         joint_labels = []
         for item in assignments:
             if not isinstance(item, list) or len(item) != 2 or not isinstance(item[1], list):
-                raise DataError(f"a constraint of a graph is no kind with joint labels: {item!r}")
+                raise DataError(f"expected a kind with joint labels, not {item!r}")
             self._place(*item)
             joint_labels.append((item[0], tuple(item[1])))
         return GraphConstraints(labels=labels, assignments=joint_labels)
