@@ -392,14 +392,15 @@ def test_compiling_is_said_once_and_quiet_stays_quiet(
         return _lines(path, labelled=True)
 
     monkeypatch.setattr(Letters, "read", slow)
-    monkeypatch.setattr("partwise.cli.compilation.time", SimpleNamespace(monotonic=lambda: now))
-    monkeypatch.setattr("partwise.cli.compilation._PATIENCE", 1.0)
+    module = "partwise.compiled.compilation"
+    monkeypatch.setattr(f"{module}.time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(f"{module}._PATIENCE", 1.0)
     train = ["train", "--task", "letters", str(words), "--model", str(tmp_path / "m")]
     assert main(train) == 0
     assert capfd.readouterr().err.count(NOTE) == 1
     assert main([*train, "--quiet"]) == 0
     assert capfd.readouterr().err == ""
-    monkeypatch.setattr("partwise.cli.compilation._PATIENCE", 1e9)
+    monkeypatch.setattr(f"{module}._PATIENCE", 1e9)
     assert main(train) == 0
     assert NOTE not in capfd.readouterr().err
 

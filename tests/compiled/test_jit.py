@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from partwise.jit import FAST, cfunc, njit
+from partwise.compiled.jit import FAST, cfunc, njit
 
 SIGNATURE = "float64(int64[::1], int64[::1], float64[::1], float64[::1], float64[::1])"
 
@@ -67,16 +67,17 @@ import json, logging, sys
 logging.basicConfig(level=logging.WARNING)
 import oracles as o
 
+first, second = o.first.compiled, o.second.compiled
 values = [
-    o.solve(o.Oracles(o.first, o.second), *o.arguments()),
-    o.solve(o.Oracles(o.second, o.first), *o.arguments()),
+    o.solve(o.Oracles(first, second), *o.arguments()),
+    o.solve(o.Oracles(second, first), *o.arguments()),
 ]
 report = {
     "values": values,
     "compiled": sum(o.solve.stats.cache_misses.values()),
     "loaded": sum(o.solve.stats.cache_hits.values()),
     "overloads": len(o.solve.overloads),
-    "callbacks_loaded": o.first.cache_hits + o.second.cache_hits,
+    "callbacks_loaded": first.cache_hits + second.cache_hits,
     "cache": o.solve.stats.cache_path,
     "stamped": type(o.solve._cache).__name__,
 }
@@ -89,8 +90,11 @@ def sandbox(tmp_path: Path) -> Path:
     """A copy of the compiler's part of the package, beside a user's own structure file."""
     package = tmp_path / "lib" / "partwise"
     package.mkdir(parents=True)
-    for name in ("__init__.py", "errors.py", "jit.py", "imported_sources.py", "threads.py"):
-        shutil.copy(PACKAGE / name, package)
+    for source in PACKAGE.glob("*.py"):
+        shutil.copy(source, package)
+    shutil.copytree(
+        PACKAGE / "compiled", package / "compiled", ignore=shutil.ignore_patterns("__pycache__")
+    )
     user = tmp_path / "user"
     user.mkdir()
     (user / "oracles.py").write_text(ORACLES)
@@ -136,12 +140,12 @@ def test_second_process_compiles_nothing_until_a_source_changes(sandbox: Path) -
     assert (second["compiled"], second["loaded"], second["callbacks_loaded"]) == (0, 1, 2)
 
     # A source of the package that the user's file does not import.
-    append(sandbox / "lib" / "partwise" / "threads.py", "\n")
+    append(sandbox / "lib" / "partwise" / "compiled" / "threads.py", "\n")
     third, _ = run(sandbox)
     assert (third["compiled"], third["loaded"], third["callbacks_loaded"]) == (0, 1, 2)
 
     # One that it imports.
-    append(sandbox / "lib" / "partwise" / "jit.py", "\n")
+    append(sandbox / "lib" / "partwise" / "compiled" / "jit.py", "\n")
     third, _ = run(sandbox)
     assert (third["compiled"], third["loaded"], third["callbacks_loaded"]) == (1, 0, 0)
 
@@ -241,12 +245,12 @@ def through(function: Any, x: Any) -> float:
 
 def test_callbacks_take_one_flavour_of_array() -> None:
     x = np.arange(6.0)
-    assert through(total, x) == 15.0
+    assert through(total.compiled, x) == 15.0
     frozen = x.copy()
     frozen.flags.writeable = False
     for other in (frozen, x[::2], x.astype(np.float32)):
         with pytest.raises((ValueError, numba.core.errors.TypingError)):
-            through(total, other)
+            through(total.compiled, other)
 
 
 def test_types_are_remembered_as_numba_makes_them() -> None:
@@ -278,7 +282,7 @@ def test_types_are_remembered_as_numba_makes_them() -> None:
     ]  # fmt: skip
     values = [
         (function, (array, held), number)
-        for function in (one, two)
+        for function in (one.compiled, two.compiled)
         for array in arrays
         for held in (1, 1.0, True)
         for number in (2, 2.5, False, np.float32(1.0), np.int32(1))
@@ -303,3 +307,30 @@ def fast_caller(a: float, b: float) -> float:
 def test_a_kernel_does_not_take_the_flags_of_its_caller() -> None:
     # With "reassoc" the sum is put together in another way, and the answer is 1.
     assert fast_caller(1e16, 1.0) == 0.0
+
+
+def test_a_callback_is_compiled_when_it_is_first_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    from numba.core.ccallback import CFunc
+
+    compiled: list[str] = []
+    compile_ = CFunc.compile
+
+    def noted(callback: Any) -> None:
+        compiled.append(callback.__name__)
+        compile_(callback)
+
+    monkeypatch.setattr(CFunc, "compile", noted)
+
+    @cfunc("float64(float64)")
+    def twice(x: Any) -> Any:
+        return 2.0 * x
+
+    class Holder:
+        function = twice
+
+    assert twice(1.5) == 3.0
+    assert compiled == []
+    assert Holder().function is Holder.function is twice.compiled
+    assert isinstance(twice.compiled, CFunc)
+    assert twice.compiled.ctypes(1.5) == 3.0
+    assert compiled == ["twice"]

@@ -89,7 +89,7 @@ def test_bad_grammars_are_refused(change: dict[str, Any], message: str) -> None:
         (1, (1, 0, 1, 0), "row 1 covers one word; its split is -1"),
         (2, (0, 0, 3, 2), "row 2 of a derivation covers words 0 to 3; in pre-order .* 1 to 3"),
         (2, (2, 1, 3, 2), "0 -> 1 2 over words 0 to 3: that is not a rule"),
-        (0, (3, 0, 3, 1), "covered by symbol 3, which is no start symbol"),
+        (0, (3, 0, 3, 1), "covered by symbol 3, which is not a start symbol"),
         (4, (4, 2, 3, -1), "word 2 is covered by symbol 4, which is not lexical"),
     ],
 )

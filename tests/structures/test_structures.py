@@ -175,7 +175,7 @@ def test_the_registry_knows_its_structures() -> None:
     assert make_structure("chain", {"n_labels": 2, "tied": True, "start": False, "end": False})
     for name, constants, says in (
         ("chain", {"n_labels": 2}, "expected end, n_labels, start, tied"),
-        ("chain", None, "no object"),
+        ("chain", None, "must be an object"),
         ("multiclass", {"n_labels": 2**25}, "expected 1 to 16777216"),
     ):
         with pytest.raises(DataError, match=says):

@@ -1,6 +1,6 @@
 """The exponential function, written so that LLVM turns it into vector instructions.
 
-``math.exp`` is a call into the C library, and a loop around it stays scalar. The kernels here are
+``math.exp`` is a call into the C library, and a loop around it stays scalar. The functions here are
 plain arithmetic:
 
     k = round(x / log 2),   r = x - k log 2  (|r| <= log 2 / 2),   exp(x) = 2^k exp(r)
@@ -13,7 +13,7 @@ whose remainder is below 5e-18. The power 2^k is made by putting k into the expo
 
 Below x = -708, where the results leave the normal numbers, they are exactly 0.0, for -inf too;
 above 709.78 they are inf; nan stays nan. The relative error is at most 4e-16.
-For the logarithm use ``math.log``: it is called once a sum, not once a term.
+For the logarithm use ``math.log``: it is called once per sum, not once per term.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The only door to numba's decorators: compiled once, reused by every later process.
+"""The decorators of numba: functions are compiled once and reused by every later process.
 
-numba stamps an entry of its on-disk cache with the one file that holds the function. A kernel of
-partwise calls kernels in other files, and a change in one of those would go unnoticed: the caller
-would run with the old code of its callee. Here the stamp covers the file of the function and every
+numba stamps an entry of its on-disk cache with the one file that holds the function. A compiled
+function of partwise calls others in other files, and a change in one of those would go unnoticed:
+the caller would run with the old code. Here the stamp covers the file of the function and every
 source of the package that it imports, directly or through others; structures that users write in
 files of their own are cached by the same rule. (A helper that such a file imports from another
 file outside the package is not covered.)
@@ -18,6 +18,7 @@ import functools
 import inspect
 import logging
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar, overload
@@ -26,6 +27,7 @@ import numba
 import numba.extending
 import numpy as np
 
+from .compilation import listen
 from .sources import stamp
 
 _logger = logging.getLogger(__name__)
@@ -43,6 +45,13 @@ _LAYOUT: Final = 0x0001 | 0x0002 | 0x0100 | 0x0400
 # Without the word fastmath a function would take the flags of whichever caller is compiled first.
 _OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "fastmath": False}
 
+#: Two threads that need the same callback must not both compile it.
+_compiling: Final = threading.RLock()
+
+
+# numba is imported here, so whoever waits for the compiler can be told from here on.
+listen()
+
 
 @functools.cache
 def _warn_once() -> None:
@@ -59,7 +68,7 @@ def _warn_uncached(reason: str) -> None:
 
 @functools.cache
 def _stamped_cache() -> type[Any] | None:
-    """Build numba's function cache with our stamp, or None if this numba has other internals."""
+    """Return numba's function cache with our stamp, or None if this numba has other internals."""
     try:
         from numba.core.caching import FunctionCache, IndexDataCacheFile
     except ImportError as error:
@@ -117,7 +126,7 @@ def _stamped_cache() -> type[Any] | None:
 
 
 def _enable_caching(compiled: Any, function: Callable[..., Any]) -> None:
-    """Give a dispatcher or a callback that was not yet compiled its cache on disk."""
+    """Set up the cache on disk of a dispatcher or a callback that is not yet compiled."""
     if not os.path.isfile(__file__):
         _warn_uncached("the sources of partwise are not on disk")
         return
@@ -170,8 +179,37 @@ def njit(
     return decorate if function is None else decorate(function)
 
 
-def cfunc(signature: Any, **options: Any) -> Callable[[_Function], Any]:
-    """Compile a callback of a fixed signature now, or load it from the cache on disk.
+class Callback:
+    """A callback that is compiled, or loaded from the cache on disk, when it is first used.
+
+    As an attribute of a class it stands for the numba ``CFunc``: ``structure.maximum`` compiles the
+    oracle and returns it. A call from Python runs the plain function.
+    """
+
+    def __init__(self, plain: Callable[..., Any], compile_: Callable[[], Any]) -> None:
+        self.plain = plain
+        self._compile = compile_
+        self._compiled: Any = None
+
+    @property
+    def compiled(self) -> Any:
+        """The numba ``CFunc``, which compiled functions take as an argument."""
+        if self._compiled is None:
+            with _compiling:
+                if self._compiled is None:
+                    self._compiled = self._compile()
+        return self._compiled
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self.compiled
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the function in Python."""
+        return self.plain(*arguments)
+
+
+def cfunc(signature: Any, **options: Any) -> Callable[[_Function], Callback]:
+    """Mark a function as a callback of a fixed signature, to be compiled when it is first used.
 
     Callbacks of one signature are one type to numba: passed inside a NamedTuple they may be
     exchanged without compiling their caller again.
@@ -186,7 +224,7 @@ def cfunc(signature: Any, **options: Any) -> Callable[[_Function], Any]:
     Returns
     -------
     callable
-        A decorator that gives a numba ``CFunc``.
+        A decorator that returns a `Callback`.
 
     Notes
     -----
@@ -194,7 +232,7 @@ def cfunc(signature: Any, **options: Any) -> Callable[[_Function], Any]:
     find it.
     """
 
-    def decorate(plain: _Function) -> Any:
+    def decorate(plain: _Function) -> Callback:
         merged = {**_OPTIONS, **_normalised(options)}
         try:
             from numba.core.ccallback import CFunc
@@ -203,10 +241,15 @@ def cfunc(signature: Any, **options: Any) -> Callable[[_Function], Any]:
             callback = CFunc(plain, normalize_signature(signature), locals={}, options=merged)
         except (ImportError, TypeError) as error:
             _logger.debug("numba %s builds callbacks otherwise: %s", numba.__version__, error)
-            return _plain_cfunc(plain, signature, merged)
+            return Callback(plain, lambda: _plain_cfunc(plain, signature, merged))
+        # The stamp is taken now, as the source may have changed when the callback is compiled.
         _enable_caching(callback, plain)
-        callback.compile()
-        return callback
+
+        def compiled() -> Any:
+            callback.compile()
+            return callback
+
+        return Callback(plain, compiled)
 
     return decorate
 
@@ -237,7 +280,7 @@ def typed_by_looks(kind: type[_Tuple]) -> type[_Tuple]:
 
 
 def _looks(value: Any) -> Any:
-    """All that the type of a value depends on, for numba."""
+    """Return all that numba derives the type of a value from."""
     if isinstance(value, np.ndarray):
         return value.dtype, value.ndim, value.flags.num & _LAYOUT
     if isinstance(value, tuple):

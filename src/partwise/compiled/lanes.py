@@ -1,7 +1,7 @@
 """Eight numbers at a time.
 
-LLVM makes vector instructions of a plain loop over arrays, but what the loop sums up goes through
-memory at every round, as it might overlap with what is read. *Lanes* stay in registers: eight
+LLVM makes vector instructions of a plain loop over arrays, but the sums of the loop go through
+memory in every round, as they might overlap with what is read. *Lanes* stay in registers: eight
 float64, a cache line, as one variable of a compiled function.
 
 The functions are for use inside ``njit``. ``at`` is an index into a contiguous array, from 0 to
@@ -38,7 +38,7 @@ _LANES = _Lanes()
 
 
 def _place(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """A pointer to array[at]; array and at are the first two arguments."""
+    """Return a pointer to array[at]; array and at are the first two arguments."""
     array = context.make_array(signature.args[0])(context, builder, arguments[0])
     return builder.gep(array.data, [arguments[1]])
 
@@ -60,7 +60,7 @@ def _larger(builder: Any, x: Any, y: Any) -> Any:
 
 @intrinsic
 def load(typing_context: Any, array: Any, at: Any) -> Any:
-    """Give array[at : at + 8]."""
+    """Return array[at : at + 8]."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         place = _place(context, builder, signature, arguments)
@@ -71,7 +71,7 @@ def load(typing_context: Any, array: Any, at: Any) -> Any:
 
 @intrinsic
 def where(typing_context: Any, array: Any, at: Any, x: Any) -> Any:
-    """Give x where array[at : at + 8], of uint8, is not 0, elsewhere 0."""
+    """Return x where array[at : at + 8], of uint8, is not 0, and 0 elsewhere."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         small = ir.VectorType(ir.IntType(8), LINE)
@@ -84,7 +84,7 @@ def where(typing_context: Any, array: Any, at: Any, x: Any) -> Any:
 
 @intrinsic
 def store(typing_context: Any, array: Any, at: Any, x: Any) -> Any:
-    """array[at : at + 8] = x."""
+    """Set array[at : at + 8] = x."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         place = _place(context, builder, signature, arguments)
@@ -96,7 +96,7 @@ def store(typing_context: Any, array: Any, at: Any, x: Any) -> Any:
 
 @intrinsic
 def fill(typing_context: Any, number: Any) -> Any:
-    """Give one number eight times."""
+    """Return one number eight times."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return _filled(builder, arguments[0])
@@ -106,7 +106,7 @@ def fill(typing_context: Any, number: Any) -> Any:
 
 @intrinsic
 def repeat(typing_context: Any, array: Any, at: Any) -> Any:
-    """Give array[at] eight times."""
+    """Return array[at] eight times."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return _filled(builder, builder.load(_place(context, builder, signature, arguments)))
@@ -116,7 +116,7 @@ def repeat(typing_context: Any, array: Any, at: Any) -> Any:
 
 @intrinsic
 def add(typing_context: Any, x: Any, y: Any) -> Any:
-    """X + y."""
+    """Return x + y."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.fadd(*arguments)
@@ -126,7 +126,7 @@ def add(typing_context: Any, x: Any, y: Any) -> Any:
 
 @intrinsic
 def multiply(typing_context: Any, x: Any, y: Any) -> Any:
-    """X y."""
+    """Return x y."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.fmul(*arguments)
@@ -136,7 +136,7 @@ def multiply(typing_context: Any, x: Any, y: Any) -> Any:
 
 @intrinsic
 def add_product(typing_context: Any, x: Any, y: Any, z: Any) -> Any:
-    """X + y z, rounded once where the machine can."""
+    """Return x + y z, rounded once where the machine can."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         x, y, z = arguments
@@ -147,7 +147,7 @@ def add_product(typing_context: Any, x: Any, y: Any, z: Any) -> Any:
 
 @intrinsic
 def larger(typing_context: Any, x: Any, y: Any) -> Any:
-    """X where x > y, elsewhere y: a nan in x is passed over."""
+    """Return x where x > y, and y elsewhere, so that a nan in x is ignored."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return _larger(builder, *arguments)
@@ -157,7 +157,7 @@ def larger(typing_context: Any, x: Any, y: Any) -> Any:
 
 @intrinsic
 def total(typing_context: Any, x: Any) -> Any:
-    """Give the sum of the eight."""
+    """Return the sum of the eight."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         (x,) = arguments
@@ -170,7 +170,7 @@ def total(typing_context: Any, x: Any) -> Any:
 
 @intrinsic
 def largest(typing_context: Any, x: Any) -> Any:
-    """Give the largest of the eight, none of which is nan."""
+    """Return the largest of the eight, none of which is nan."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         (x,) = arguments

@@ -1,6 +1,6 @@
 """Ask for memory some time before it is needed.
 
-A kernel that visits rows in random order waits for memory at every visit; the processor can fetch
+A loop that visits rows in random order waits for memory at every visit; the processor can fetch
 the rows of the next visits meanwhile, if it is told which.
 """
 

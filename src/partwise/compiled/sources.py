@@ -53,7 +53,7 @@ def _content(path: Path) -> str:
 @functools.cache
 def _imports(path: Path) -> tuple[Path, ...]:
     """List the sources of the package that a file names in its import statements."""
-    # The package itself only knows where its public names live; no kernel comes through it.
+    # The package itself only knows where its public names live; it holds no compiled function.
     if path == ROOT / "__init__.py":
         return ()
     text = path.read_text(encoding="utf-8")
@@ -71,13 +71,13 @@ def _imports(path: Path) -> tuple[Path, ...]:
         found.update(_modules(folder.joinpath(*words), _NAME.findall(names)))
     for module in _IMPORT.findall(text):
         words = module.split(".")[1:]
-        # `import partwise` may lead to any kernel.
+        # `import partwise` may lead to any compiled function.
         found.update(_modules(ROOT.joinpath(*words), []) if words else ROOT.rglob("*.py"))
     return tuple(sorted(found))
 
 
 def _modules(target: Path, names: list[str]) -> Iterator[Path]:
-    """Give the file of a module; of a package also its modules among the names."""
+    """Return the file of a module; for a package also its modules among the names."""
     if target.is_dir():
         candidates = [target / "__init__.py", *(target / f"{name}.py" for name in names)]
     else:

@@ -17,7 +17,7 @@ _Result = TypeVar("_Result")
 
 
 def thread_count(n_jobs: int | None) -> int:
-    """Say how many threads a user asks for: None is 1, -1 is one a core."""
+    """Return how many threads a user asks for: None means 1, -1 means one per core."""
     if n_jobs is None:
         return 1
     if not is_integer(n_jobs) or not (n_jobs >= 1 or n_jobs == -1):
@@ -30,7 +30,7 @@ def thread_count(n_jobs: int | None) -> int:
 
 
 def run(size: int, n_jobs: int | None, task: Callable[[int, int], _Result]) -> list[_Result]:
-    """Split range(size) into one run a thread, and give the results in order."""
+    """Split range(size) into one run per thread, and return the results in order."""
     jobs = max(1, min(thread_count(n_jobs), size))
     if jobs == 1:
         return [task(0, size)]

@@ -12,7 +12,7 @@ from .jit import FAST, njit
 
 @njit(fastmath=FAST)
 def inner(x: Any, y: Any) -> Any:
-    """x.y."""
+    """Compute x.y."""
     total = 0.0
     for k in range(x.size):
         total += x[k] * y[k]
@@ -21,14 +21,14 @@ def inner(x: Any, y: Any) -> Any:
 
 @njit(fastmath=FAST)
 def approach(x: Any, y: Any, g: float) -> None:
-    """x += g (y - x)."""
+    """Compute x += g (y - x)."""
     for k in range(x.size):
         x[k] += g * (y[k] - x[k])
 
 
 @njit(fastmath=FAST)
 def absolute_sum(x: Any) -> Any:
-    """|x|_1."""
+    """Compute |x|_1."""
     total = 0.0
     for k in range(x.size):
         total += abs(x[k])
@@ -37,7 +37,7 @@ def absolute_sum(x: Any) -> Any:
 
 @njit(fastmath=FAST)
 def shrunk_square(v: Any, by: float) -> Any:
-    """|shrunk(v, by)|^2, without making it."""
+    """Compute |shrunk(v, by)|^2 without making that vector."""
     total = 0.0
     for k in range(v.size):
         rest = max(abs(v[k]) - by, 0.0)
@@ -46,6 +46,6 @@ def shrunk_square(v: Any, by: float) -> Any:
 
 
 def shrunk(v: Floats, by: float) -> Floats:
-    """Every number moved towards 0 by that much, and not past it."""
+    """Return v with every number moved towards 0 by that much, but not past it."""
     moved: Floats = np.sign(v) * np.maximum(np.abs(v) - by, 0.0)
     return moved

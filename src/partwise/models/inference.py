@@ -26,10 +26,11 @@ from ..problem.problem import (
     example_maximum,
     make_masks,
     make_topologies,
+    pointers,
 )
 from ..problem.rows import Rows
 from ..problem.storage import Storage
-from ..structures.base import Structure
+from ..structures.base import Structure, no_oracle
 
 #: How many part counts are held at a time: 32 MB.
 _STRETCH: Final = 1 << 22
@@ -41,10 +42,14 @@ class Batch:
 
     structure: Structure
     weights: Floats
-    arrays: Arrays
+    arrays: Arrays  # without oracles; see `with_oracle`
     work_size: int
     max_parts: int
     unknown: npt.NDArray[np.bool_]  # examples whose gold label is None
+
+    def with_oracle(self, name: str) -> Arrays:
+        """Return the arrays with one oracle of the structure, which is compiled if need be."""
+        return self.arrays._replace(**{name: self.structure.oracle(name)})
 
     @property
     def n_examples(self) -> int:
@@ -117,18 +122,18 @@ def make_batch(
     parts = np.array([sizes[topo.tobytes()] for topo in topologies], dtype=np.int64)
     empty = np.zeros(0, dtype=np.int64)
     arrays = Arrays(
-        marginals=structure.marginals,
-        maximum=structure.maximum,
+        marginals=no_oracle.compiled,
+        maximum=no_oracle.compiled,
         spec=structure.spec,
         topo=np.concatenate([*topologies, empty]),
-        topo_ptr=_pointers(np.array([len(topo) for topo in topologies], dtype=np.int64)),
-        part_ptr=_pointers(parts),
+        topo_ptr=pointers([len(topo) for topo in topologies]),
+        part_ptr=pointers(parts),
         design=make_design(stored.storage, site_ptr, sites, rows),
         tau=1.0,
         cost=np.zeros(0),
         mask=mask,
         mask_ptr=mask_ptr,
-        gold_ptr=_pointers(np.array([len(p) for p, _ in encoded], dtype=np.int64)),
+        gold_ptr=pointers([len(p) for p, _ in encoded]),
         gold_part=np.concatenate([*(p for p, _ in encoded), empty]),
         gold_count=np.concatenate([*(c for _, c in encoded), np.zeros(0)]),
         weight=np.ones(len(topologies)),
@@ -204,7 +209,8 @@ def _counts(
     Yields the first example of the stretch and the one after its last, the counts of the parts of
     all its examples, and the value of each example: its best score, or its log Z.
     """
-    ptr = batch.arrays.part_ptr
+    arrays = batch.with_oracle("maximum" if best else "marginals")
+    ptr = arrays.part_ptr
     begin = 0
     while begin < batch.n_examples:
         end = int(np.searchsorted(ptr, ptr[begin] + _STRETCH, "right")) - 1
@@ -217,7 +223,7 @@ def _counts(
             mine = mu[ptr[first + begin] - ptr[begin] :]
             work, size = np.empty(batch.work_size), batch.max_parts
             where = (first + begin, last + begin, size, work)
-            _part_counts(batch.arrays, batch.weights, best, mine, values[first:], *where)
+            _part_counts(arrays, batch.weights, best, mine, values[first:], *where)
 
         run(end - begin, n_jobs, task)
         _check_values(values, begin, partial)
@@ -246,10 +252,11 @@ def log_partitions(batch: Batch, n_jobs: int | None = 1) -> Floats:
 def _log_sums(batch: Batch, n_jobs: int | None, partial: bool) -> tuple[Floats, Floats]:
     """Return the score of the gold label and log Z for every example."""
     gold, log_z = np.empty(batch.n_examples), np.empty(batch.n_examples)
+    arrays = batch.with_oracle("marginals")
 
     def task(begin: int, end: int) -> None:
         work, size = np.empty(batch.work_size), batch.max_parts
-        _sums(batch.arrays, batch.weights, gold, log_z, begin, end, size, work)
+        _sums(arrays, batch.weights, gold, log_z, begin, end, size, work)
 
     run(batch.n_examples, n_jobs, task)
     _check_values(log_z, 0, partial)
@@ -314,12 +321,6 @@ def _complain(bad: list[int]) -> None:
     for i in bad:
         if i >= 0:
             raise not_finite(i)
-
-
-def _pointers(sizes: Ints) -> Ints:
-    pointers = np.zeros(len(sizes) + 1, dtype=np.int64)
-    np.cumsum(sizes, out=pointers[1:])
-    return pointers
 
 
 @njit(fastmath=FAST)

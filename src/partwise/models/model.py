@@ -180,7 +180,7 @@ class Model:
 
         found: list[Any] = []
         for inputs in self._inputs(examples, shapes, own_constraints, fixed, more):
-            batch = self._batch(inputs, "maximum")
+            batch = self._batch(inputs)
             labels = best_labels(batch, n_jobs, self.features.answers_all)
             found += self._named(labels, inputs)
         return found
@@ -229,7 +229,7 @@ class Model:
             ranked = self._rankings(inputs, k, n_jobs)
             log_z = np.full(len(ranked), np.nan)
             if probabilities:
-                log_z = log_partitions(self._batch(inputs, "marginals"), n_jobs)
+                log_z = log_partitions(self._batch(inputs), n_jobs)
             for (scores, labels), total in zip(ranked, log_z.tolist(), strict=True):
                 # Rounding may lift the probability of a near certainty above 1; nan stays nan.
                 odds = np.exp(np.minimum(scores - total, 0.0)).tolist()
@@ -266,7 +266,7 @@ class Model:
         self._need_probabilities()
         found: list[Any] = []
         for inputs in self._inputs(examples, shapes, own_constraints, fixed, more):
-            batch = self._batch(inputs, "marginals")
+            batch = self._batch(inputs)
             counts = part_marginals(batch, n_jobs, self.features.answers_all)
             if inputs.examples is None:
                 found += counts
@@ -316,7 +316,7 @@ class Model:
             more = {}
         found = [np.zeros(0)]
         for inputs in self._inputs(examples, shapes, own_constraints, None, more):
-            batch = self._batch(inputs, "marginals", labels[inputs.which])
+            batch = self._batch(inputs, labels[inputs.which])
             found.append(log_probabilities(batch, n_jobs, self.features.answers_all))
         return np.concatenate(found)
 
@@ -351,7 +351,7 @@ class Model:
         rng = np.random.default_rng(seed)
         found: list[list[Any]] = []
         for inputs in self._inputs(examples, shapes, own_constraints, fixed, more):
-            drawn = draw_labels(self._batch(inputs, "marginals"), size, rng, n_jobs)
+            drawn = draw_labels(self._batch(inputs), size, rng, n_jobs)
             columns = [self._named([of[s] for of in drawn], inputs) for s in range(size)]
             found += map(list, zip(*columns, strict=True))
         return found
@@ -386,7 +386,7 @@ class Model:
     ) -> list[tuple[Floats, list[Any]]]:
         from .inference import k_best_labels
 
-        batch = self._batch(inputs, "maximum")
+        batch = self._batch(inputs)
         found: list[tuple[Floats, list[Any]]] = []
         ranked = k_best_labels(batch, k, n_jobs, self.features.answers_all)
         if inputs.examples is None:
@@ -405,9 +405,7 @@ class Model:
                 "softmax-margin loss, or ask for the k best labels, which have scores"
             )
 
-    def _batch(
-        self, inputs: Inputs, oracle: str, gold: Sequence[Ints | None] | None = None
-    ) -> Batch:
+    def _batch(self, inputs: Inputs, gold: Sequence[Ints | None] | None = None) -> Batch:
         from .inference import make_batch
 
         counts = self.layout.n_features

@@ -43,20 +43,20 @@ _TOLD_APART: Final = 16
 
 
 class Design(NamedTuple):
-    """Which features occur where: the sites of all examples, one after the other."""
+    """The features that occur at the sites of all examples, one example after the other."""
 
     site_ptr: Ints  # n + 1: the sites of example i
     site_part: Ints  # S: first part, counted within the example
     site_width: Ints  # S: number of parts
     entry_ptr: Ints  # S + 1: the entries of a site, those with dense blocks first
     sparse_ptr: Ints  # S: the first entry with a sparse block
-    start: npt.NDArray[np.uint32]  # an entry: where the block of its feature begins
-    value: Floats  # an entry: the value of its feature; empty if all are 1
-    size: npt.NDArray[np.uint32]  # an entry: how many weights its sparse block has; or empty
-    slot: npt.NDArray[np.uint32]  # a place: its part, counted within the site; or empty
+    start: npt.NDArray[np.uint32]  # per entry: where the block of its feature begins
+    value: Floats  # per entry: the value of its feature; empty if all are 1
+    size: npt.NDArray[np.uint32]  # per entry: the size of its sparse block; or empty
+    slot: npt.NDArray[np.uint32]  # per place: its part, counted within the site; or empty
     live: npt.NDArray[
         np.uint8
-    ]  # a place: 1 if there is a weight, 0 if it stays 0; empty if all are weights
+    ]  # per place: 1 if there is a weight, 0 if it stays 0; empty if all are weights
     filled: bool  # whether dense blocks are filled up to a multiple of 8
     widest: int  # room for any site
 
@@ -64,7 +64,7 @@ class Design(NamedTuple):
 def site_rows(
     structure: Structure, topologies: Sequence[Ints], features: Sequence[Rows]
 ) -> tuple[Ints, Sites, Rows]:
-    """Lay the features of all kinds out site by site.
+    """Lay out the features of all kinds site by site.
 
     ``features[kind]`` has one row for each site of that kind, in the order of the examples, or a
     single row that stands for all of them (a tied site with constant features).
@@ -72,7 +72,8 @@ def site_rows(
     Returns
     -------
     site_ptr, sites, rows
-        The sites of each example; the sites; a row a site, with features numbered through.
+        The sites of each example; the sites; one row per site, with the features of all kinds
+        numbered one after the other.
     """
     if len(features) != len(structure.kinds):
         raise ValueError(
@@ -103,7 +104,7 @@ def site_rows(
         if len(rows) != wanted and len(rows) != 1:
             raise ValueError(
                 f"{len(rows)} feature rows for the {wanted} {structure.kinds[kind]} sites; "
-                "give one row a site, or one row for all"
+                "give one row per site, or one row for all"
             )
         source[mine] = base + (np.arange(wanted) if len(rows) == wanted else 0)
         base += len(rows)
@@ -120,7 +121,7 @@ def _number_through(features: Sequence[Rows], offsets: Ints) -> Rows:
     ends = np.cumsum([0] + [len(r.indices) for r in features])
     indptr = [np.zeros(1, dtype=np.int64)]
     indptr += [r.indptr[1:] + end for r, end in zip(features, ends, strict=False)]
-    # Filled in place: of what is as long as the features, there is one copy and no more.
+    # Filled in place, so that there is only one copy of what is as long as the features.
     indices = np.empty(ends[-1], dtype=np.int32)
     valued = any(r.values is not None for r in features)
     values = np.ones(ends[-1]) if valued else None
@@ -174,9 +175,9 @@ def _dense_first(
     ordered: Any,
     sparse_ptr: Any,
 ) -> None:
-    """Fill in start, size and value of every entry, at every site those with dense blocks first.
+    """Fill in start, size and value of every entry; at every site, dense blocks come first.
 
-    The sparse ones follow by size, as far as it is small: the processor foresees the end of a
+    Sparse blocks follow by their size, as long as it is small: the processor predicts the end of a
     loop that is as long as the last one.
     """
     ends = np.empty(_TOLD_APART + 1, dtype=np.int64)
@@ -205,7 +206,7 @@ def _dense_first(
 
 @njit(inline="always")
 def fetch(design: Any, s: int, stop: int, w: Any) -> None:
-    """Ask for what the site after s needs first, unless that is the site stop."""
+    """Prefetch what the site after s needs first, unless that is the site stop."""
     if s + 1 < stop:
         most = min(design.site_width[s + 1], _FETCHED)
         for e in range(design.entry_ptr[s + 1], design.sparse_ptr[s + 1]):
@@ -220,7 +221,7 @@ def fetch(design: Any, s: int, stop: int, w: Any) -> None:
 
 @njit(inline="always")
 def fetch_example(design: Any, i: int) -> None:
-    """Ask for the entries of an example that is visited next; what a long row has, follows."""
+    """Prefetch the entries of the example that is visited next; those of a long row come later."""
     e = design.entry_ptr[design.site_ptr[i]]
     for k in range(0, _FETCHED_ENTRIES, LINE):
         prefetch(design.value, e + k)
@@ -230,7 +231,7 @@ def fetch_example(design: Any, i: int) -> None:
 
 @njit(inline="always")
 def _sum_lanes(design: Any, e: int, end: int, w: Any, k: int) -> Any:
-    """The sum over dense entries of value times places k to k + 8 of the block."""
+    """Sum value times places k to k + 8 of the block over dense entries."""
     valued = design.value.size > 0
     lanes = fill(0.0)
     for f in range(e, end):
@@ -241,7 +242,7 @@ def _sum_lanes(design: Any, e: int, end: int, w: Any, k: int) -> Any:
 
 @njit(fastmath=FAST)
 def score(design: Any, i: int, w: Any, q: Any) -> None:
-    """q = F_i w."""
+    """Compute q = F_i w."""
     valued = design.value.size > 0
     room = np.empty(design.widest)
     stop = design.site_ptr[i + 1]
@@ -251,7 +252,7 @@ def score(design: Any, i: int, w: Any, q: Any) -> None:
         site = q[design.site_part[s] : design.site_part[s] + n]
         begin, end = design.entry_ptr[s], design.sparse_ptr[s]
         if n == 1:
-            # The arcs of a tree: many sites, one weight a feature, sparse block or dense.
+            # The arcs of a tree: many sites, one weight per feature, sparse block or dense.
             total = 0.0
             for e in range(begin, design.entry_ptr[s + 1]):
                 total += (design.value[e] if valued else 1.0) * w[design.start[e]]
@@ -283,7 +284,7 @@ def score(design: Any, i: int, w: Any, q: Any) -> None:
 
 @njit(inline="always")
 def _add_lanes(design: Any, e: int, end: int, v: Any, k: int, change: Any) -> Any:
-    """Add value times change to places k to k + 8 of the blocks; returns the change of |v|^2."""
+    """Add value times change to places k to k + 8 of the blocks; return the change of |v|^2."""
     valued, masked = design.value.size > 0, design.live.size > 0
     norm = fill(0.0)
     for f in range(e, end):
@@ -300,7 +301,7 @@ def _add_lanes(design: Any, e: int, end: int, v: Any, k: int, change: Any) -> An
 
 @njit
 def any_change(site: Any) -> Any:
-    """Whether a change is not 0."""
+    """Return whether a change is not 0."""
     for k in range(site.size):  # noqa: SIM110 - any() of a generator does not compile
         if site[k] != 0.0:
             return True
@@ -309,7 +310,7 @@ def any_change(site: Any) -> Any:
 
 @njit(fastmath=FAST)
 def scatter(design: Any, i: int, delta: Any, v: Any) -> Any:
-    """v += F_i^T delta; returns the change of |v|^2."""
+    """Compute v += F_i^T delta; return the change of |v|^2."""
     valued, masked = design.value.size > 0, design.live.size > 0
     room = np.empty(design.widest)
     norm, norms = 0.0, fill(0.0)
@@ -364,7 +365,7 @@ def scatter(design: Any, i: int, delta: Any, v: Any) -> Any:
 
 @njit(fastmath=FAST)
 def scatter_between(design: Any, i: int, delta: Any, v: Any, low: int, high: int) -> None:
-    """v += F_i^T delta for the blocks that begin in [low, high).
+    """Compute v += F_i^T delta for the blocks that begin in [low, high).
 
     Threads share v by blocks, and every weight receives its terms in the order of the examples,
     whatever the number of threads.

@@ -16,14 +16,17 @@ class DualPoint:
     theta : ndarray
         Scores of the parts: u_i = p(.; theta_i), or near it.
     mu : ndarray or None
-        Marginals of u where they are not those of theta: not every point has a theta.
+        The marginals of u where they are not those of theta, as not every point has a theta.
     """
 
     theta: Floats
     mu: Floats | None = None
 
     def beyond(self, before: DualPoint, a: float) -> DualPoint:
-        """Go on by a times the way from an earlier point; marginals cannot leave their set."""
+        """Extrapolate: go on by a times the way from an earlier point to this one.
+
+        Marginals cannot leave their set.
+        """
         if self.mu is not None or before.mu is not None:
             return self
         return DualPoint(self.theta + a * (self.theta - before.theta))

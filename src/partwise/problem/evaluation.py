@@ -30,7 +30,7 @@ _SEEN: Final = 1e-6
 
 
 class Dial(NamedTuple):
-    """Which theta the weights w stand for: score F_i w + cost cost_i + gold [gold_i].
+    """The theta that weights w stand for: score F_i w + cost cost_i + gold [gold_i].
 
     [gold_i] is 1 on the parts of the gold label. (1/tau, 1/tau, 0) is p(.|x_i; w).
     """
@@ -41,7 +41,7 @@ class Dial(NamedTuple):
 
 
 class Slope(NamedTuple):
-    """What one pass at some weights tells: everything for the gradient and for a certificate.
+    """The results of one pass at some weights, for the gradient and for a certificate.
 
     The gradient of P is l2 w - v where l1 = 0; the dual point is u_i = p(.|x_i; w).
     """
@@ -54,10 +54,10 @@ class Slope(NamedTuple):
 
 @njit(fastmath=FAST)
 def lowest_entropy(log_z: float, theta: Any, mu: Any) -> Any:
-    """H = logZ - theta.mu, less what rounding may have added, and at least 0.
+    """Compute H = logZ - theta.mu, less what rounding may have added, and at least 0.
 
-    Where theta is huge both are, and their difference is rounding: a dual value must not gain
-    by it. The error of mu, which grows with log Z, counts where it can be seen in a loss.
+    Where theta is huge, so are both terms, and their difference is rounding, by which a dual value
+    must not gain. The error of mu, which grows with log Z, counts where it can be seen in a loss.
     """
     mean = size = 0.0
     for r in range(theta.size):
@@ -73,7 +73,7 @@ def lowest_entropy(log_z: float, theta: Any, mu: Any) -> Any:
 def _marginals_of(
     a: Any, theta: Any, mu: Any, entropy: Any, begin: int, end: int, work: Any
 ) -> Any:
-    """mu_i = marginals of theta_i and H_i = logZ_i - theta_i.mu_i for i in [begin, end).
+    """Compute mu_i = marginals of theta_i and H_i = logZ_i - theta_i.mu_i for i in [begin, end).
 
     Returns the first example whose logZ is not finite, or -1.
     """
@@ -93,9 +93,9 @@ def _marginals_of(
 def _dual_sum(
     a: Any, mu: Any, v: Any, first: int, last: int, begin: int, end: int, delta: Any
 ) -> None:
-    """v += sum c_i F_i^T (gold_i - mu_i) over examples [first, last), for blocks in [begin, end).
+    """Add c_i F_i^T (gold_i - mu_i) to v for examples [first, last) and blocks in [begin, end).
 
-    mu holds the parts from those of example first on.
+    mu begins with the parts of example first.
     """
     for i in range(first, last):
         c = a.weight[i]
@@ -109,7 +109,10 @@ def _dual_sum(
 
 @njit(fastmath=FAST)
 def _losses(a: Any, w: Any, out: Any, begin: int, end: int, q: Any, work: Any) -> None:
-    """out_i = tau log sum_y exp((F_i w + cost_i).y / tau) - gold_i.F_i w for i in [begin, end)."""
+    """Compute the losses of the examples in [begin, end).
+
+    out_i = tau log sum_y exp((F_i w + cost_i).y / tau) - gold_i.F_i w
+    """
     tau = a.tau
     masked = np.empty(q.size) if a.mask.size > 0 else np.empty(0)
     nothing = np.empty(0)
@@ -132,7 +135,7 @@ def _losses(a: Any, w: Any, out: Any, begin: int, end: int, q: Any, work: Any) -
 
 @njit(fastmath=FAST)
 def _cost_sum(a: Any, mu: Any) -> Any:
-    """sum_i c_i cost_i.mu_i."""
+    """Compute sum_i c_i cost_i.mu_i."""
     total = 0.0
     for i in range(a.weight.size):
         own = 0.0
@@ -144,7 +147,7 @@ def _cost_sum(a: Any, mu: Any) -> Any:
 
 @njit(fastmath=FAST)
 def _turn(a: Any, i: int, dial: Any, q: Any) -> None:
-    """Make theta_i of q = F_i w."""
+    """Turn q = F_i w into theta_i."""
     for r in range(q.size):
         q[r] *= dial.score
     if a.cost.size > 0:
@@ -168,10 +171,10 @@ def _slopes(
     first: int,
     work: Any,
 ) -> Any:
-    """mu_i = marginals of theta_i, the loss and tau H_i + cost_i.mu_i for i in [begin, end).
+    """Compute the marginals mu_i of theta_i, the loss and tau H_i + cost_i.mu_i in [begin, end).
 
-    The loss is logZ_i / score - gold_i.F_i w: that of p(.|x_i; w) for its dial, else a smoothed
-    one. mu holds the parts from those of example first on. Returns the first example whose logZ
+    The loss is logZ_i / score - gold_i.F_i w: the loss of p(.|x_i; w) for its dial, and a smoothed
+    one for others. mu begins with the parts of example first. Returns the first example whose logZ
     is not finite, or -1.
     """
     size = (a.part_ptr[begin + 1 : end + 1] - a.part_ptr[begin:end]).max()
@@ -199,7 +202,7 @@ def _slopes(
 
 @njit(fastmath=FAST)
 def _scores(a: Any, w: Any, dial: Any, theta: Any, begin: int, end: int) -> None:
-    """theta_i for i in [begin, end)."""
+    """Compute theta_i for i in [begin, end)."""
     for i in range(begin, end):
         own = theta[a.part_ptr[i] : a.part_ptr[i + 1]]
         score(a.design, i, w, own)
@@ -211,7 +214,7 @@ def _conditional(
     a: Any, of_marginals: Any, mu: Any, least: float, theta: Any, entropy: Any, begin: int,
     end: int, work: Any,
 ) -> None:  # fmt: skip
-    """theta_i = -grad H at max(mu_i, least), and H there, for i in [begin, end)."""
+    """Compute theta_i = -grad H at max(mu_i, least), and H there, for i in [begin, end)."""
     size = (a.part_ptr[begin + 1 : end + 1] - a.part_ptr[begin:end]).max()
     kept = np.empty(size)
     for i in range(begin, end):
@@ -226,14 +229,14 @@ def _conditional(
 
 
 class Evaluator:
-    """Evaluates a problem with a number of threads.
+    """Computes primal and dual values of a problem with a number of threads.
 
     Parameters
     ----------
     problem : Problem
         What to evaluate.
     n_jobs : int
-        How many threads; -1: one a core.
+        How many threads; -1 means one per core.
     """
 
     def __init__(self, problem: Problem, n_jobs: int = 1) -> None:
@@ -241,7 +244,7 @@ class Evaluator:
         self.n_jobs = n_jobs
 
     def run(self, size: int, task: Callable[[int, int], _Result]) -> list[_Result]:
-        """Split range(size) into one run a thread."""
+        """Split range(size) into one run per thread."""
         return run(size, self.n_jobs, task)
 
     def marginals(self, theta: Floats, mu: Floats, entropy: Floats) -> None:
@@ -272,14 +275,14 @@ class Evaluator:
     def slope(self, weights: Floats, dial: Dial | None = None, into: Floats | None = None) -> Slope:
         """Compute losses and marginals at some weights, and v of these marginals.
 
-        The marginals of some examples at a time are kept, those of all only on request.
+        Only the marginals of some examples are kept at a time, unless all are asked for.
 
         Parameters
         ----------
         weights : ndarray
             Stored weights w.
         dial : Dial or None
-            Which theta_i they stand for; None: that of p(.|x_i; w).
+            Which theta_i they stand for; None means that of p(.|x_i; w).
         into : ndarray or None
             Where to leave the marginals of all examples.
         """
@@ -310,11 +313,11 @@ class Evaluator:
         return Slope(weights, losses, linear, v)
 
     def stretch(self) -> int:
-        """Say for how many parts the marginals are kept at a time."""
+        """Return for how many parts the marginals are kept at a time."""
         return min(max(_STRETCH, self.problem.max_parts), self.problem.n_parts)
 
     def _own_dial(self) -> Dial:
-        """Give the dial of p(.|x_i; w); for tau = 0, of the scores themselves."""
+        """Return the dial of p(.|x_i; w); for tau = 0, of the scores themselves."""
         scale = 1.0 / (self.problem.loss.tau or 1.0)
         return Dial(scale, scale, 0.0)
 
@@ -333,7 +336,7 @@ class Evaluator:
         """Compute a theta that has these marginals, and the entropies, if the structure can.
 
         theta = -grad H(mu), the logarithms of conditional probabilities. Marginals below ``least``
-        count as that: the rounding of one part must not make another likely.
+        are raised to it, as the rounding of one part must not make another part likely.
         """
         problem = self.problem
         theta, entropy = np.empty(problem.n_parts), np.empty(problem.n_examples)
@@ -370,7 +373,7 @@ class Evaluator:
         return float(losses) + penalty(weights, l2, l1)
 
     def dual_linear(self, mu: Floats, entropy: Floats) -> float:
-        """Compute the part of D(u) beside the norm: sum_i c_i (tau H_i + cost_i.mu_i)."""
+        """Compute D(u) without the norm: sum_i c_i (tau H_i + cost_i.mu_i)."""
         arrays = self.problem.arrays
         value = arrays.tau * inner(arrays.weight, entropy)
         if arrays.cost.size:
@@ -388,7 +391,7 @@ def penalty(weights: Floats, l2: float, l1: float = 0.0) -> float:
 
 
 def not_finite(example: int) -> DataError:
-    """Say which example has scores without a finite log-partition."""
+    """Return the error for an example whose scores have no finite log-partition."""
     return DataError(
         f"example {example} (counted from 0) has no finite score: its features hold huge values "
         "or its constraints allow no label; scale the features or relax the constraints"

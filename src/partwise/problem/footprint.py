@@ -20,18 +20,18 @@ __all__ = ["Footprint", "held_bytes"]
 
 @dataclass(frozen=True)
 class Footprint:
-    """What a solver takes at its peak beside the problem, counted in arrays of 8 bytes a number.
+    """What a solver needs at its peak besides the problem, in arrays of 8 bytes per number.
 
     Attributes
     ----------
     vectors : float
         How many arrays are as long as the stored weights.
     parts : float
-        How many have one number for each part of all examples.
+        How many arrays have one number per part of all examples.
     examples : float
-        How many have one number for each example.
+        How many arrays have one number per example.
     other : float
-        The bytes of what is as long as none of these.
+        The bytes of everything else.
     """
 
     vectors: float = 0.0
@@ -40,7 +40,7 @@ class Footprint:
     other: float = 0.0
 
     def nbytes(self, problem: Problem) -> float:
-        """Give the bytes for a problem."""
+        """Return the number of bytes for a problem."""
         numbers = self.vectors * problem.storage.n_places + self.parts * problem.n_parts
         return 8.0 * (numbers + self.examples * problem.n_examples) + self.other
 
@@ -52,7 +52,7 @@ def held_bytes(*things: Any) -> int:
     ----------
     *things
         Arrays, strings, tuples, lists, dicts, and objects of the package: whatever they hold is
-        counted with them. Of a view, the array that it looks at is counted.
+        counted with them. For a view, the array that it looks at is counted.
     """
     seen: set[int] = set()
     total, waiting = 0, list(things)

@@ -19,21 +19,21 @@ from ..memory import check_memory
 
 @dataclass(frozen=True)
 class Layout:
-    """Which weights exist.
+    """The weights that exist.
 
     Attributes
     ----------
     widths : tuple of int
         For each kind of site, how many parts it has.
     n_features : tuple of int
-        For each kind of site, how many features it has. Features are numbered through, the kinds
+        For each kind of site, how many features it has. The features of all kinds are numbered
         one after the other.
     first : ndarray of int64
         Where the block of each feature begins.
     slot : ndarray of int32
         Empty if every block holds a weight for every part of its site. Otherwise, for each
         weight, the part it belongs to, counted within the site; the last weight of a block
-        stands as its complement (~slot), which ends the block.
+        is stored as its complement (~slot), which ends the block.
     n_weights : int
         How many weights there are.
     """
@@ -46,10 +46,10 @@ class Layout:
 
     @staticmethod
     def full(widths: Sequence[int], counts: Sequence[Ints]) -> Layout:
-        """Give every feature a weight for every part of its site.
+        """Make a layout in which every feature has a weight for every part of its site.
 
-        ``counts[kind][f]`` is how often feature f occurs: frequent blocks are laid side by side,
-        so that they share cache lines and pages.
+        ``counts[kind][f]`` is how often feature f occurs: frequent blocks are laid side by side, so
+        that they share cache lines and pages.
         """
         n_features = tuple(len(c) for c in counts)
         width = np.repeat(np.asarray(widths, dtype=np.int64), n_features)
@@ -61,7 +61,7 @@ class Layout:
         return Layout(tuple(widths), n_features, first, np.zeros(0, dtype=np.int32), n_weights)
 
     def restricted(self, seen: npt.NDArray[np.bool_]) -> Layout:
-        """Keep of a full layout the weights marked in seen.
+        """Keep only the weights of a full layout that are marked in seen.
 
         A feature without any keeps the weight of its first part: only the features of a kind that
         the structure does not use have an empty block.
@@ -84,7 +84,7 @@ class Layout:
         return Layout(self.widths, self.n_features, first, slot, len(slot))
 
     def sizes(self) -> Ints:
-        """How many weights the block of each feature has."""
+        """Return how many weights the block of each feature has."""
         if not self.slot.size:
             return np.repeat(np.asarray(self.widths, dtype=np.int64), self.n_features)
         ends = np.flatnonzero(self.slot < 0)
@@ -94,14 +94,14 @@ class Layout:
         return sizes
 
     def feature_offset(self, kind: int) -> int:
-        """Number of the first feature of a kind."""
+        """Return the number of the first feature of a kind."""
         return sum(self.n_features[:kind])
 
     def dense(self, weights: Floats, kind: int) -> Floats:
         """Spread the weights of one kind into a matrix, features by parts of the site.
 
-        Few weights may stand for many features and labels: the matrix can be far larger than they
-        are.
+        A few weights may stand for many features and labels, so the matrix can be far larger than
+        they are.
         """
         width, n = self.widths[kind], self.n_features[kind]
         check_memory(8.0 * n * width, f"a matrix of {n:,} features by {width:,} labels")

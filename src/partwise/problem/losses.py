@@ -24,7 +24,7 @@ LOSS_NAMES: Final = tuple(_NAMED)
 
 @dataclass(frozen=True)
 class Loss:
-    """Temperature and cost.
+    """A temperature and a cost.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Loss:
     has_cost : bool
         Whether wrong labels have a cost.
     cost_matrix : ndarray or None
-        ``cost_matrix[gold, predicted]``, zero on the diagonal; None: 1 for each error.
+        ``cost_matrix[gold, predicted]``, zero on the diagonal; None means 1 for each error.
     """
 
     name: str

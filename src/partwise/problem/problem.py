@@ -18,9 +18,9 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..compiled.jit import njit, typed_by_looks
-from ..errors import DataError
+from ..errors import DataError, MismatchError
 from ..memory import BYTES_A_FEATURE, check_memory
-from ..structures.base import Structure
+from ..structures.base import ORACLE_WORDS, Structure, no_oracle
 from .design import Design, make_design, site_rows
 from .footprint import held_bytes
 from .layout import Layout
@@ -31,9 +31,9 @@ from .storage import Storage
 
 @typed_by_looks
 class Arrays(NamedTuple):
-    """What the kernels see. The parts of example i are part_ptr[i] : part_ptr[i+1]."""
+    """What compiled functions see. The parts of example i are part_ptr[i] : part_ptr[i+1]."""
 
-    marginals: Any  # the structure's oracles
+    marginals: Any  # the structure's oracles; `no_oracle` in the place of one that is not there
     maximum: Any
     spec: Ints
     topo: Ints
@@ -41,8 +41,8 @@ class Arrays(NamedTuple):
     part_ptr: Ints
     design: Design
     tau: float
-    cost: Floats  # a part; empty if there is no cost
-    mask: Floats  # 0 or -inf for a part; examples of one shape share theirs; empty: no constraint
+    cost: Floats  # one number per part; empty if there is no cost
+    mask: Floats  # 0 or -inf per part; examples of one shape share it; empty without constraints
     mask_ptr: Ints
     gold_ptr: Ints  # the parts of the gold label and their counts
     gold_part: Ints
@@ -61,12 +61,18 @@ class Problem:
     work_size: int
     max_parts: int
     reach: Floats  # for each example, a bound on |F_i^T (gold_i - y)| over all labels y
-    build_bytes: int = 0  # what it took while it was built, with the features that it is made of
+    build_bytes: int = 0  # the memory while it was built, with the features that it is made of
 
     @property
     def layout(self) -> Layout:
         """Which weights there are."""
         return self.storage.layout
+
+    @property
+    def oracles(self) -> frozenset[str]:
+        """The names of the oracles that solvers can call."""
+        nothing = no_oracle.compiled
+        return frozenset(x for x in ORACLE_WORDS if getattr(self.arrays, x) is not nothing)
 
     @property
     def n_examples(self) -> int:
@@ -91,7 +97,7 @@ def build_problem(
     constraints: Any = None,
     own_constraints: Sequence[Any] | None = None,
 ) -> Problem:
-    """Put a training problem together.
+    """Build a training problem.
 
     Parameters
     ----------
@@ -113,16 +119,17 @@ def build_problem(
     constraints : Constraints or None
         Hard constraints on all examples, as `structure.mask` takes them.
     own_constraints : sequence or None
-        For each example, constraints of its own or None; they come on top.
+        For each example, further constraints of its own or None.
     """
     n = len(shapes)
     if n == 0:
         raise DataError("there is no example to train on; check that the data are not empty")
+    _check_loss(structure, loss)
     _check_size(structure, features, weights)
     topologies = make_topologies(structure, shapes)
     site_ptr, sites, rows = site_rows(structure, topologies, features)
     gold_ptr, gold_part, gold_count = structure.encode_all(gold, topologies)
-    part_ptr = _pointers([structure.n_parts(topo) for topo in topologies])
+    part_ptr = pointers([structure.n_parts(topo) for topo in topologies])
 
     counts = [r.counts() * (1 if len(r) > 1 or n == 1 else n) for r in features]
     layout = Layout.full(structure.widths, counts)
@@ -141,11 +148,12 @@ def build_problem(
     if mask.size:
         _check_gold(mask, mask_ptr, gold_ptr, gold_part)
     arrays = Arrays(
-        marginals=structure.marginals,
-        maximum=structure.maximum,
+        marginals=_oracle(structure, "marginals"),
+        # Smooth losses never ask for best labels, so that oracle is not compiled for them.
+        maximum=_oracle(structure, "maximum") if loss.tau == 0.0 else no_oracle.compiled,
         spec=structure.spec,
         topo=np.concatenate([*topologies, np.zeros(0, dtype=np.int64)]),
-        topo_ptr=_pointers([len(topo) for topo in topologies]),
+        topo_ptr=pointers([len(topo) for topo in topologies]),
         part_ptr=part_ptr,
         design=make_design(storage, site_ptr, sites, rows),
         tau=loss.tau,
@@ -169,8 +177,25 @@ def build_problem(
     )
 
 
+def _check_loss(structure: Structure, loss: Loss) -> None:
+    """Raise a MismatchError if the structure lacks the oracle that the loss is computed from."""
+    oracle, others = ("marginals", "hinge") if loss.tau > 0.0 else ("maximum", "log")
+    if not structure.has_oracle(oracle):
+        raise MismatchError(
+            f"the {loss.name} loss needs {ORACLE_WORDS[oracle]}; for {structure.name} labels use "
+            f"the {others} loss"
+        )
+
+
+def _oracle(structure: Structure, name: str) -> Any:
+    return structure.oracle(name) if structure.has_oracle(name) else no_oracle.compiled
+
+
 def _check_size(structure: Structure, features: Sequence[Rows], weights: str) -> None:
-    """Refuse what there is no memory for: the layout; then v and w, or a mark a weight."""
+    """Raise a DataError if there is not enough memory.
+
+    What is needed is the layout, and then v and w, or one mark per weight.
+    """
     n_features = sum(rows.n_features for rows in features)
     # The number of kinds is checked where the sites are made.
     n_weights = sum(
@@ -181,7 +206,7 @@ def _check_size(structure: Structure, features: Sequence[Rows], weights: str) ->
 
 
 def make_topologies(structure: Structure, shapes: Sequence[Any] | Ints) -> list[Ints]:
-    """Describe every example; equal shapes share one description."""
+    """Describe the shape of every example; equal shapes share one description."""
     known: dict[Any, Ints] = {}
     topologies = []
     for shape in shapes.tolist() if isinstance(shapes, np.ndarray) else shapes:
@@ -195,7 +220,8 @@ def _distinct(topologies: Sequence[Ints]) -> list[Ints]:
     return list({t.tobytes(): t for t in topologies}.values())
 
 
-def _pointers(sizes: Sequence[int]) -> Ints:
+def pointers(sizes: Sequence[int] | Ints) -> Ints:
+    """Return where runs of these sizes begin, one after the other, and where the last one ends."""
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
 
 
@@ -228,7 +254,7 @@ def make_masks(
     constraints: Any,
     own_constraints: Sequence[Any] | None,
 ) -> tuple[Floats, Ints]:
-    """One mask a shape, shared, and one for each example with constraints of its own.
+    """Make one mask per shape, which is shared, and one per example with its own constraints.
 
     Returns the masks, one after the other, and where each example's begins; no masks at all if
     nothing is constrained.
@@ -265,7 +291,7 @@ def _check_gold(mask: Floats, mask_ptr: Ints, gold_ptr: Ints, gold_part: Ints) -
     if len(broken):
         raise DataError(
             f"the gold labels of example {broken[0]} (counted from 0) break the constraints; "
-            "mend the labels or relax the constraints"
+            "correct the labels or relax the constraints"
         )
 
 
@@ -280,7 +306,7 @@ def _reach(site_ptr: Ints, uses: Ints, rows: Rows) -> Floats:
     else:
         norm = np.empty(len(rows))
         _row_norms(rows.indptr, rows.values, norm)
-    # Summed run by run: what other runs hold must not round them.
+    # Summed run by run, so that large numbers in one run do not cost another its digits.
     owner = np.repeat(np.arange(len(site_ptr) - 1), np.diff(site_ptr))
     sums: Any = np.bincount(owner, math.sqrt(2.0) * uses * norm, minlength=len(site_ptr) - 1)
     return np.asarray(sums, dtype=np.float64)
@@ -288,7 +314,7 @@ def _reach(site_ptr: Ints, uses: Ints, rows: Rows) -> Floats:
 
 @njit
 def _row_norms(indptr: Any, values: Any, out: Any) -> None:
-    """out_i = the Euclidean norm of row i."""
+    """Set out_i to the Euclidean norm of row i."""
     for i in range(out.size):
         square = 0.0
         for e in range(indptr[i], indptr[i + 1]):
@@ -298,7 +324,7 @@ def _row_norms(indptr: Any, values: Any, out: Any) -> None:
 
 @njit
 def _allowed_scores(a: Any, i: int, theta: Any, masked: Any) -> Any:
-    """theta with the mask of example i added, in the scratch masked; theta itself without one."""
+    """Return theta plus the mask of example i, in the scratch masked; just theta without a mask."""
     if a.mask.size == 0:
         return theta
     out = masked[: theta.size]

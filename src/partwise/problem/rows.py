@@ -1,4 +1,4 @@
-"""The one in-memory shape of features: sparse rows, one a token or example."""
+"""Features in memory: sparse rows, one per token or example."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class Rows:
             )
 
     def take(self, which: slice | NDArray[Any] | Sequence[int]) -> Rows:
-        """Return some rows: a slice, positions, or a mask of one truth value a row."""
+        """Return some rows: a slice, positions, or a mask with one truth value per row."""
         if isinstance(which, slice):
             start, stop, step = which.indices(len(self))
             if step == 1:
@@ -163,7 +163,7 @@ class Rows:
         np.cumsum(lengths, out=indptr[1:])
         indices = np.empty(indptr[-1], np.int32)
         values = None if self.values is None else np.empty(indptr[-1])
-        # The places of the entries take four times the room of the indices: a stretch at a time.
+        # The places of the entries take four times the room of the indices: do a stretch at a time.
         bounds = np.searchsorted(indptr, np.arange(_STRETCH, indptr[-1], _STRETCH))
         for first, last in pairwise([0, *bounds.tolist(), len(rows)]):
             a, b = indptr[first], indptr[last]
@@ -177,8 +177,8 @@ class Rows:
     def counts(self) -> NDArray[np.int64]:
         """Return in how many rows every feature is not zero."""
         counts = np.zeros(self.n_features, dtype=np.int64)
-        # bincount makes a copy twice as large of what it is given: a stretch at a time, which is
-        # not shorter than what it gives.
+        # bincount makes a copy twice as large as its argument, so it is called in stretches, which
+        # are not shorter than its result.
         stretch = max(_STRETCH, self.n_features)
         for begin in range(0, len(self.indices), stretch):
             indices = self.indices[begin : begin + stretch]

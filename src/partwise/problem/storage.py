@@ -31,7 +31,7 @@ _SPREAD: Final = 1 / 5
 
 @njit
 def filled_width(width: int) -> Any:
-    """The next multiple of 8, if that is at most an eighth more."""
+    """Return the next multiple of 8, if that is at most an eighth more."""
     filled = (width + 7) // 8 * 8
     return filled if filled - width <= width // 8 else width
 
@@ -71,7 +71,7 @@ class Storage:
 
     @cached_property
     def blocks(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
-        """`first` and `size` in narrow numbers, as they are looked up at random."""
+        """The arrays `first` and `size` in narrow numbers, as they are looked up at random."""
         return self.first.astype(np.uint32), self.size.astype(np.uint32)
 
     @staticmethod
@@ -112,20 +112,20 @@ class Storage:
         return Storage(layout, first, size, slot, live, True, int(n_places))
 
     def zeros(self) -> Floats:
-        """Room for all weights, beginning at a cache line."""
+        """Return zeros for all weights, beginning at a cache line."""
         room = np.zeros(self.n_places + LINE)
         skipped = -(room.ctypes.data // room.itemsize) % LINE
         return room[skipped : skipped + self.n_places]
 
     def places(self) -> Ints:
-        """Where each weight of the layout is stored."""
+        """Return where each weight of the layout is stored."""
         layout = self.layout
         out = np.empty(layout.n_weights, dtype=np.int64)
         _places(layout.first, layout.sizes(), layout.slot, self.first, self.size, out)
         return out
 
     def gather(self, stored: Floats) -> Floats:
-        """The weights of the layout."""
+        """Return the weights of the layout."""
         if self.n_places == self.layout.n_weights:
             return stored
         weights = np.empty(self.layout.n_weights)
@@ -133,7 +133,7 @@ class Storage:
         return weights
 
     def scatter(self, weights: Floats) -> Floats:
-        """Store the weights of the layout."""
+        """Return the weights of the layout as they are stored."""
         if self.n_places == self.layout.n_weights:
             return weights
         stored = self.zeros()
@@ -161,7 +161,7 @@ def _begin(size: Any, aligned: Any) -> Any:
 
 @njit
 def _within(at: int, j: int, slot: Any, size: int) -> Any:
-    """Where in its stored block a weight is: number j of a block that begins at a weight."""
+    """Return where weight j of a block is in its stored block; the block begins at weight `at`."""
     if slot.size == 0 or size > 0:
         return j
     k = slot[at + j]
@@ -170,7 +170,7 @@ def _within(at: int, j: int, slot: Any, size: int) -> Any:
 
 @njit
 def _places(first: Any, held: Any, slot: Any, stored: Any, size: Any, out: Any) -> None:
-    """out[weight] = its place."""
+    """Set out[weight] to the place of each weight."""
     for f in range(first.size):
         for j in range(held[f]):
             out[first[f] + j] = stored[f] + _within(first[f], j, slot, size[f])
@@ -180,7 +180,10 @@ def _places(first: Any, held: Any, slot: Any, stored: Any, size: Any, out: Any) 
 def _copy_weights(
     first: Any, held: Any, slot: Any, begin: Any, size: Any, stored: Any, weights: Any, out: bool
 ) -> None:
-    """Copy every weight out of its place, or into it; without a list of places, which is long."""
+    """Copy every weight out of its place, or into it.
+
+    There is no list of places, which would be long.
+    """
     for f in range(first.size):
         for j in range(held[f]):
             place = begin[f] + _within(first[f], j, slot, size[f])

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import Ints
 from .design import Design
-from .problem import Problem
+from .problem import Problem, pointers
 
 
 def subset(problem: Problem, examples: Ints) -> Problem:
@@ -51,11 +51,11 @@ def subset(problem: Problem, examples: Ints) -> Problem:
     )
 
 
-def _runs(pointers: Ints, chosen: Ints) -> tuple[Ints, Ints]:
-    """Give the positions of the chosen runs, one after the other, and the pointers to them."""
-    sizes = pointers[chosen + 1] - pointers[chosen]
-    ends = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    positions = np.arange(ends[-1]) + np.repeat(pointers[chosen] - ends[:-1], sizes)
+def _runs(begins: Ints, chosen: Ints) -> tuple[Ints, Ints]:
+    """Return the positions of the chosen runs, one after the other, and the pointers to them."""
+    sizes = begins[chosen + 1] - begins[chosen]
+    ends = pointers(sizes)
+    positions = np.arange(ends[-1]) + np.repeat(begins[chosen] - ends[:-1], sizes)
     return positions, ends
 
 

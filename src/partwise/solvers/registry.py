@@ -13,6 +13,7 @@ from ..problem.dual_point import DualPoint
 from ..problem.evaluation import Evaluator
 from ..problem.problem import Problem
 from ..registry import Registry
+from ..structures.base import ORACLE_WORDS
 from .base import Solver
 from .beginning import beginning
 from .magnitude import check_magnitude
@@ -115,10 +116,9 @@ def make_solver(
 
 #: What a solver may need, in the words of a message.
 _WORDS: Final = {
+    **ORACLE_WORDS,
     "entropy": "labels whose entropy is a sum over parts",
     "log loss": "the log loss",
-    "marginals": "marginals",
-    "maximum": "best labels",
     "multiclass": "a classifier",
     "tau=0": "the hinge loss",
     "tau>0": "the log or the softmax-margin loss",
@@ -132,7 +132,7 @@ def _ready(solver: type[Solver]) -> bool:
 
 def offered(problem: Problem) -> frozenset[str]:
     """What a problem offers to solvers."""
-    offers = {"marginals", "maximum"}
+    offers = set(problem.oracles)
     if problem.loss.tau > 0.0:
         offers.add("tau>0")
     else:

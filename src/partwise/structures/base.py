@@ -3,20 +3,22 @@
 A label y is a set of *parts*; a vector theta gives each part a score, and the score of y is the
 sum over its parts. Parts whose features do not depend on their position are *tied*: they share
 one entry of theta, and y then holds a *count* for that entry. Two compiled oracles know the
-structure:
+structure, and are compiled when they are first used:
 
 ``marginals(spec, topo, theta, mu, work) -> logZ``
     log sum_y exp(theta.y); mu receives the expected counts. With an empty mu only logZ is wanted.
 ``maximum(spec, topo, theta, mu, work) -> score``
     max_y theta.y; mu receives the counts of one maximiser.
 
-A structure whose marginals determine the entropy may bring a third:
+A structure may bring one of the two alone: the solvers and predictions that need the other one
+are then refused. A structure whose marginals determine the entropy may bring a third:
 
 ``marginal_entropy(spec, topo, mu, slope, work) -> H``
     The entropy of the label distribution with these marginals; slope receives dH/dmu.
 
-theta may hold -inf (a forbidden part); if no label is left both return -inf. An oracle never
-raises: it returns nan for scores that are nan or +inf, and the caller says which example it was.
+theta may hold -inf for a forbidden part; if no label is left, both oracles return -inf. An oracle
+never raises: it returns nan for scores that are nan or +inf, and the caller says which example it
+was.
 """
 
 from __future__ import annotations
@@ -29,11 +31,20 @@ from typing import Any, ClassVar, Final, NamedTuple
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..compiled.jit import njit
+from ..compiled.jit import cfunc, njit
 from ..errors import DataError, MismatchError
 
 #: The one signature of all oracles, so that one compiled solver serves every structure.
 ORACLE: Final = "float64(int64[::1], int64[::1], float64[::1], float64[::1], float64[::1])"
+
+#: What the two oracles compute, in the words of a message.
+ORACLE_WORDS: Final = {"marginals": "marginals", "maximum": "best labels"}
+
+
+@cfunc(ORACLE)
+def no_oracle(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
+    """Return nan; this callback takes the place of an oracle that is not needed or not there."""
+    return np.nan
 
 
 class Sites(NamedTuple):
@@ -53,29 +64,49 @@ class Sites(NamedTuple):
 class Structure(ABC):
     """A family of labels that decompose into parts.
 
-    Subclasses are final: they hold their constants in ``spec``, describe one example's shape by a
-    small integer vector ``topo``, and bring the oracles as compiled callbacks.
+    Subclasses are final. They hold their constants in ``spec``, describe the shape of one example
+    by a small integer vector ``topo``, and bring their oracles as callbacks.
     """
 
     name: ClassVar[str]
     #: The kinds of sites, in the order in which their features are laid out.
     kinds: tuple[str, ...]
-    #: Compiled by :func:`partwise.compiled.jit.cfunc` with the signature ``ORACLE``.
-    marginals: ClassVar[Any]
-    maximum: ClassVar[Any]
+    #: The oracles, marked by :func:`partwise.compiled.jit.cfunc` with the signature ``ORACLE``;
+    #: None where the structure has none.
+    marginals: ClassVar[Any] = None
+    maximum: ClassVar[Any] = None
     marginal_entropy: ClassVar[Any] = None
 
     #: How many labels its parts tell apart; 0 where parts carry no label numbers.
     n_labels: int = 0
+    #: How many labels a model file may ask for; fewer where there is one number per pair of labels.
+    max_labels: ClassVar[int] = 2**24
 
     @property
     def has_entropy(self) -> bool:
-        """Whether ``marginal_entropy`` serves with these constants."""
-        return self.marginal_entropy is not None
+        """Whether ``marginal_entropy`` can be used with these constants."""
+        return self.has_oracle("marginal_entropy")
+
+    def has_oracle(self, name: str) -> bool:
+        """Return whether the structure brings an oracle, without compiling it."""
+        return inspect.getattr_static(self, name, None) is not None
+
+    def oracle(self, name: str) -> Any:
+        """Return a compiled oracle, ``"marginals"`` or ``"maximum"``, for compiled functions.
+
+        Raises
+        ------
+        MismatchError
+            If the structure does not bring it.
+        """
+        found = getattr(self, name)
+        if found is None:
+            raise MismatchError(f"{ORACLE_WORDS[name]} are not known for {self.name} labels")
+        return found
 
     @abstractmethod
     def constants(self) -> dict[str, Any]:
-        """Give the arguments that make this structure again, as JSON can hold them."""
+        """Return the arguments that make this structure again, as JSON can hold them."""
 
     @classmethod
     def check_constants(cls, constants: dict[str, Any]) -> None:
@@ -84,8 +115,8 @@ class Structure(ABC):
         By default they must be the arguments of the constructor: a whole number where it says int,
         a truth value where it says bool, anything made of whole numbers, texts and truth values
         where it says something else. Numbers are from 0 to 2**31 - 1, and ``n_labels`` from 1 to
-        2**24. A structure that allocates more for its constants than they take in the file says
-        here how large they may be; one with other constants says how these look.
+        ``max_labels``. A structure that allocates more for its constants than they take in the
+        file says here how large they may be; one with other constants says how these look.
         """
         arguments = inspect.signature(cls).parameters
         if constants.keys() != arguments.keys():
@@ -101,21 +132,28 @@ class Structure(ABC):
                 raise DataError(f"{name} of a {cls.name} is {value!r}; expected true or false")
             _check_plain(f"{name} of a {cls.name}", value)
         if "n_labels" in constants:
-            check_n_labels(cls.name, constants["n_labels"], 2**24)
+            n_labels = constants["n_labels"]
+            if not 1 <= n_labels <= cls.max_labels:
+                raise DataError(
+                    f"n_labels of a {cls.name} is {n_labels}; expected 1 to {cls.max_labels}"
+                )
 
     @property
     @abstractmethod
     def spec(self) -> Ints:
-        """Constants that the oracles need, the same for all examples."""
+        """The constants that the oracles need; they are the same for all examples."""
 
     @property
     @abstractmethod
     def widths(self) -> tuple[int, ...]:
-        """For each kind, how many parts its sites have; 0 for a kind that is not in use."""
+        """For each kind of site, its number of parts; 0 for a kind that is not in use."""
 
     @abstractmethod
     def topology(self, shape: Any) -> Ints:
-        """Describe the shape of an example: its number of positions, or what the structure asks."""
+        """Describe the shape of an example.
+
+        The shape is the number of positions as a rule; a structure may ask for something else.
+        """
 
     @abstractmethod
     def n_parts(self, topo: Ints) -> int:
@@ -131,34 +169,43 @@ class Structure(ABC):
 
     @abstractmethod
     def encode(self, label: Ints, topo: Ints) -> tuple[Ints, Floats]:
-        """Give the distinct parts of a label and their counts."""
+        """Return the distinct parts of a label and their counts."""
 
     @abstractmethod
     def decode(self, mu: Floats, topo: Ints) -> Ints:
-        """Give the label whose part counts are mu."""
+        """Return the label whose part counts are mu."""
 
     @abstractmethod
     def part_cost(self, label: Ints, topo: Ints, matrix: Floats | None) -> Floats:
-        """Spread over the parts what it costs to predict them where `label` is right.
+        """Spread the cost of an error, where `label` is right, over the parts.
 
         The cost of a label is the sum over its parts, counted with repetition. Where parts carry
-        label numbers, ``matrix[gold, predicted]`` is the cost of one; None: 1 for each error.
+        label numbers, ``matrix[gold, predicted]`` is the cost of one part; without a matrix each
+        error costs 1.
         """
 
     @abstractmethod
     def mask(self, topo: Ints, constraints: Any) -> Floats:
-        """Turn hard constraints into a vector over the parts: 0 allowed, -inf forbidden.
+        """Turn hard constraints into a vector over the parts: 0 is allowed, -inf forbidden.
 
         Structures that label positions take :class:`Constraints`, others a type of their own.
         """
 
     @abstractmethod
     def k_best(self, theta: Floats, topo: Ints, k: int) -> tuple[Floats, list[Ints]]:
-        """Give the k best labels, best first, and their scores (fewer if there are fewer)."""
+        """Return the scores and the labels of the k best, best first (fewer if there are fewer)."""
 
-    @abstractmethod
     def sample(self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator) -> list[Ints]:
-        """Draw labels with probability exp(theta.y) / Z; a DataError if there is none to draw."""
+        """Draw labels with probability exp(theta.y) / Z.
+
+        A structure without marginals need not have this method.
+
+        Raises
+        ------
+        DataError
+            If there is no label to draw.
+        """
+        raise MismatchError(f"{self.name} labels cannot be drawn at random")
 
     def encode_all(
         self, labels: Sequence[Ints], topologies: Sequence[Ints]
@@ -181,13 +228,13 @@ class Structure(ABC):
     def part_costs(
         self, labels: Sequence[Ints], topologies: Sequence[Ints], matrix: Floats | None
     ) -> Floats:
-        """Give the costs of many examples' parts, one example after the other."""
+        """Return the costs of the parts of many examples, one example after the other."""
         return np.concatenate(
             [self.part_cost(y, topo, matrix) for y, topo in zip(labels, topologies, strict=True)]
         )
 
     def decode_all(self, mu: Floats, topologies: Sequence[Ints]) -> list[Ints]:
-        """Decode many labels, whose counts stand one after the other in mu."""
+        """Return the labels of many examples, whose counts follow each other in mu."""
         labels, at = [], 0
         for topo in topologies:
             n = self.n_parts(topo)
@@ -196,7 +243,7 @@ class Structure(ABC):
         return labels
 
     def constraints_to_json(self, constraints: Any) -> Any:
-        """Give hard constraints as JSON can hold them; by default those in label numbers."""
+        """Return hard constraints as JSON can hold them; by default those in label numbers."""
         if not isinstance(constraints, Constraints):
             raise DataError(f"the constraints of a {self.name} cannot be saved; leave them out")
         return {
@@ -206,7 +253,7 @@ class Structure(ABC):
         }
 
     def constraints_from_json(self, data: Any) -> Any:
-        """Read what `constraints_to_json` gave, from a file that may hold anything."""
+        """Read what `constraints_to_json` returned, from a file that may hold anything."""
         names = set(Constraints._fields) - {"allowed"}
         if not isinstance(data, dict) or data.keys() != names:
             raise DataError(f"constraints that do not hold just {', '.join(sorted(names))}")
@@ -223,16 +270,16 @@ class Structure(ABC):
         )
 
     def match_slots(self, other: Structure, labels: Ints) -> tuple[Ints, ...]:
-        """For each kind and each part of its sites, find the same part in another structure.
+        """Find the parts of each kind of site in another structure.
 
-        ``labels[k]`` is the number that label k has in the other structure, -1 if it has none.
-        By default only a structure with the same constants and labels is known.
+        ``labels[k]`` is the number that label k has in the other structure, or -1 if it has none.
+        By default only a structure with the same constants and labels can be matched.
 
         Returns
         -------
         tuple of ndarray
-            For each kind, a number for each of ``widths[kind]`` parts, counted within the site;
-            -1 where the other structure has no such part.
+            One array per kind, with one number for each of ``widths[kind]`` parts, counted within
+            the site; -1 where the other structure has no such part.
         """
         same = type(self) is type(other) and self.kinds == other.kinds
         same = same and self.constants() == other.constants()
@@ -247,17 +294,17 @@ class Structure(ABC):
 
     def log_partition(self, theta: Floats, topo: Ints) -> float:
         """Compute log sum_y exp(theta.y)."""
-        return float(self._call(self.marginals, theta, topo, np.empty(0)))
+        return self._call("marginals", theta, topo, np.empty(0))
 
     def expected_parts(self, theta: Floats, topo: Ints) -> tuple[float, Floats]:
         """Compute logZ and the expected count of every part."""
         mu = np.zeros(self.n_parts(topo))
-        return float(self._call(self.marginals, theta, topo, mu)), mu
+        return self._call("marginals", theta, topo, mu), mu
 
     def best(self, theta: Floats, topo: Ints) -> tuple[float, Ints]:
         """Compute the best score and a label that has it."""
         mu = np.zeros(self.n_parts(topo))
-        score = float(self._call(self.maximum, theta, topo, mu))
+        score = self._call("maximum", theta, topo, mu)
         return score, self.decode(mu, topo)
 
     def entropy(self, theta: Floats, topo: Ints) -> float:
@@ -273,10 +320,15 @@ class Structure(ABC):
                 "scores that are finite or -inf"
             )
 
-    def _call(self, oracle: Any, theta: Floats, topo: Ints, mu: Floats) -> Any:
+    def _drawable(self, theta: Floats, topo: Ints) -> Floats:
+        """Return the scores for a compiled function that draws, if there is a label to draw."""
+        self._check_drawable(self.log_partition(theta, topo))
+        return np.ascontiguousarray(theta, dtype=np.float64)
+
+    def _call(self, oracle: str, theta: Floats, topo: Ints, mu: Floats) -> float:
         work = np.empty(self.work_size(topo))
         theta = np.ascontiguousarray(theta, dtype=np.float64)
-        return call(oracle, self.spec, topo, theta, mu, work)
+        return float(call(self.oracle(oracle), self.spec, topo, theta, mu, work))
 
 
 class Constraints(NamedTuple):
@@ -295,7 +347,7 @@ class Constraints(NamedTuple):
 
 
 def _check_plain(what: str, value: Any) -> None:
-    """Raise a DataError unless something is made of counts, texts and truth values."""
+    """Raise a DataError unless a value is made of counts, texts and truth values."""
     if isinstance(value, (list, dict)):
         for item in value.values() if isinstance(value, dict) else value:
             _check_plain(what, item)
@@ -303,12 +355,6 @@ def _check_plain(what: str, value: Any) -> None:
         type(value) is int and 0 <= value < 2**31
     ):
         raise DataError(f"{what} holds {value!r}; expected a whole number from 0 to {2**31 - 1}")
-
-
-def check_n_labels(name: str, n_labels: int, most: int) -> None:
-    """Raise a DataError unless a number of labels from a file is from 1 to `most`."""
-    if not 1 <= n_labels <= most:
-        raise DataError(f"n_labels of a {name} is {n_labels}; expected 1 to {most}")
 
 
 def label_tuples(labels: Ints, n_other: int, size: int) -> Ints:
@@ -326,12 +372,19 @@ def label_tuples(labels: Ints, n_other: int, size: int) -> Ints:
 
 
 def label_costs(gold: Ints, n_labels: int, matrix: Floats | None) -> Floats:
-    """Give the cost of every label at every position; ``matrix`` as in `Structure.part_cost`."""
+    """Return the cost of every label at every position; see `Structure.part_cost`."""
     if matrix is not None:
         return matrix[gold]
     cost = np.ones((len(gold), n_labels))
     cost[np.arange(len(gold)), gold] = 0.0
     return cost
+
+
+def only_allowed(labels: Sequence[int], n_labels: int) -> Floats:
+    """Return a mask over the labels: 0 for those that are allowed, -inf for all others."""
+    mask = np.full(n_labels, -np.inf)
+    mask[list(labels)] = 0.0
+    return mask
 
 
 @njit

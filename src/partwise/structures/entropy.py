@@ -10,7 +10,7 @@ from ..compiled.jit import FAST, njit
 
 @njit(fastmath=FAST)
 def add_entropy(mu: Any, slope: Any, sign: float) -> Any:
-    """sign H(mu), its derivatives in slope; those at 0 stand for infinity."""
+    """Return sign H(mu), and set slope to its derivatives, which are large but finite at 0."""
     total = 0.0
     for r in range(mu.size):
         log = math.log(max(mu[r], 1e-300))

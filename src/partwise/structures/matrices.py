@@ -9,7 +9,7 @@ from ..compiled.jit import FAST, njit
 
 @njit(fastmath=FAST)
 def times_matrix(x: Any, e: Any, n: int, out: Any) -> None:
-    """out = x E for an n x n matrix, four rows at a time so that out stays in registers longer."""
+    """Compute out = x E for an n x n matrix, four rows at a time so that out stays in registers."""
     for k in range(n):
         out[k] = 0.0
     n4 = n - n % 4
@@ -27,7 +27,7 @@ def times_matrix(x: Any, e: Any, n: int, out: Any) -> None:
 
 @njit(fastmath=FAST)
 def outer_sums(x: Any, y: Any, rows: int, n: int, out: Any) -> None:
-    """out(j, k) = sum_{t<rows} x_t(j) y_t(k), four t at a time."""
+    """Compute out(j, k) = sum_{t<rows} x_t(j) y_t(k), four t at a time."""
     rows4 = rows - rows % 4
     for j in range(n):
         row = out[j * n : j * n + n]

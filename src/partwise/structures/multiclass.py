@@ -14,13 +14,13 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..compiled.exponential import exp_into
 from ..compiled.jit import cfunc
-from .base import ORACLE, Constraints, Sites, Structure, label_costs
+from .base import ORACLE, Constraints, Sites, Structure, label_costs, only_allowed
 from .entropy import add_entropy
 
 
 @cfunc(ORACLE)
 def multiclass_marginals(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
-    """Softmax, shifted by the largest score."""
+    """Compute the softmax of the scores, shifted by the largest score."""
     n_labels = spec[0]
     m = -np.inf
     for k in range(n_labels):
@@ -44,13 +44,13 @@ def multiclass_marginals(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -
 
 @cfunc(ORACLE)
 def multiclass_entropy(spec: Any, topo: Any, mu: Any, slope: Any, work: Any) -> Any:
-    """The entropy of the marginals and its derivatives."""
+    """Return the entropy of the marginals, and fill in its derivatives."""
     return add_entropy(mu, slope, 1.0)
 
 
 @cfunc(ORACLE)
 def multiclass_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
-    """The first label with the largest score."""
+    """Find the first label with the largest score."""
     best = 0
     for k in range(spec[0]):
         if math.isnan(theta[k]) or theta[k] == np.inf:
@@ -66,7 +66,7 @@ def multiclass_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> 
 
 @final
 class Multiclass(Structure):
-    """Labels 0 .. n_labels-1, one an example."""
+    """One label per example, from 0 to n_labels - 1."""
 
     name: ClassVar[str] = "multiclass"
     kinds = ("label",)
@@ -78,48 +78,40 @@ class Multiclass(Structure):
         self.n_labels = n_labels
 
     def constants(self) -> dict[str, Any]:
-        """The number of labels."""
         return {"n_labels": self.n_labels}
 
     def match_slots(self, other: Structure, labels: Ints) -> tuple[Ints, ...]:
-        """Labels may differ."""
         return (labels,) if isinstance(other, Multiclass) else super().match_slots(other, labels)
 
     @property
     def spec(self) -> Ints:
-        """The number of labels."""
         return np.array([self.n_labels], dtype=np.int64)
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """The labels."""
         return (self.n_labels,)
 
     def topology(self, shape: int = 1) -> Ints:
-        """All examples have the same shape."""
+        """Return an empty array, as all examples have the same shape."""
         return np.zeros(0, dtype=np.int64)
 
     def n_parts(self, topo: Ints) -> int:
-        """A part a label."""
         return self.n_labels
 
     def work_size(self, topo: Ints) -> int:
-        """Room for the exponentials when mu is not wanted."""
+        """Count the exponentials, which need room when mu is not wanted."""
         return self.n_labels
 
     def sites(self, topo: Ints) -> Sites:
-        """One site that holds all labels."""
         zero, one = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)
         return Sites(zero, one * self.n_labels, zero, one)
 
     def encode(self, label: Ints, topo: Ints) -> tuple[Ints, Floats]:
-        """The label's own part."""
         return np.asarray(label, dtype=np.int64).reshape(1), np.ones(1)
 
     def encode_all(
         self, labels: Sequence[Ints], topologies: Sequence[Ints]
     ) -> tuple[Ints, Ints, Floats]:
-        """A part an example."""
         n = len(topologies)
         return np.arange(n + 1), self._joined(labels, n), np.ones(n)
 
@@ -130,41 +122,33 @@ class Multiclass(Structure):
         return parts.astype(np.int64, copy=False)
 
     def decode(self, mu: Floats, topo: Ints) -> Ints:
-        """The part with the largest count."""
         return np.array([int(np.argmax(mu))], dtype=np.int64)
 
     def decode_all(self, mu: Floats, topologies: Sequence[Ints]) -> list[Ints]:
-        """All at once."""
         return list(mu.reshape(-1, self.n_labels).argmax(axis=1).astype(np.int64)[:, None])
 
     def part_cost(self, label: Ints, topo: Ints, matrix: Floats | None) -> Floats:
-        """There is one position."""
         return label_costs(np.asarray(label).reshape(1), self.n_labels, matrix).ravel()
 
     def part_costs(
         self, labels: Sequence[Ints], topologies: Sequence[Ints], matrix: Floats | None
     ) -> Floats:
-        """All at once."""
         return label_costs(self._joined(labels, len(topologies)), self.n_labels, matrix).ravel()
 
     def mask(self, topo: Ints, constraints: Constraints) -> Floats:
-        """Forbidden labels; constraints on transitions have no meaning here."""
+        """Forbid labels; constraints on transitions have no meaning here."""
         mask = np.zeros(self.n_labels)
         mask[list(constraints.labels)] = -np.inf
         for _, labels in constraints.allowed:
-            only = np.full(self.n_labels, -np.inf)
-            only[list(labels)] = 0.0
-            mask += only
+            mask += only_allowed(labels, self.n_labels)
         return mask
 
     def k_best(self, theta: Floats, topo: Ints, k: int) -> tuple[Floats, list[Ints]]:
-        """Sort the scores."""
         order = np.argsort(-theta, kind="stable")[:k]
         order = order[theta[order] > -np.inf]
         return theta[order], [np.array([j], dtype=np.int64) for j in order]
 
     def sample(self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator) -> list[Ints]:
-        """Invert the cumulative distribution."""
         log_z, mu = self.expected_parts(theta, topo)
         self._check_drawable(log_z)
         cumulative = np.cumsum(mu)

@@ -1,19 +1,21 @@
 """The k best labels of any structure whose label is a vector of choices.
 
 Lawler's partition: once the best label y of a set is known, the rest of the set falls into
-disjoint sets, one a position t,
+disjoint sets, one per position t,
 
     { y' : y'_s = y_s for s < t,  y'_t != y_t },
 
-each described by a mask and searched by the maximum oracle. A heap holds the best label of every
-set that is left. Sets are split only when their best label is taken, so k labels of T positions
-ask for at most (k - 1) T + 1 maxima; as the sets are disjoint, no label comes twice.
+each of which is searched for its best label. A heap holds the best label of every set that is
+left. Sets are split only when their best label is taken, so k labels of T positions ask for at most
+(k - 1) T + 1 searches; as the sets are disjoint, no label comes twice.
 """
 
 from __future__ import annotations
 
 import heapq
-from typing import NamedTuple
+from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,28 +24,90 @@ from ..errors import DataError
 from .base import Structure, call
 
 
-class _Found(NamedTuple):
-    """The best label of a set of labels; sorted by score, then by age."""
+class Best(NamedTuple):
+    """The best label of a set of labels; a score of -inf says that the set is empty."""
+
+    score: float
+    choices: Ints  # one number per position
+    label: Ints
+
+
+#: ``find(fixed, excluded)`` returns the best label that begins with the choices `fixed` and makes
+#: none of the choices `excluded` at the next position.
+Find: TypeAlias = Callable[[Ints, tuple[int, ...]], Best]
+
+
+class _Candidate(NamedTuple):
+    """A set of labels with its best one; sorted by score, then by age."""
 
     minus_score: float
     age: int
-    choices: Ints  # the part held at each position
-    label: Ints
-    free: int  # positions before this one are fixed to `choices`
-    excluded: tuple[int, ...]  # parts that the set forbids at position `free`
+    best: Best
+    free: int  # positions before this one are fixed to the choices of the best label
+    excluded: tuple[int, ...]  # choices that the set forbids at position `free`
+
+
+def lawler_k_best(find: Find, n_positions: int, k: int) -> tuple[Floats, list[Ints]]:
+    """Return the k best labels, best first, and their scores (fewer if there are fewer).
+
+    Parameters
+    ----------
+    find : callable
+        Searches one set of labels; see ``Find``.
+    n_positions : int
+        How many choices make a label. No two labels choose alike at all positions.
+    k : int
+        How many labels.
+
+    Returns
+    -------
+    scores : ndarray of float64
+    labels : list of ndarray
+    """
+    heap: list[_Candidate] = []
+    scores: list[float] = []
+    labels: list[Ints] = []
+    age = 0
+
+    def look(fixed: Ints, excluded: tuple[int, ...]) -> None:
+        nonlocal age
+        best = find(fixed, excluded)
+        if np.isnan(best.score):
+            raise DataError(
+                "the scores hold nan or +inf, so labels have no order; give scores that are "
+                "finite or -inf"
+            )
+        if best.score > -np.inf:
+            heapq.heappush(heap, _Candidate(-best.score, age, best, len(fixed), excluded))
+            age += 1
+
+    look(np.zeros(0, dtype=np.int64), ())
+    while heap and len(labels) < k:
+        _, _, best, free, excluded = heapq.heappop(heap)
+        scores.append(best.score)
+        labels.append(best.label)
+        wanted = k - len(labels)
+        if wanted == 0:
+            break
+        for t in range(free, n_positions):
+            before = excluded if t == free else ()
+            look(best.choices[:t], (*before, int(best.choices[t])))
+        if len(heap) > 4 * wanted:
+            heap = heapq.nsmallest(wanted, heap)
+    return np.array(scores), labels
 
 
 def k_best_choices(
     structure: Structure, theta: Floats, topo: Ints, k: int, bounds: Ints
 ) -> tuple[Floats, list[Ints]]:
-    """Give the k best labels, best first, and their scores (fewer if there are fewer).
+    """Return the k best labels of a structure that chooses one part per position.
 
     Parameters
     ----------
     structure : Structure
         Its maximum oracle is all that is used.
     theta : ndarray of float64
-        A score a part; -inf forbids it.
+        One score per part; -inf forbids it.
     topo : ndarray of int64
         The shape of the example.
     k : int
@@ -57,73 +121,39 @@ def k_best_choices(
     -------
     scores : ndarray of float64
     labels : list of ndarray
-        As ``structure.decode`` gives them.
+        As ``structure.decode`` returns them.
     """
-    search = _Search(structure, theta, topo, bounds)
-    scores: list[float] = []
-    labels: list[Ints] = []
-    search.look(np.zeros(0, dtype=np.int64), ())
-    while search.heap and len(labels) < k:
-        found = heapq.heappop(search.heap)
-        scores.append(-found.minus_score)
-        labels.append(found.label)
-        if len(labels) < k:
-            search.split(found)
-    return np.array(scores), labels
+    search = _MaskedSearch(structure, theta, topo, bounds)
+    return lawler_k_best(search.find, len(bounds) - 1, k)
 
 
-class _Search:
-    """The sets that are left, each with its best label."""
+class _MaskedSearch:
+    """Searches a set of labels by the maximum oracle, with a mask that leaves only the set."""
 
     def __init__(self, structure: Structure, theta: Floats, topo: Ints, bounds: Ints) -> None:
         self.structure = structure
         self.theta = np.ascontiguousarray(theta, dtype=np.float64)
         self.topo = topo
         self.bounds = bounds
-        self.heap: list[_Found] = []
-        self._age = 0
         self._masked = self.theta.copy()
         self._mu = np.zeros(len(self.theta))
         self._work = np.empty(structure.work_size(topo))
 
-    def split(self, found: _Found) -> None:
-        """Put in the sets into which the set of `found` falls without its label."""
-        for t in range(found.free, len(self.bounds) - 1):
-            excluded = found.excluded if t == found.free else ()
-            self.look(found.choices[:t], (*excluded, int(found.choices[t])))
-
-    def look(self, fixed: Ints, excluded: tuple[int, ...]) -> None:
-        """Find the best label that begins with `fixed` and holds no part of `excluded` next."""
+    def find(self, fixed: Ints, excluded: tuple[int, ...]) -> Best:
+        """Search the labels that begin with `fixed` and hold no part of `excluded` next."""
         theta, masked, bounds = self.theta, self._masked, self.bounds
         t = len(fixed)
-        n_positions = len(bounds) - 1
-        if excluded:
-            here = slice(bounds[t], bounds[t + 1])
-            masked[list(excluded)] = -np.inf
-            nothing_left = not (masked[here] > -np.inf).any()
-            if nothing_left:
-                masked[here] = theta[here]
-                return
+        masked[list(excluded)] = -np.inf
         masked[bounds[0] : bounds[t]] = -np.inf
         masked[fixed] = theta[fixed]
-        score = call(
-            self.structure.maximum, self.structure.spec, self.topo, masked, self._mu, self._work
-        )
-        if np.isnan(score):
-            raise DataError(
-                "the scores hold nan or +inf, so labels have no order; give scores that are "
-                "finite or -inf"
-            )
-        if score > -np.inf:
-            choices = np.array(
-                [
-                    bounds[s] + self._mu[bounds[s] : bounds[s + 1]].argmax()
-                    for s in range(n_positions)
-                ],
-                dtype=np.int64,
-            )
-            label = self.structure.decode(self._mu, self.topo)
-            heapq.heappush(self.heap, _Found(-score, self._age, choices, label, t, excluded))
-            self._age += 1
-        end = bounds[min(t + 1, n_positions)]
+        score = -np.inf
+        if not excluded or (masked[bounds[t] : bounds[t + 1]] > -np.inf).any():
+            structure = self.structure
+            oracle, spec = structure.oracle("maximum"), structure.spec
+            score = call(oracle, spec, self.topo, masked, self._mu, self._work)
+        end = bounds[min(t + 1, len(bounds) - 1)]
         masked[bounds[0] : end] = theta[bounds[0] : end]
+        if not score > -np.inf:
+            return Best(score, fixed, fixed)
+        choices = [a + self._mu[a:b].argmax() for a, b in pairwise(bounds)]
+        return Best(score, np.array(choices, np.int64), self.structure.decode(self._mu, self.topo))

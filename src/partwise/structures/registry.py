@@ -74,7 +74,7 @@ def make_structure(
     """
     kind = structure_class(name, own)
     if not isinstance(constants, dict):
-        raise DataError(f"the constants of a {name} are no object")
+        raise DataError(f"the constants of a {name} must be an object with names")
     kind.check_constants(constants)
     try:
         structure = kind(**constants)

@@ -24,13 +24,13 @@ SPARE: Final = 13
 
 
 def hold(condition: Any, sentence: str) -> None:
-    """Raise an AssertionError that says the sentence, also where Python runs without asserts."""
+    """Raise an AssertionError with this sentence, also where Python runs without asserts."""
     if not condition:
         raise AssertionError(sentence)
 
 
 def close(got: Any, expected: Any, scale: float = 1.0, what: str = "") -> None:
-    """Agree to 1e-10 of max(1, scale, |expected|)."""
+    """Assert that numbers agree to 1e-10 of max(1, scale, |expected|)."""
     np.testing.assert_allclose(
         np.asarray(got, dtype=float),
         np.asarray(expected, dtype=float),
@@ -53,7 +53,7 @@ def draw_scores(pattern: str, n: int, rng: np.random.Generator) -> Floats:
 
 
 def largest(theta: Floats) -> float:
-    """Give the largest finite score, without its sign."""
+    """Return the largest absolute value of the finite scores."""
     return float(np.abs(theta[np.isfinite(theta)]).max(initial=0.0))
 
 

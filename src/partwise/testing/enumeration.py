@@ -23,13 +23,13 @@ def log_sum(scores: npt.NDArray[Any]) -> Any:
 
 
 def probabilities(scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Give every score its share of the sum of exponentials."""
+    """Return the share of every score in the sum of exponentials."""
     shares: npt.NDArray[Any] = np.exp(scores - log_sum(scores))
     return shares
 
 
 def flat(label: Any) -> Label:
-    """Give a label as tables list it."""
+    """Return a label as tables list it."""
     return tuple(np.ravel(label).tolist())
 
 
@@ -51,7 +51,7 @@ class Table:
         return Table([flat(label) for label in listed], counts)
 
     def scores(self, theta: Floats) -> npt.NDArray[np.longdouble]:
-        """Give the score of every label."""
+        """Return the score of every label."""
         forbidden = self.counts @ np.isneginf(theta) > 0
         finite = np.where(np.isneginf(theta), 0.0, theta)
         scores = self.counts.astype(np.longdouble) @ finite.astype(np.longdouble)
@@ -64,8 +64,8 @@ class Table:
         return Table(labels, self.counts[np.array(kept, dtype=bool)])
 
     def place(self, label: Any) -> int:
-        """Find a label that the structure gave."""
+        """Return the number of a label that the structure returned."""
         wanted = flat(label)
         if wanted not in self.labels:
-            raise AssertionError(f"{wanted} is no label of this shape")
+            raise AssertionError(f"{wanted} is not a label of this shape")
         return self.labels.index(wanted)

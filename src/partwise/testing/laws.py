@@ -21,7 +21,7 @@ from ..structures.base import call
 from .cases import PATTERNS, SPARE, Case, close, draw_scores, hold, largest
 from .enumeration import Label, flat, log_sum, probabilities
 
-__all__ = ["LAWS"]
+__all__ = ["LAWS", "NEEDS"]
 
 # The laws. The first line of each says what it demands.
 
@@ -46,7 +46,7 @@ def marginals(case: Case) -> None:
 
 
 def maximum(case: Case) -> None:
-    """The maximum oracle returns max_y theta.y, and best gives a label that has that score."""
+    """The maximum oracle returns max_y theta.y, and best returns a label that has that score."""
     scores = case.table.scores(case.theta)
     top, label = case.structure.best(case.theta, case.topo)
     close(top, scores.max())
@@ -55,7 +55,7 @@ def maximum(case: Case) -> None:
 
 
 def maximum_counts(case: Case) -> None:
-    """The maximum oracle writes the counts of one label, and decode gives that label."""
+    """The maximum oracle writes the counts of one label, and decode returns that label."""
     top, mu = case.run(case.structure.maximum, case.theta)
     alone, _ = case.run(case.structure.maximum, case.theta, wanted=False)
     hold(alone == top, f"the best score is {top!r} with mu and {alone!r} without")
@@ -65,7 +65,7 @@ def maximum_counts(case: Case) -> None:
 
 
 def k_best(case: Case) -> None:
-    """k_best gives the k best labels, distinct, best first, with their scores."""
+    """k_best returns the k best labels, distinct, best first, with their scores."""
     scores = case.table.scores(case.theta)
     k = int(case.rng.choice([1, 2, 5, len(scores), len(scores) + 3]))
     best, labels = case.structure.k_best(case.theta, case.topo, k)
@@ -90,7 +90,7 @@ def entropy(case: Case) -> None:
 
 
 def marginal_entropy(case: Case) -> None:
-    """The entropy oracle, if there is one, gives H of the marginals and its slope."""
+    """The entropy oracle, if there is one, returns H of the marginals and fills in its slope."""
     structure, topo = case.structure, case.topo
     if not structure.has_entropy or case.table.scores(case.theta).max() == -np.inf:
         return
@@ -107,7 +107,7 @@ def marginal_entropy(case: Case) -> None:
 
 
 def samples(case: Case) -> None:
-    """Sample draws every label as often as its probability says."""
+    """Samples hold every label as often as its probability says."""
     scores = case.table.scores(case.theta)
     if scores.max() == -np.inf or len(scores) > 125:
         return
@@ -115,7 +115,7 @@ def samples(case: Case) -> None:
     drawn = case.structure.sample(case.theta, case.topo, size, np.random.default_rng(0))
     seen = Counter(flat(label) for label in drawn)
     observed = np.array([seen[label] for label in case.table.labels], dtype=float)
-    hold(observed.sum() == size, "something was drawn that is no label")
+    hold(observed.sum() == size, "something was drawn that is not a label")
     hold(not observed[np.isneginf(scores)].any(), "a forbidden label was drawn")
     expected = size * probabilities(scores).astype(float)
     rare = expected < 5
@@ -163,7 +163,7 @@ def counting(case: Case) -> None:
 
 
 def encode(case: Case) -> None:
-    """Encode gives the distinct parts of a label with their counts, and decode inverts it."""
+    """Encode returns the distinct parts of a label with their counts, and decode inverts it."""
     structure, table = case.structure, case.table
     y = int(case.rng.integers(len(table.labels)))
     label = case.array(table.labels[y])
@@ -182,14 +182,14 @@ def sites(case: Case) -> None:
     structure = case.structure
     found = structure.sites(case.topo)
     sizes = {field: column.shape for field, column in found._asdict().items()}
-    hold(len(set(sizes.values())) == 1, f"there is not one number a site: {sizes}")
+    hold(len(set(sizes.values())) == 1, f"there is not one number per site: {sizes}")
     ends = np.concatenate([[0], found.part + found.width])
     np.testing.assert_array_equal(found.part, ends[:-1])
     hold(ends[-1] == structure.n_parts(case.topo), "the sites do not hold all parts")
     hold((np.diff(found.kind) >= 0).all(), "the sites are not in the order of their kinds")
     known = (found.kind >= 0) & (found.kind < len(structure.kinds))
     hold(known.all(), "a site is of no kind")
-    hold(len(structure.widths) == len(structure.kinds), "there is not one width a kind")
+    hold(len(structure.widths) == len(structure.kinds), "there is not one width per kind")
     widths = np.array(structure.widths, dtype=np.int64)
     np.testing.assert_array_equal(found.width, widths[found.kind])
     for part, width, uses in zip(found.part, found.width, found.uses, strict=True):
@@ -198,7 +198,7 @@ def sites(case: Case) -> None:
 
 
 def gold_cost(case: Case) -> None:
-    """A cost is a finite number a part, and that of the gold label is 0."""
+    """There is one finite cost per part, and the gold label costs 0."""
     for y in case.rng.permutation(len(case.table.labels))[:30]:
         gold = case.table.labels[y]
         spread = _spread_cost(case, gold, None)
@@ -213,8 +213,12 @@ def constants(case: Case) -> None:
     np.testing.assert_array_equal(again.spec, case.structure.spec)
     hold(again.kinds == case.structure.kinds, "the kinds differ")
     hold(again.widths == case.structure.widths, "the widths differ")
-    log_z = case.structure.log_partition(case.theta, case.topo)
-    hold(again.log_partition(case.theta, case.topo) == log_z, "log Z differs")
+    if case.structure.has_oracle("marginals"):
+        log_z = case.structure.log_partition(case.theta, case.topo)
+        hold(again.log_partition(case.theta, case.topo) == log_z, "log Z differs")
+    if case.structure.has_oracle("maximum"):
+        top = case.structure.best(case.theta, case.topo)[0]
+        hold(again.best(case.theta, case.topo)[0] == top, "the best score differs")
 
 
 def shift(case: Case) -> None:
@@ -235,16 +239,18 @@ def shift(case: Case) -> None:
 
 
 def bad_scores(case: Case) -> None:
-    """Both oracles return nan where the score of a part in use is nan or +inf."""
+    """The oracles return nan where the score of a part in use is nan or +inf."""
     structure, topo = case.structure, case.topo
     used = np.flatnonzero(case.table.counts.any(axis=0))
     if not len(used):
         return
     theta = case.theta.copy()
     theta[case.rng.choice(used, size=case.rng.integers(1, 4))] = case.rng.choice([np.nan, np.inf])
-    hold(math.isnan(structure.log_partition(theta, topo)), f"log Z is a number at {theta}")
-    hold(math.isnan(structure.expected_parts(theta, topo)[0]), f"log Z is a number at {theta}")
-    hold(math.isnan(structure.best(theta, topo)[0]), f"the best score is a number at {theta}")
+    if structure.has_oracle("marginals"):
+        hold(math.isnan(structure.log_partition(theta, topo)), f"log Z is a number at {theta}")
+        hold(math.isnan(structure.expected_parts(theta, topo)[0]), f"log Z is a number at {theta}")
+    if structure.has_oracle("maximum"):
+        hold(math.isnan(structure.best(theta, topo)[0]), f"the best score is a number at {theta}")
 
 
 #: The laws that need no more than a case, and the patterns of scores to which each applies.
@@ -266,6 +272,16 @@ LAWS: Final[dict[Callable[[Case], None], tuple[str, ...]]] = {
     constants: ("small",),
     shift: ("small", "tiny", "masked", "steep"),
     bad_scores: PATTERNS,
+}
+
+#: The laws about one oracle only: they have nothing to demand of a structure without it.
+NEEDS: Final[dict[Callable[..., None], str]] = {
+    **dict.fromkeys((maximum, maximum_counts), "maximum"),
+    **dict.fromkeys(
+        (log_partition, marginals, entropy, marginal_entropy, samples, nothing_to_draw, gradient),
+        "marginals",
+    ),
+    **dict.fromkeys((counting, shift), "marginals"),
 }
 
 
@@ -296,31 +312,36 @@ def constraints(case: Case, rules: Any, permitted: Callable[[Label, Any], bool])
     hold(np.isin(mask, [0.0, -np.inf]).all(), "a mask holds something that is not 0 or -inf")
     allowed = table.keep([permitted(label, rules) for label in table.labels])
     theta, scores = case.theta + mask, allowed.scores(case.theta)
-    log_z, mu = structure.expected_parts(theta, topo)
-    top, label = structure.best(theta, topo)
     best, labels = structure.k_best(theta, topo, len(table.labels))
-    close(log_z, log_sum(scores), what=f"the constraints are {rules}")
-    close(top, scores.max(initial=-np.inf))
     found = {flat(label) for label in labels}
     hold(found == set(allowed.labels), f"with {rules}, k_best gives {found}, not {allowed.labels}")
     close(best, np.sort(scores)[::-1])
-    if allowed.labels:
-        close(mu, probabilities(scores) @ allowed.counts)
-        hold(flat(label) in allowed.labels, f"with {rules}, the best label is {label}")
-        drawn = structure.sample(theta, topo, 20, np.random.default_rng(0))
-        hold({flat(label) for label in drawn} <= set(allowed.labels), f"{rules} were not kept")
+    if structure.has_oracle("maximum"):
+        top, label = structure.best(theta, topo)
+        close(top, scores.max(initial=-np.inf))
+        if allowed.labels:
+            hold(flat(label) in allowed.labels, f"with {rules}, the best label is {label}")
+    if structure.has_oracle("marginals"):
+        log_z, mu = structure.expected_parts(theta, topo)
+        close(log_z, log_sum(scores), what=f"the constraints are {rules}")
+        if allowed.labels:
+            close(mu, probabilities(scores) @ allowed.counts)
+            drawn = structure.sample(theta, topo, 20, np.random.default_rng(0))
+            hold({flat(label) for label in drawn} <= set(allowed.labels), f"{rules} were not kept")
 
 
 def nothing_allowed(case: Case, rules: Any) -> None:
-    """Where constraints leave no label, both oracles return -inf and there is nothing to give."""
+    """Where constraints leave no label, the oracles return -inf and k_best returns nothing."""
     structure, topo = case.structure, case.topo
     if not case.table.counts.any(axis=1).all():
         return  # a label without parts cannot be forbidden
     theta = case.theta + structure.mask(topo, rules)
-    log_z, mu = case.run(structure.marginals, theta)
-    alone = structure.log_partition(theta, topo)
-    hold(log_z == alone == -np.inf, f"log Z is {log_z} and {alone}")
-    hold(not mu.any(), "mu is not zero")
-    hold(structure.best(theta, topo)[0] == -np.inf, "there is a best score")
+    if structure.has_oracle("marginals"):
+        log_z, mu = case.run(structure.marginals, theta)
+        alone = structure.log_partition(theta, topo)
+        hold(log_z == alone == -np.inf, f"log Z is {log_z} and {alone}")
+        hold(not mu.any(), "mu is not zero")
+    if structure.has_oracle("maximum"):
+        hold(structure.best(theta, topo)[0] == -np.inf, "there is a best score")
     scores, labels = structure.k_best(theta, topo, 3)
     hold(len(scores) == len(labels) == 0, f"k_best gives {labels}")

@@ -58,7 +58,7 @@ class BMRM(Solver):
     """
 
     name: ClassVar[str] = "bmrm"
-    needs = frozenset({"marginals", "maximum"})
+    needs = frozenset[str]()
     package = "clarabel"
 
     @classmethod

@@ -139,7 +139,7 @@ def sgd_epoch(
 class _Descent(StochasticSolver):
     """What the solvers of this file share: one compiled epoch, and the certificate."""
 
-    needs = frozenset({"marginals", "maximum"})
+    needs = frozenset[str]()
 
     def __init__(
         self,

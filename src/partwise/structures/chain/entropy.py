@@ -14,7 +14,7 @@ from ..entropy import add_entropy
 
 @cfunc(ORACLE, fastmath=FAST)
 def chain_entropy(spec: Any, topo: Any, mu: Any, slope: Any, work: Any) -> Any:
-    """H and its derivatives; mu of the unary parts, then of each pair of neighbours."""
+    """Return H and fill in its derivatives; mu holds the unary parts, then the pairs."""
     n, length = spec[0], topo[0]
     for r in range(slope.size):
         slope[r] = 0.0

@@ -1,7 +1,7 @@
 """The oracles of a first-order chain: forward-backward and Viterbi.
 
-Forward-backward runs on scaled exponentials (``chain_scaled.py``), and where these may underflow
-in log space, here:
+Forward-backward runs on scaled exponentials (``scaled.py``). Where these may underflow, it runs in
+log space, which is done here:
 
     a_t(k) = theta_t(k) + log sum_j exp(a_{t-1}(j) + theta(j,k)) - log c_t
 
@@ -18,32 +18,18 @@ import numpy as np
 from ...compiled.jit import FAST, cfunc, njit
 from ...compiled.lanes import LINE, add, fill, larger, load, repeat, store
 from ..base import ORACLE
+from ..logspace import any_bad, log_sum
 from .scaled import scaled, spread_ends, unary_scores
-
-
-@njit
-def log_sum(x: Any, n: int) -> Any:
-    """Log sum exp; nan for nan or +inf, -inf for an empty sum."""
-    m = -np.inf
-    for k in range(n):
-        if math.isnan(x[k]):
-            return np.nan
-        m = max(m, x[k])
-    if not math.isfinite(m):
-        return m if m < 0 else np.nan
-    total = 0.0
-    for k in range(n):
-        total += math.exp(x[k] - m)
-    return m + math.log(total)
 
 
 @njit
 def log_forward(
     spec: Any, length: int, theta: Any, unary: Any, alpha: Any, log_c: Any, row: Any
 ) -> Any:
-    """Log-space forward pass: fill unary (start and end added), alpha and log c, return logZ.
+    """Run the forward pass in log space and return logZ.
 
-    alpha is normalised at each position: it stays small, and so do its rounding errors.
+    Fills unary (with the start and end scores), alpha and log c. alpha is normalised at each
+    position, so it stays small, and so do its rounding errors.
     """
     n = spec[0]
     unary_scores(spec, length, theta, unary, n)
@@ -68,7 +54,7 @@ def log_forward(
 
 @njit
 def _exact(spec: Any, length: int, theta: Any, mu: Any, work: Any) -> Any:
-    """Forward-backward in log space: slower, and right for any scores."""
+    """Run forward-backward in log space, which is slower and right for any scores."""
     n = spec[0]
     nn = n * n
     unary = work[: length * n]
@@ -105,7 +91,7 @@ def _exact(spec: Any, length: int, theta: Any, mu: Any, work: Any) -> Any:
 
 @cfunc(ORACLE)
 def chain_marginals(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
-    """Forward-backward: scaled exponentials, redone in log space where they underflow."""
+    """Run forward-backward on scaled exponentials, or in log space where they underflow."""
     length = topo[0]
     if length == 0:
         for p in range(mu.size):
@@ -119,7 +105,7 @@ def chain_marginals(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any
 
 @njit(fastmath=FAST)
 def _step_maximum(score: Any, at: int, theta: Any, step: int, n: int, out: Any) -> None:
-    """out_k = max_j score[at + j] + theta[step + j n + k]."""
+    """Compute out_k = max_j score[at + j] + theta[step + j n + k]."""
     whole = n if n >= LINE else 0
     for first in range(0, whole, LINE):
         k = min(first, n - LINE)
@@ -139,20 +125,12 @@ def _step_maximum(score: Any, at: int, theta: Any, step: int, n: int, out: Any) 
             out[k] = best
 
 
-@njit
-def _valid(theta: Any) -> Any:
-    """Whether no score is nan or +inf: then no sum is nan."""
-    wrong = 0
-    for p in range(theta.size):
-        wrong += not theta[p] < np.inf
-    return wrong == 0
-
-
 @cfunc(ORACLE)
 def chain_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
-    """Viterbi; the first of equal labels wins.
+    """Find the best labels by Viterbi's algorithm; the first of equal labels wins.
 
-    Forwards only the scores of the best prefixes are kept; the way back finds their labels.
+    Only the scores of the best prefixes are kept on the way forward; the way back finds their
+    labels.
     """
     n = spec[0]
     length = topo[0]
@@ -160,7 +138,7 @@ def chain_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
         mu[p] = 0.0
     if length == 0:
         return 0.0
-    if not _valid(theta):
+    if any_bad(theta):
         return np.nan
     score = work[: length * n]
     best = work[length * n : length * n + n]

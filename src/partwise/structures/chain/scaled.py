@@ -9,7 +9,7 @@ rows have a *pitch* of p >= L numbers, a multiple of 8, the rest of them zeros.
     logZ = sum_t (m_t + log c_t) + (T-1) M    mu_t = alpha_t . beta_t
                                               mu(j,k) = E(j,k) sum_t alpha_{t-1}(j) g_t(k)
 
-with c_t the sum that makes alpha_t add up to one. They need one exp a part and no logarithm a
+with c_t the sum that makes alpha_t add up to one. They need one exp per part and no logarithm per
 transition, but may underflow. Forward, the division by c_t is made one position later, when c_t
 is known without a wait. So what is flushed to zero at position t is at most e^-708 before it is
 divided by c_{t-1} and c_t. It can matter in the end only if it gains that much on the kept paths.
@@ -47,6 +47,7 @@ from ...compiled.lanes import (
     store,
     total,
 )
+from ..ends import add_ends, count_ends
 
 _SPREAD = 300.0
 _REGAINED = 650.0
@@ -54,19 +55,19 @@ _REGAINED = 650.0
 
 @njit
 def pitch(n: int) -> Any:
-    """How far rows of n numbers are apart in the scratch."""
+    """Return how far apart rows of n numbers are in the scratch."""
     return (n + LINE - 1) // LINE * LINE
 
 
 @njit
 def pitched_rows(n: int) -> Any:
-    """How many rows a matrix has in the scratch: they are taken two at a time."""
+    """Return how many rows a matrix has in the scratch, which are taken two at a time."""
     return n + n % 2
 
 
 @njit
 def unary_scores(spec: Any, length: int, theta: Any, out: Any, p: int) -> None:
-    """Copy the unary scores into rows of p, the start and end scores added to their positions.
+    """Copy the unary scores into rows of p, and add the start and end scores.
 
     What is left of a row becomes -inf.
     """
@@ -78,33 +79,20 @@ def unary_scores(spec: Any, length: int, theta: Any, out: Any, p: int) -> None:
         for k in range(n, p):
             copy[k] = -np.inf
     at = length * n + (1 if spec[1] else length - 1) * n * n
-    if spec[2]:
-        for k in range(n):
-            out[k] += theta[at + k]
-        at += n
-    if spec[3]:
-        last = out[(length - 1) * p : length * p]
-        for k in range(n):
-            last[k] += theta[at + k]
+    add_ends(theta, n, length, at, spec[2], spec[3], out, p)
 
 
 @njit
 def spread_ends(spec: Any, length: int, mu: Any) -> None:
-    """The expected start and end labels are the unary ones of the first and last position."""
+    """Fill in the expected start and end labels: those of the first and last position."""
     n = spec[0]
     at = length * n + (1 if spec[1] else length - 1) * n * n
-    if spec[2]:
-        for k in range(n):
-            mu[at + k] = mu[k]
-        at += n
-    if spec[3]:
-        for k in range(n):
-            mu[at + k] = mu[(length - 1) * n + k]
+    count_ends(mu, n, length, at, spec[2], spec[3])
 
 
 @njit
 def _range(x: Any) -> Any:
-    """The largest and the smallest number in x, nan passed over."""
+    """Return the largest and the smallest number in x, without regard to nan."""
     whole = x.size - x.size % LINE
     high = low = fill(-np.inf)
     for at in range(0, whole, LINE):
@@ -120,7 +108,7 @@ def _range(x: Any) -> Any:
 
 @njit
 def _centre(x: Any, at: int, p: int) -> Any:
-    """Take its largest number from the row of p that begins at `at`; returns it."""
+    """Subtract its largest number from the row of p that begins at `at`; return that number."""
     high = fill(-np.inf)
     for k in range(at, at + p, LINE):
         high = larger(load(x, k), high)
@@ -148,11 +136,11 @@ def _pitched(matrix: Any, n: int, p: int, out: Any, first: int) -> None:
 def _exponentials(
     spec: Any, length: int, theta: Any, psi: Any, e: Any, unary: Any, scores: Any
 ) -> Any:
-    """Fill psi and E; return (the shifts' sum, whether transitions can be trusted).
+    """Fill psi and E; return the sum of the shifts, and whether transitions can be trusted.
 
-    The sum is not finite if a position or a matrix has no finite largest score. A nan comes
-    through as a nan in psi or E, and so in the first total that it enters. unary and scores are
-    scratch: exp_into is scalar if it writes over its input.
+    The sum is not finite if a position or a matrix has no finite largest score. A nan appears as a
+    nan in psi or E, and so in the first total that it enters. unary and scores are scratch, as
+    exp_into is not vectorised if it writes over its input.
     """
     n = spec[0]
     p, rows = pitch(n), pitched_rows(n)
@@ -179,7 +167,7 @@ def _exponentials(
 
 @njit(inline="always")
 def _times(x: Any, at: int, e: Any, first: int, p: int, rows: int) -> Any:
-    """Eight columns of x E, for the x that begins at `at` and the columns that begin at `first`."""
+    """Return eight columns of x E: x begins at `at`, and the columns begin at `first`."""
     even = odd = fill(0.0)
     for j in range(0, rows, 2):
         even = add_product(even, repeat(x, at + j), load(e, first + j * p))
@@ -189,7 +177,7 @@ def _times(x: Any, at: int, e: Any, first: int, p: int, rows: int) -> Any:
 
 @njit
 def _outer_sums(x: Any, y: Any, length: int, p: int, rows: int, out: Any) -> None:
-    """out(j, k) = sum_{t<length} x_t(j) y_{t+1}(k)."""
+    """Compute out(j, k) = sum_{t<length} x_t(j) y_{t+1}(k)."""
     for k in range(0, p, LINE):
         for j in range(0, rows, 2):
             even = odd = fill(0.0)
@@ -203,7 +191,7 @@ def _outer_sums(x: Any, y: Any, length: int, p: int, rows: int, out: Any) -> Non
 
 @njit(fastmath=FAST)
 def _forward(spec: Any, length: int, psi: Any, e: Any, alpha: Any, c: Any, trusted: bool) -> Any:
-    """Fill alpha_t c_t and 1 / c_t; return sum_t log c_t, nan if something may be lost."""
+    """Fill alpha_t c_t and 1 / c_t; return sum_t log c_t, or nan if something may be lost."""
     n = spec[0]
     p, rows = pitch(n), pitched_rows(n)
     step = 0 if spec[1] else rows * p
@@ -239,7 +227,7 @@ def _forward(spec: Any, length: int, psi: Any, e: Any, alpha: Any, c: Any, trust
 def _backward(
     spec: Any, length: int, psi: Any, e: Any, alpha: Any, c: Any, mu: Any, beta: Any, et: Any
 ) -> None:
-    """Divide alpha by c, put g in the place of psi, and fill mu, all but the tied transitions."""
+    """Divide alpha by c, replace psi by g, and fill mu except for tied transitions."""
     n = spec[0]
     p, rows = pitch(n), pitched_rows(n)
     for k in range(p):
@@ -273,7 +261,7 @@ def _backward(
 
 @njit
 def _transpose(e: Any, n: int, p: int, out: Any) -> None:
-    """out(k, j) = E(j, k); the rest becomes 0."""
+    """Set out(k, j) = E(j, k), and the rest to 0."""
     for k in range(n):
         row = out[k * p : k * p + p]
         for j in range(n):
@@ -286,7 +274,7 @@ def _transpose(e: Any, n: int, p: int, out: Any) -> None:
 
 @njit(fastmath=FAST)
 def scaled(spec: Any, length: int, theta: Any, mu: Any, work: Any) -> Any:
-    """Forward-backward; nan asks for the redo in log space."""
+    """Run forward-backward on scaled exponentials; nan asks for log space."""
     n = spec[0]
     p, rows = pitch(n), pitched_rows(n)
     matrices = 1 if spec[1] else length - 1

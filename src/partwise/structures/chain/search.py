@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from ...compiled.jit import njit
-from .oracles import log_forward, log_sum
+from ..best_lists import merge_lists
+from ..logspace import draw
+from .oracles import log_forward
 from .scaled import unary_scores
 
 
 @njit
 def chain_k_best(spec: Any, topo: Any, theta: Any, n_best: int) -> Any:
-    """The n_best best labels: each state keeps its best n_best prefixes, merged from L lists.
+    """Find the n_best best labels: each state keeps its best n_best prefixes, merged from L lists.
 
-    Returns the scores and the labels as rows; fewer than n_best where fewer labels are allowed.
+    Returns the scores, and the labels as rows; fewer than n_best if fewer labels are allowed.
     """
     n = spec[0]
     length = topo[0]
@@ -30,43 +31,27 @@ def chain_k_best(spec: Any, topo: Any, theta: Any, n_best: int) -> Any:
     state = np.zeros((length, n, n_best), dtype=np.int64)
     rank = np.zeros((length, n, n_best), dtype=np.int64)
     head = np.zeros(n, dtype=np.int64)
+    steps = np.zeros(n)
     score[0, :, 0] = unary[:n]
     for t in range(1, length):
         step = first if spec[1] else first + (t - 1) * n * n
         for k in range(n):
-            head[:] = 0
-            for r in range(n_best):
-                top, j_top = -np.inf, -1
-                for j in range(n):
-                    if head[j] < n_best:
-                        s = score[t - 1, j, head[j]] + theta[step + j * n + k]
-                        if s > top:
-                            top, j_top = s, j
-                if j_top < 0:
-                    break
-                score[t, k, r] = top + unary[t * n + k]
-                state[t, k, r] = j_top
-                rank[t, k, r] = head[j_top]
-                head[j_top] += 1
-    head[:] = 0
-    scores = np.empty(n_best)
-    labels = np.empty((n_best, length), dtype=np.int64)
-    found = 0
-    while found < n_best:
-        top, k = -np.inf, -1
-        for j in range(n):
-            if head[j] < n_best and score[length - 1, j, head[j]] > top:
-                top, k = score[length - 1, j, head[j]], j
-        if k < 0:
-            break
-        scores[found] = top
-        r = head[k]
-        head[k] += 1
+            for j in range(n):
+                steps[j] = theta[step + j * n + k]
+            merge_lists(score[t - 1], steps, head, score[t, k], state[t, k], rank[t, k])
+            score[t, k] += unary[t * n + k]
+    scores = np.full(n_best, -np.inf)
+    last, last_rank = np.zeros(n_best, dtype=np.int64), np.zeros(n_best, dtype=np.int64)
+    steps[:] = 0.0
+    merge_lists(score[length - 1], steps, head, scores, last, last_rank)
+    found = int((scores > -np.inf).sum())
+    labels = np.empty((found, length), dtype=np.int64)
+    for f in range(found):
+        k, r = last[f], last_rank[f]
         for t in range(length - 1, -1, -1):
-            labels[found, t] = k
+            labels[f, t] = k
             k, r = state[t, k, r], rank[t, k, r]
-        found += 1
-    return scores[:found], labels[:found]
+    return scores[:found], labels
 
 
 @njit
@@ -91,15 +76,6 @@ def chain_sample(spec: Any, topo: Any, theta: Any, uniform: Any) -> Any:
                 row[k] = alpha[t * n + k]
                 if after >= 0:
                     row[k] += theta[step + k * n + after]
-            total = log_sum(row, n)
-            mass = 0.0
-            after = -1
-            for k in range(n):
-                weight = math.exp(row[k] - total)
-                mass += weight
-                if weight > 0.0:
-                    after = k
-                    if uniform[s, t] < mass:
-                        break
+            after = draw(row, n, uniform[s, t])
             labels[s, t] = after
     return labels

@@ -1,1 +1,1 @@
-"""Dependency trees, projective ones and any."""
+"""Dependency trees, projective or not."""

@@ -2,7 +2,7 @@
 
 An example has T words, numbered 1 .. T; 0 is the root, which is no word. Each word m has one head
 h in 0 .. T, h != m, and its arc (h, m) carries one of L labels. The arcs of a label form a tree
-that hangs from the root. Parts, in the order of the modifiers (L labels an arc):
+that hangs from the root. Parts, in the order of the modifiers (L labels per arc):
 
     arcs    T x T x L    theta[m - 1, slot, k],   slot = h if h < m else h - 1
 
@@ -25,9 +25,10 @@ from ..ranking import k_best_choices
 class ArcConstraints(NamedTuple):
     """Hard constraints on trees, in word and label numbers (words from 1; 0 is the root).
 
-    ``arcs``: forbidden pairs (head, modifier); ``heads``: for some modifiers, the only heads
-    allowed (a fixed head is a set of one); ``labels``: forbidden on all arcs; ``allowed``: for
-    some arcs ``(head, modifier)``, the only labels allowed on them, if they are in the tree.
+    ``arcs`` holds forbidden pairs (head, modifier). ``heads`` holds, for some modifiers, the only
+    heads allowed (a fixed head is a set of one). ``labels`` are forbidden on all arcs. ``allowed``
+    holds, for some arcs ``(head, modifier)``, the only labels that they may have if they are in the
+    tree.
     """
 
     arcs: Sequence[tuple[int, int]] = ()
@@ -39,8 +40,8 @@ class ArcConstraints(NamedTuple):
 class ArcStructure(Structure):
     """Trees over the words of a sentence.
 
-    A label is an int64 array of shape (T, 2), a row a word: its head, and the label of the arc
-    from there (always 0 where arcs are not labelled, which is ``n_labels=1``).
+    A label is an int64 array of shape (T, 2) with one row per word: its head, and the label of the
+    arc from there. Where arcs have no labels (``n_labels=1``), the label is always 0.
 
     Parameters
     ----------
@@ -57,7 +58,6 @@ class ArcStructure(Structure):
         self.single_root = single_root
 
     def constants(self) -> dict[str, Any]:
-        """As given."""
         return {"n_labels": self.n_labels, "single_root": self.single_root}
 
     @property
@@ -67,32 +67,36 @@ class ArcStructure(Structure):
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """The labels."""
         return (self.n_labels,)
 
     def topology(self, shape: int) -> Ints:
-        """The number of words."""
+        """Return the number of words."""
         return np.array([shape], dtype=np.int64)
 
     def n_parts(self, topo: Ints) -> int:
-        """A part an arc and label."""
         return int(topo[0]) ** 2 * self.n_labels
 
     def sites(self, topo: Ints) -> Sites:
-        """A site an arc, in the order that `arc_ends` gives."""
+        """List one site per arc, in the order of `arc_ends`."""
         n_arcs = int(topo[0]) ** 2
         one = np.ones(n_arcs, dtype=np.int64)
         part = np.arange(n_arcs, dtype=np.int64) * self.n_labels
         return Sites(part, one * self.n_labels, one * 0, one)
 
     def encode(self, label: Ints, topo: Ints) -> tuple[Ints, Floats]:
-        """A part a word; a DataError if the label is no tree of this structure."""
+        """Return one part per word.
+
+        Raises
+        ------
+        DataError
+            If the label is no tree of this structure.
+        """
         length = int(topo[0])
         y = np.asarray(label, dtype=np.int64)
         if y.shape != (length, 2):
             raise DataError(
-                f"a tree of shape {y.shape} for {length} words; give a row a word, its head and "
-                f"the label of its arc, shape ({length}, 2)"
+                f"a tree of shape {y.shape} for {length} words; give one row per word, "
+                f"with its head and the label of its arc: shape ({length}, 2)"
             )
         self.check_tree(y)
         modifiers = np.arange(1, length + 1)
@@ -131,7 +135,7 @@ class ArcStructure(Structure):
             )
 
     def decode(self, mu: Floats, topo: Ints) -> Ints:
-        """The arc and label with the largest count for every word."""
+        """Return, for every word, the arc and label with the largest count."""
         length = int(topo[0])
         if length == 0:
             return np.zeros((0, 2), dtype=np.int64)
@@ -140,14 +144,18 @@ class ArcStructure(Structure):
         return np.stack([slot + (slot > np.arange(length)), label], axis=1).astype(np.int64)
 
     def part_cost(self, label: Ints, topo: Ints, matrix: Floats | None) -> Floats:
-        """1 for a wrong head; for the right one what its label costs (None: 1 for a wrong one)."""
+        """Return the costs of all arcs.
+
+        A wrong head costs 1. The right head costs what its label costs: without a matrix, 1 for a
+        wrong label.
+        """
         parts, _ = self.encode(label, topo)
         cost = np.ones((int(topo[0]) ** 2, self.n_labels))
         cost[parts // self.n_labels] = label_costs(parts % self.n_labels, self.n_labels, matrix)
         return cost.ravel()
 
     def mask(self, topo: Ints, constraints: ArcConstraints) -> Floats:
-        """Forbid arcs, heads and labels; constraints on words that are not there raise."""
+        """Forbid arcs, heads and labels; a DataError for words that are not there."""
         length = int(topo[0])
         mask = np.zeros((length * length, self.n_labels))
         mask[:, list(constraints.labels)] = -np.inf
@@ -161,19 +169,19 @@ class ArcStructure(Structure):
         return mask.ravel()
 
     def k_best(self, theta: Floats, topo: Ints, k: int) -> tuple[Floats, list[Ints]]:
-        """Split the trees by their heads, word by word (`ranking.k_best_choices`)."""
+        """Split the trees by their heads, word by word (see `ranking.k_best_choices`)."""
         length = int(topo[0])
         bounds = np.arange(length + 1, dtype=np.int64) * length * self.n_labels
         return k_best_choices(self, theta, topo, k, bounds)
 
 
 def arc_ends(length: int) -> tuple[Ints, Ints]:
-    """Give the head and the modifier of every site of a sentence of `length` words.
+    """Return the head and the modifier of every site of a sentence of `length` words.
 
     Returns
     -------
     heads, modifiers : ndarray of int64
-        Of length T * T, in the order of the sites.
+        Arrays of length T * T, in the order of the sites.
     """
     modifiers, slots = np.divmod(np.arange(length * length, dtype=np.int64), max(length, 1))
     return slots + (slots > modifiers), modifiers + 1
@@ -193,7 +201,7 @@ def _checked_part(h: int, m: int, length: int) -> int:
 
 
 def _keep_only(rows: Floats, kept: Sequence[int]) -> None:
-    """Forbid all rows but those, and leave forbidden what was so before."""
+    """Forbid all rows but these; what was forbidden before stays forbidden."""
     only = np.full(rows.shape, -np.inf)
     only[list(kept)] = 0.0
     rows += only

@@ -46,7 +46,10 @@ def room(length: int) -> int:
 
 @njit(fastmath=FAST)
 def _jump(f: Any, n: int, m: int, count: int) -> None:
-    """w_m(h) += w_m(k) p_k(h) for the first `count` words k, two at a time. f: n x (n + 1)."""
+    """Add w_m(k) p_k(h) to w_m(h) for the first `count` words k, two at a time.
+
+    f is n x (n + 1).
+    """
     stride = n + 1
     row = f[m * stride : m * stride + stride]
     for k in range(0, count - 1, 2):
@@ -66,7 +69,7 @@ def _jump(f: Any, n: int, m: int, count: int) -> None:
 
 @njit
 def _jump_wide(f: Any, e: Any, n: int, m: int, count: int, bits: Any) -> None:
-    """The same in wide numbers."""
+    """Do the same as `_jump` in wide numbers."""
     stride = n + 1
     for k in range(count):
         c, c_e = normal(f[m * stride + k], e[m * stride + k])
@@ -79,10 +82,11 @@ def _jump_wide(f: Any, e: Any, n: int, m: int, count: int, bits: Any) -> None:
 
 @njit(fastmath=FAST)
 def eliminate(f: Any, e: Any, n: int, count: int, keep_root: bool, wide: bool, bits: Any) -> Any:
-    """Eliminate the first `count` of n words; their rows receive p. f: n x (n + 1), the root last.
+    """Eliminate the first `count` of n words; their rows receive p.
 
-    Returns (whether it could be done, the product of the pivots as f and e). Pivots take in the
-    root if `keep_root`. Row after row: what a row needs of the rows above is final.
+    f is n x (n + 1), with the root last. Returns whether it could be done, and the product of the
+    pivots as f and e. Pivots include the root if `keep_root`. The rows are done one after the
+    other, as what a row needs of the rows above is final.
     """
     stride = n + 1
     z, z_e = 1.0, 0
@@ -121,7 +125,7 @@ def _substitute(
     f: Any, e: Any, at: int, n: int, count: int, first: int, then: int,
     length: int, wide: bool, bits: Any,
 ) -> None:  # fmt: skip
-    """q_k(m) for the `count` eliminated words k and the n - count words m that were left.
+    """Compute q_k(m) for the `count` eliminated words k and the n - count words m that are left.
 
     Their numbers in the sentence start at `first` and `then`; the rows of p start at `at`.
     """
@@ -159,7 +163,7 @@ def _substitute(
 
 @njit
 def _copy_rotated(x: Any, at: int, stride: int, n: int, turn: int, to: int) -> None:
-    """Copy a graph of n words, the words from `turn` on first."""
+    """Copy a graph of n words, with the words from `turn` on first."""
     for k in range(n):
         row = at + (k + turn if k < n - turn else k + turn - n) * stride
         out = to + k * (n + 1)
@@ -172,10 +176,10 @@ def _copy_rotated(x: Any, at: int, stride: int, n: int, turn: int, to: int) -> N
 def escapes(
     f: Any, e: Any, length: int, spare: int, keep_root: bool, wide: bool, full: bool
 ) -> Any:
-    """Fill q for all pairs of words. The graph stands at 0 in f and e, q behind it.
+    """Fill q for all pairs of words; the graph stands at 0 in f and e, and q behind it.
 
-    Returns (whether the sum could be computed, whether q could, the sum as f and e). Without
-    `full` only the sum is.
+    Returns whether the sum could be computed, whether q could, and the sum as f and e. Without
+    `full`, only the sum is computed.
     """
     q_at = length * (length + 1)
     bits = e[q_at + length * length : q_at + length * length + 2 * length + 2]

@@ -1,7 +1,7 @@
 """Projective dependency trees: no two arcs cross when drawn above the sentence.
 
 The root stands to the left of the first word, and its arcs cross no others either. Parts are the
-arcs, as ``arcs.py`` numbers them; the compiled recursions are in ``projective_kernels.py`` and
+arcs, as ``arcs.py`` numbers them; the compiled recursions are in ``projective_oracles.py`` and
 ``projective_search.py``.
 """
 
@@ -20,14 +20,14 @@ from .projective_search import projective_maximum, projective_sample
 
 @final
 class ProjectiveTree(ArcStructure):
-    """Projective trees; labels and parameters as in :class:`ArcStructure`."""
+    """Projective trees, with the labels and parameters of :class:`ArcStructure`."""
 
     name: ClassVar[str] = "projective"
     marginals: ClassVar[Any] = projective_marginals
     maximum: ClassVar[Any] = projective_maximum
 
     def work_size(self, topo: Ints) -> int:
-        """Room for the charts, and two numbers a word for the choices of the search."""
+        """Count the numbers in the charts, and two per word for the choices of the search."""
         return charts_size(int(topo[0]), self.n_labels) + 2 * int(topo[0])
 
     def check_tree(self, y: Ints) -> None:
@@ -42,14 +42,12 @@ class ProjectiveTree(ArcStructure):
             )
 
     def sample(self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator) -> list[Ints]:
-        """Draw from the root down, in proportion to what is inside."""
-        self._check_drawable(self.log_partition(theta, topo))
-        theta = np.ascontiguousarray(theta, dtype=np.float64)
+        theta = self._drawable(theta, topo)
         return list(projective_sample(self.spec, topo, theta, rng.random((size, 3 * int(topo[0])))))
 
 
 def crossing_arcs(heads: Ints) -> tuple[tuple[int, int], tuple[int, int]] | None:
-    """Give two arcs (head, modifier) of a tree that cross, or None if it is projective.
+    """Return two arcs (head, modifier) of a tree that cross, or None if it is projective.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ _SMALLEST_Z = math.exp(-650.0)
 
 
 class Charts(NamedTuple):
-    """Room for one sentence of n words, cut from one block."""
+    """The arrays for one sentence of n words, cut from one block of scratch."""
 
     arcs: Any  # n x n, a(h, m) at [m, h]; the outside pass puts its G of S here
     c: Any  # n x n, C(h, e) at [h, e]
@@ -63,7 +63,7 @@ class Charts(NamedTuple):
 
 @njit
 def charts_size(n: int, n_labels: int) -> int:
-    """How many float64 numbers `cut_charts` needs."""
+    """Return how many float64 numbers `cut_charts` needs."""
     return 7 * n * n + 7 * n + 2 + n * n_labels
 
 
@@ -127,7 +127,7 @@ def _max_dot(x: Any, y: Any) -> Any:
 
 @njit(inline="always")
 def _dot(semiring: int, x: Any, y: Any, row: Any, exps: Any) -> Any:
-    """sum_k x_k y_k in the semiring; row and exps are scratch."""
+    """Compute sum_k x_k y_k in the semiring; row and exps are scratch."""
     if semiring == SUM:
         return _sum_dot(x, y)
     if semiring == LOG:
@@ -142,7 +142,7 @@ def _times(semiring: int, a: float, b: float) -> Any:
 
 @njit
 def _plus(semiring: int, a: float, b: float) -> Any:
-    """a + b as sums of weights or of logarithms."""
+    """Add a and b as weights or as logarithms."""
     if semiring == SUM:
         return a + b
     high, low = max(a, b), min(a, b)
@@ -151,7 +151,7 @@ def _plus(semiring: int, a: float, b: float) -> Any:
 
 @njit
 def log_sum_labels(scores: Any) -> Any:
-    """log sum_k exp(scores_k) over the labels of an arc."""
+    """Compute log sum_k exp(scores_k) over the labels of an arc."""
     m = -np.inf
     for k in range(scores.size):
         m = max(m, scores[k])
@@ -165,7 +165,7 @@ def log_sum_labels(scores: Any) -> Any:
 
 @njit(fastmath=FAST)
 def _all_are_scores(theta: Any) -> Any:
-    """Whether all scores are finite or -inf."""
+    """Return whether all scores are finite or -inf."""
     bad = 0
     for p in range(theta.size):
         bad += 0 if theta[p] < np.inf else 1
@@ -174,9 +174,9 @@ def _all_are_scores(theta: Any) -> Any:
 
 @njit(fastmath=FAST)
 def _exponentials(theta: Any, exps: Any, high: float, n_labels: int, row: Any) -> Any:
-    """row(slot) = sum over labels of exp(theta - high), divided by their total, which is returned.
+    """Set row(slot) to the sum over labels of exp(theta - high), divided by their total.
 
-    exps receives the exponentials themselves.
+    Returns the total. exps receives the exponentials themselves.
     """
     exp_into(exps, theta, high)
     total = 0.0
@@ -199,10 +199,10 @@ def _exponentials(theta: Any, exps: Any, high: float, n_labels: int, row: Any) -
 
 @njit
 def weigh_arcs(semiring: int, n: int, n_labels: int, theta: Any, exps: Any, t: Any) -> Any:
-    """Fill the weights of the arcs; return the shift that log Z needs, or nan, or -inf.
+    """Fill the weights of the arcs; return the shift that log Z needs.
 
-    nan for scores that are nan or +inf; -inf if a word has no head. exps (empty: not wanted)
-    receives the exponentials of all parts for the semiring SUM.
+    Returns nan if a score is nan or +inf, and -inf if a word has no head. exps receives the
+    exponentials of all parts for the semiring SUM, unless it is empty.
     """
     if not _all_are_scores(theta):
         return np.nan
@@ -348,7 +348,7 @@ def _spread(semiring: int, n: int, n_labels: int, theta: Any, mu: Any, t: Any) -
 
 @cfunc(ORACLE)
 def projective_marginals(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
-    """Inside and outside: scaled exponentials, redone in log space where they underflow."""
+    """Run inside and outside on scaled exponentials, or in log space where they underflow."""
     n_labels, single, n = spec[0], spec[1] != 0, topo[0]
     if n == 0:
         return 0.0

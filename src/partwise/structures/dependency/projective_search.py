@@ -39,7 +39,7 @@ def _draw(scores: Any, u: float) -> int:
 
 @njit
 def _choose(x: Any, y: Any, row: Any, u: float) -> int:
-    """The k with the largest x_k + y_k, or for u >= 0 one drawn by `_draw`."""
+    """Return the k with the largest x_k + y_k, or for u >= 0 one that is drawn by `_draw`."""
     best = 0
     for k in range(x.size):
         row[k] = x[k] + y[k]
@@ -52,8 +52,8 @@ def _choose(x: Any, y: Any, row: Any, u: float) -> int:
 def _trace(n: int, t: Any, uniform: Any, heads: Any, stack: Any) -> None:
     """Fill heads (0 for the root, words from 1) with the best tree or one that is drawn.
 
-    uniform holds 2 n numbers in [0, 1) to draw by, or -1 for the best. A tree has at most n - 1
-    spans C(h, e), h != e, and stack holds two numbers for each.
+    uniform holds 2 n numbers in [0, 1) to draw by, or -1 for the best tree. A tree has at most n -
+    1 spans C(h, e) with h != e, and stack holds two numbers for each of them.
     """
     c, ct, i_, row = t.c, t.ct, t.i, t.row
     top, at, end = 0, 0, n
@@ -86,14 +86,14 @@ def _trace(n: int, t: Any, uniform: Any, heads: Any, stack: Any) -> None:
 
 @njit
 def _first_label(head: float, m: int, n: int, n_labels: int) -> int:
-    """The part of the arc from head (0: the root) to word m (from 0) with label 0."""
+    """Return the part of the arc from head (0: the root) to word m (from 0) with label 0."""
     slot = int(head) if head <= m else int(head) - 1
     return (m * n + slot) * n_labels
 
 
 @cfunc(ORACLE)
 def projective_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
-    """Eisner's algorithm; of equal splits the leftmost wins, of equal labels the first."""
+    """Run Eisner's algorithm; the leftmost of equal splits and the first of equal labels win."""
     n_labels, single, n = spec[0], spec[1] != 0, topo[0]
     for p in range(mu.size):
         mu[p] = 0.0

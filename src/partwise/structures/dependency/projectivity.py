@@ -33,8 +33,8 @@ def find_cycle(heads: Sequence[int]) -> list[int]:
     Returns
     -------
     list of int
-        The words of the cycle that is met first from the left, each followed by its head, or
-        nothing if all words hang from the root.
+        The words of the first cycle from the left, each followed by its head; empty if all words
+        hang from the root.
     """
     _check_range(heads)
     met = [0] * (len(heads) + 1)  # the walk that met the word first
@@ -52,7 +52,7 @@ def find_cycle(heads: Sequence[int]) -> list[int]:
 
 
 def is_projective(heads: Sequence[int]) -> bool:
-    """Tell whether no two arcs cross, in time n log n.
+    """Return whether no two arcs cross, in time n log n.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def _shortest_lift(above: list[int]) -> int | None:
 
 
 def _spans(above: list[int], word: int) -> bool:
-    """Tell whether all words between a word and its head descend from that head."""
+    """Return whether all words between a word and its head descend from that head."""
     head = above[word]
     inside = {head}
     for between in range(min(word, head) + 1, max(word, head)):

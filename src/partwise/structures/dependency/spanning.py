@@ -1,7 +1,7 @@
 """Non-projective dependency trees: any tree over the words that hangs from the root.
 
 Parts and labels are those of ``arcs.py``. The compiled sums over trees are in
-``spanning_kernels.py``, the search for the best tree and the drawing in ``spanning_search.py``.
+``spanning_oracles.py``, the search for the best tree and the drawing in ``spanning_search.py``.
 """
 
 from __future__ import annotations
@@ -38,12 +38,11 @@ class SpanningTree(ArcStructure):
     maximum: ClassVar[Any] = spanning_maximum
 
     def work_size(self, topo: Ints) -> int:
-        """Room for the graph, q, the exponentials of a word and the halves, and exponents."""
+        """Count the graph, q, the exponentials of a word and the halves, each with exponents."""
         length = int(topo[0])
         return 2 * (length * (2 * length + 3) + 2 + length * self.n_labels + room(length))
 
     def sample(self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator) -> list[Ints]:
-        """Draw the heads word by word, each given those before."""
-        self._check_drawable(self.log_partition(theta, topo))
-        theta = np.ascontiguousarray(theta, dtype=np.float64)
+        """Draw the heads word by word, each given those before it."""
+        theta = self._drawable(theta, topo)
         return list(spanning_sample(self.spec, topo, theta, rng.random((size, 2, int(topo[0])))))

@@ -47,7 +47,7 @@ _LOG2 = 0.6931471805599453
 
 @njit
 def _scores_are_bad(theta: Any) -> Any:
-    """Whether a score is nan or +inf, or finite and too large for wide numbers."""
+    """Return whether a score is nan or +inf, or finite and too large for wide numbers."""
     bad = False
     for p in range(theta.size):
         bad |= not (abs(theta[p]) <= _WIDEST or theta[p] == -np.inf)
@@ -58,10 +58,11 @@ def _scores_are_bad(theta: Any) -> Any:
 def fill(
     n_labels: int, single: bool, length: int, theta: Any, f: Any, scale: Any, exps: Any
 ) -> Any:
-    """Fill the graph f (T x (T + 1), the root last), columns scaled; return the log of the scales.
+    """Fill the graph f, T x (T + 1) with the root last; return the log of its scales.
 
-    exps receives the exponentials of all parts, or of one word if it has no more room; times
-    scale(m) (for the root times scale(T + m)) they are the weights. -inf: float64 will not do.
+    exps receives the exponentials of all parts, or those of one word if it has no more room; times
+    scale(m), or for the root times scale(T + m), they are the weights. Returns -inf where float64
+    cannot hold the weights.
     """
     n, width = length, length * n_labels
     keep = exps.size > width
@@ -126,7 +127,10 @@ def fill(
 def _scaled(
     n_labels: int, single: bool, length: int, theta: Any, mu: Any, f: Any, e: Any, wide: bool
 ) -> Any:
-    """Trees in float64: logZ, nan if it needs wide numbers, and whether mu does not."""
+    """Sum over trees in float64.
+
+    Returns logZ, which is nan if it needs wide numbers, and whether mu could be computed.
+    """
     n = length
     q_at, scale_at, exps_at = n * (n + 1), n * (2 * n + 1), n * (2 * n + 3) + 2
     spare = exps_at + n * n_labels
@@ -160,7 +164,7 @@ def _scaled(
 
 @njit
 def fill_wide(n_labels: int, single: bool, length: int, theta: Any, f: Any, e: Any) -> None:
-    """Fill the graph with numbers f 2^e, the root's times epsilon if one word hangs from it."""
+    """Fill the graph with numbers f 2^e; a single root's weights are multiplied by epsilon."""
     n = length
     for m in range(n):
         for slot in range(n):
@@ -178,7 +182,7 @@ def fill_wide(n_labels: int, single: bool, length: int, theta: Any, f: Any, e: A
 def _exact(
     n_labels: int, single: bool, length: int, theta: Any, mu: Any, f: Any, e: Any, wide: bool
 ) -> Any:
-    """Trees in numbers f 2^e: slower, and right for any scores."""
+    """Sum over trees in numbers f 2^e, which is slower and right for any scores."""
     n = length
     q_at, spare = n * (n + 1), n * (2 * n + 3) + 2
     for p in range(mu.size):
@@ -215,7 +219,7 @@ def _exact(
 
 @cfunc(ORACLE)
 def spanning_marginals(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
-    """Sum over trees: in float64, done again in wide numbers where these underflow."""
+    """Sum over trees in float64, or in wide numbers where that underflows."""
     n_labels, length = spec[0], topo[0]
     if length == 0:
         return 0.0

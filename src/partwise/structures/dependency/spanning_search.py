@@ -11,9 +11,9 @@ others the fewest root arcs win, and among these trees the best score: if one ro
 that is the best tree with one, and no penalty blurs the scores.
 
 *A tree is drawn* word by word, each head from its distribution given the heads drawn before:
-the words but one are eliminated, which gives P(h) ~ w_m(h) q_h(m) as in ``spanning_kernels.py``.
-Then m is merged into its head. That is O(T^4) a tree, whatever the scores; a random walk (Wilson's
-algorithm) would be faster, but goes round in circles for ever where a cycle has the best scores.
+all words but one are eliminated, which gives P(h) ~ w_m(h) q_h(m) as in ``spanning_oracles.py``.
+Then m is merged into its head. That is O(T^4) per tree, whatever the scores are; a random walk
+(Wilson's algorithm) would be faster, but would go round for ever where a cycle has the best scores.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from .wide import NOTHING, add_wide, normal, wide_sum
 
 @njit
 def _best_arcs(n_labels: int, n: int, theta: Any, single: bool, w: Any, tier: Any, arc: Any) -> Any:
-    """The score of every arc with its best label; arc: its part. False if a score is bad.
+    """Find the score of every arc with its best label, and its part; return False for a bad score.
 
-    w, tier, arc: T x (T + 1), the root last.
+    w, tier and arc are T x (T + 1), with the root last.
     """
     for m in range(n):
         for slot in range(n):
@@ -52,7 +52,7 @@ def _best_arcs(n_labels: int, n: int, theta: Any, single: bool, w: Any, tier: An
 
 @njit
 def _better(tier: float, score: float, than_tier: float, than_score: float) -> Any:
-    """Whether a pair (tier, score) is larger than another."""
+    """Return whether a pair (tier, score) is larger than another."""
     return tier > than_tier or (tier == than_tier and score > than_score)
 
 
@@ -60,7 +60,10 @@ def _better(tier: float, score: float, than_tier: float, than_score: float) -> A
 def _contract(
     cycle: Any, n: int, w: Any, tier: Any, arc: Any, best: Any, best_tier: Any, state: Any
 ) -> None:
-    """Merge the rows and columns of a cycle's words into those of its first; state: 3 is gone."""
+    """Merge the rows and columns of the words of a cycle into those of its first word.
+
+    The other words get the state 3.
+    """
     stride = n + 1
     r = cycle[0]
     for i in range(1, cycle.size):
@@ -88,10 +91,10 @@ def _contract(
 def _arborescence(
     n: int, width: int, w: Any, tier: Any, arc: Any, best: Any, best_tier: Any, ints: Any
 ) -> Any:
-    """Find the best tree; chosen, the first T of ints, receives the part of each word's arc.
+    """Find the best tree; the first T of ints receive the part of each word's arc.
 
-    A node is a word or a cycle, numbered as they are made; a row of w is its place. `width` parts
-    belong to a word. False if there is no tree.
+    A node is a word or a cycle, numbered in the order in which they are made; a row of w is its
+    place. A word has `width` parts. Returns False if there is no tree.
     """
     stride = n + 1
     chosen, parent = ints[: 2 * n], ints[2 * n : 4 * n]
@@ -145,7 +148,7 @@ def _arborescence(
 
 @cfunc(ORACLE)
 def spanning_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
-    """The best tree; among equal heads and labels the first is looked at first."""
+    """Find the best tree; among equal heads and labels the first is preferred."""
     n_labels, n = spec[0], topo[0]
     for p in range(mu.size):
         mu[p] = 0.0
@@ -178,9 +181,10 @@ def _distribution(
     f: Any, e: Any, n: int, g: Any, g_e: Any, q: Any, q_e: Any, keep_root: bool, wide: bool,
     bits: Any,
 ) -> Any:  # fmt: skip
-    """Fill q_h(m) for m the last of the first n words of the graph f, T x (T + 1); False if lost.
+    """Fill q_h(m) for m the last of the first n words of the graph f, T x (T + 1).
 
-    g: n x (n + 1), scratch. q: T + 1, the root last.
+    g is scratch, n x (n + 1). q has T + 1 numbers, with the root last. Returns False if float64
+    does not hold the result.
     """
     last = q.size - 1
     for k in range(n):
@@ -207,7 +211,7 @@ def _distribution(
 
 @njit
 def _pick(weight: Any, n: int, uniform: float) -> Any:
-    """A number below n, each with probability weight / sum; -1 if they have no weight."""
+    """Draw a number below n with probability weight / sum; -1 if the weights have no sum."""
     total = 0.0
     for v in range(n):
         total += weight[v]

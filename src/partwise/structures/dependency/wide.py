@@ -22,7 +22,7 @@ _LOG2_LOW = 1.90821492927058770002e-10
 
 @njit
 def normal(f: float, e: int) -> Any:
-    """The same number with f in 1 .. 2."""
+    """Return the same number with f in 1 .. 2."""
     if f == 0.0:
         return 0.0, NOTHING
     g, k = math.frexp(f)
@@ -31,7 +31,7 @@ def normal(f: float, e: int) -> Any:
 
 @njit
 def wide_exp(x: float) -> Any:
-    """Exp(x) as f 2^e, for finite x or -inf."""
+    """Compute exp(x) as f 2^e, for finite x or -inf."""
     if x == -np.inf:
         return 0.0, NOTHING
     k = math.floor(x * _LOG2E)
@@ -41,14 +41,14 @@ def wide_exp(x: float) -> Any:
 
 @njit
 def add_wide(f: float, e: int, x: float, y: int) -> Any:
-    """f 2^e + x 2^y."""
+    """Compute f 2^e + x 2^y."""
     top = max(e, y)
     return normal(math.ldexp(f, max(e - top, -1100)) + math.ldexp(x, max(y - top, -1100)), top)
 
 
 @njit
 def wide_sum(f: Any, e: Any, n: int) -> Any:
-    """The sum of n numbers f 2^e."""
+    """Sum n numbers f 2^e."""
     top = NOTHING
     for h in range(n):
         top = max(top, e[h])
@@ -60,10 +60,10 @@ def wide_sum(f: Any, e: Any, n: int) -> Any:
 
 @njit
 def add_scaled(f: Any, e: Any, a: float, b: int, x: Any, y: Any, bits: Any) -> None:
-    """f 2^e += a 2^b (x 2^y), elementwise. bits: 2 n, scratch.
+    """Add a 2^b (x 2^y) to f 2^e, elementwise; bits is scratch of 2 n numbers.
 
-    If a and all x are in 1 .. 2, an f grows by less than 4. Powers of 2 are made by their bits;
-    two loops over few arrays each are two loops over vectors.
+    If a and all x are in 1 .. 2, an f grows by less than 4. Powers of 2 are made by their bits, and
+    each of the two loops goes over few arrays, so that both vectorise.
     """
     n = f.size
     old, new = bits[:n], bits[n : 2 * n]

@@ -1,4 +1,4 @@
-"""What the kernels of a grammar share: how spec and topo are read, and the chart they fill.
+"""What the oracles of a grammar share: how spec and topo are read, and the chart they fill.
 
 A *cell* is a word or an allowed span: word t is cell t, span number n is cell T + n. The chart has
 a row for each cell and a number for each of the N symbols. For tied rules it is held twice more, by
@@ -20,7 +20,7 @@ HEAD: Final = 10
 
 
 class Rules(NamedTuple):
-    """What spec holds. Rules that share their children (B, C) are grouped: a *pair*."""
+    """The content of spec. Rules that share their children (B, C) form a group, a *pair*."""
 
     n_symbols: int
     n_lexical: int
@@ -66,13 +66,13 @@ def read_spec(spec: Any) -> Any:
 
 @njit
 def triangle(length: int, i: int, j: int) -> Any:
-    """The place of the span i..j of two words or more among all of them."""
+    """Return the place of the span i..j among all spans of two words or more."""
     return i * (length - 1) - i * (i - 1) // 2 + j - i - 2
 
 
 @njit
 def cell_of(topo: Any, i: int, j: int) -> Any:
-    """The cell of words i .. j-1; -1 for a span that is not allowed."""
+    """Return the cell of words i .. j-1, or -1 for a span that is not allowed."""
     length = topo[0]
     if j == i + 1:
         return i
@@ -82,14 +82,14 @@ def cell_of(topo: Any, i: int, j: int) -> Any:
 
 @njit
 def first_split(topo: Any, i: int, j: int) -> Any:
-    """How many splits (i', k, j') stand before those of an allowed span."""
+    """Return how many splits (i', k, j') come before those of an allowed span."""
     length = topo[0]
     return topo[3 + length * (length - 1) // 2 + triangle(length, i, j)]
 
 
 @njit
 def part_offsets(spec: Any, topo: Any) -> Any:
-    """Where the parts of the kinds span, split, rule and root begin, and how many there are."""
+    """Return where the spans, splits, rules and roots begin, and the number of parts."""
     span = topo[0] * spec[1]
     split = span + topo[1] * spec[2]
     rule = split + (topo[2] if spec[6] else 0)
@@ -97,17 +97,8 @@ def part_offsets(spec: Any, topo: Any) -> Any:
     return span, split, rule, root, root + spec[4]
 
 
-@njit
-def is_bad(theta: Any) -> Any:
-    """Whether some score is nan or +inf."""
-    bad = 0
-    for p in range(theta.size):
-        bad += not theta[p] < np.inf
-    return bad > 0
-
-
 class Chart(NamedTuple):
-    """The work space. H = T // 4 + 1 groups of four k; B, C and pairs are counted as in Rules."""
+    """The work space, with H = T // 4 + 1 groups of four k; B, C and pairs are those of Rules."""
 
     cells: Any  # (T + spans) x N: a
     left: Any  # T x H x B x 4
@@ -116,7 +107,7 @@ class Chart(NamedTuple):
     b_right: Any
     left_first: Any  # T x B: the first k with anything, int64
     right_last: Any  # T x C: the last k
-    s: Any  # one number a cell: exponent, 1 / c, what is missing, log of the smallest a
+    s: Any  # one number per cell: exponent, 1 / c, what is missing, log of the smallest a
     inverse: Any
     missing: Any
     low: Any
@@ -136,7 +127,7 @@ class Chart(NamedTuple):
 
 @njit
 def _cut(work: Any, at: int, size: int) -> Any:
-    """The next piece of the work space, and where it ends."""
+    """Return the next piece of the work space, and where it ends."""
     return work[at : at + size], at + size
 
 
@@ -182,7 +173,7 @@ def carve_chart(spec: Any, topo: Any, work: Any) -> Any:
 
 
 def work_numbers(spec: Any, topo: Any) -> int:
-    """How many numbers the oracles need, in log space or not."""
+    """Return how many numbers the oracles need, in log space or not."""
     length, n_cells = int(topo[0]), int(topo[0] + topo[1])
     head: list[int] = spec[:HEAD].tolist()
     n, _, n_classes, n_rules, _, anchored, _, n_left, n_right, n_pairs = head
@@ -197,7 +188,7 @@ def work_numbers(spec: Any, topo: Any) -> int:
 
 @njit
 def empty_chart(chart: Any, nothing: float) -> None:
-    """No cell holds anything yet."""
+    """Mark all cells as empty."""
     chart.left[:] = nothing
     chart.right[:] = nothing
     chart.left_first[:] = chart.left.shape[0] + 1
@@ -206,9 +197,9 @@ def empty_chart(chart: Any, nothing: float) -> None:
 
 @njit
 def place_row(g: Any, chart: Any, row: Any, i: int, j: int, nothing: float) -> None:
-    """Put the finished row of the span i..j where it can be a left or a right child.
+    """Copy the finished row of the span i..j to where it can be a left or a right child.
 
-    Rows come by rising j and, for the same j, by falling i.
+    Rows must come with j rising and, for the same j, with i falling.
     """
     left, first = chart.left[i, j // 4], chart.left_first[i]
     for b in range(g.left_symbol.size):

@@ -16,9 +16,10 @@ from .chart import cell_of, first_split, part_offsets
 class GrammarConstraints(NamedTuple):
     """Hard constraints on derivations; spans are (i, j) with j exclusive.
 
-    ``spans``: forbidden, two words or more; ``brackets``: (i, j) must be a node of the tree, or
-    (i, j, symbols) a node with one of these symbols; ``symbols``: forbidden everywhere; ``words``:
-    for some words, the only lexical symbols allowed there (so a tagged sentence fixes its tags).
+    ``spans`` of two words or more are forbidden. ``brackets`` hold (i, j), which must be a node of
+    the tree, or (i, j, symbols), which must be a node with one of these symbols. ``symbols`` are
+    forbidden everywhere. ``words`` holds, for some words, the only lexical symbols allowed there,
+    so a tagged sentence fixes its tags.
     """
 
     spans: Sequence[tuple[int, int]] = ()
@@ -40,7 +41,7 @@ class _Grammar(Protocol):
 
 
 def check_span(i: int, j: int, length: int) -> None:
-    """Refuse a span that is not in the sentence."""
+    """Raise a DataError for a span that is not in the sentence."""
     if not 0 <= i < j <= length:
         raise DataError(
             f"span ({i}, {j}) is not in a sentence of {length} words: 0 <= i < j <= {length}"
@@ -48,7 +49,7 @@ def check_span(i: int, j: int, length: int) -> None:
 
 
 def allowed_matrix(topo: Ints) -> npt.NDArray[np.bool_]:
-    """Whether i..j is a word or an allowed span, for all i and j."""
+    """Return whether i..j is a word or an allowed span, for all i and j."""
     length = int(topo[0])
     keep = np.eye(length + 1, k=1, dtype=bool)
     spans = np.triu_indices(length + 1, 2)
@@ -57,12 +58,12 @@ def allowed_matrix(topo: Ints) -> npt.NDArray[np.bool_]:
 
 
 def allowed_spans(topo: Ints) -> Ints:
-    """The allowed spans (i, j) of two words or more, by their numbers."""
+    """Return the allowed spans (i, j) of two words or more, in the order of their numbers."""
     return np.argwhere(np.triu(allowed_matrix(topo), 2))
 
 
 def allowed_splits(topo: Ints) -> Ints:
-    """The splits (i, k, j), by their numbers."""
+    """Return the splits (i, k, j), in the order of their numbers."""
     keep = allowed_matrix(topo)
     by_end = np.argwhere(np.triu(keep, 2)[:, :, None] & keep[:, None, :] & keep.T[None])
     return by_end[:, [0, 2, 1]]
@@ -98,7 +99,7 @@ class _Mask:
         self.words[t, [p not in symbols for p in self.grammar.lexical]] = -np.inf
 
     def fix_bracket(self, i: int, j: int) -> None:
-        """In a binary tree, a span that no other crosses is a node."""
+        """Require a bracket: in a binary tree, a span that no other span crosses is a node."""
         check_span(i, j, self.length)
         a, b = allowed_spans(self.topo).T
         crossing = ((a < i) & (i < b) & (b < j)) | ((i < a) & (a < j) & (j < b))
@@ -140,7 +141,7 @@ class _Mask:
 
 
 def grammar_mask(grammar: _Grammar, topo: Ints, constraints: GrammarConstraints) -> Floats:
-    """The mask over the parts of a sentence: 0 allowed, -inf forbidden."""
+    """Return the mask over the parts of a sentence: 0 for allowed, -inf for forbidden."""
     mask = _Mask(grammar, topo)
     for symbol in constraints.symbols:
         mask.forbid_symbol(symbol)

@@ -41,7 +41,7 @@ class Step(NamedTuple):
 def read_rows(
     label: npt.ArrayLike, length: int, rules: Mapping[tuple[int, int, int], int]
 ) -> tuple[int, list[int], list[Step]]:
-    """Check the rows of a derivation; give the symbols of root and words, and all other nodes.
+    """Check the rows of a derivation, and return its symbols and nodes.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def read_rows(
 
 
 def write_rows(root: int, length: int, choices: Mapping[Span, Choice]) -> Ints:
-    """The rows of the derivation with the given root."""
+    """Return the rows of the derivation with the given root."""
     rows = []
     pending = [(root, 0, length)]
     while pending:
@@ -119,7 +119,7 @@ def choices_of(
     parents: Mapping[tuple[int, int], Sequence[int]],
     classes: Sequence[int],
 ) -> dict[Span, Choice]:
-    """The symbols that each span can have, given the symbols of the words and all classes.
+    """Return the symbols that each span can have, given the symbols of the words and all classes.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def choices_of(
 def confused_symbols(
     rules: Ints, lexical: Sequence[int], starts: Sequence[int], classes: Ints
 ) -> tuple[int, int] | None:
-    """Two symbols of one class that the parts of some derivation do not tell apart, if any.
+    """Find two symbols of one class that the parts of some derivation do not tell apart.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@
 
 or the same with max in place of log sum exp. Expected counts come from the top down, as
 probabilities: p(i, j, A) is shared among its (k, A -> B C) by exp(their term - I(i, j, A)).
-There is one exp for each rule and split; ``grammar_kernels.py`` is faster where it can be used.
+There is one exp for each rule and split; ``oracles.py`` is faster where it can be used.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .chart import cell_of, first_split, part_offsets, read_spec
 
 @njit
 def fill_words(g: Any, length: int, theta: Any, cells: Any) -> None:
-    """I(t, t+1, A), -inf for a symbol that is not lexical."""
+    """Fill I(t, t+1, A), with -inf for a symbol that is not lexical."""
     for t in range(length):
         row = cells[t]
         row[:] = -np.inf
@@ -33,7 +33,7 @@ def fill_words(g: Any, length: int, theta: Any, cells: Any) -> None:
 
 @njit
 def _raise(g: Any, lower: Any, upper: Any, theta: Any, base: int, more: float, high: Any) -> None:
-    """high(A) = max(high(A), the terms of one split), for children in two rows of the chart."""
+    """Raise high(A) to the largest term of one split; the children are two rows of the chart."""
     for b in range(g.left_symbol.size):
         first = lower[g.left_symbol[b]] + more
         if first == -np.inf:
@@ -52,7 +52,7 @@ def _raise(g: Any, lower: Any, upper: Any, theta: Any, base: int, more: float, h
 def _add(
     g: Any, lower: Any, upper: Any, theta: Any, base: int, more: float, high: Any, total: Any
 ) -> None:
-    """total(A) += the terms of one split, as exp(term - high(A))."""
+    """Add the terms of one split to total(A), as exp(term - high(A))."""
     for b in range(g.left_symbol.size):
         first = lower[g.left_symbol[b]] + more
         if first == -np.inf:
@@ -69,9 +69,9 @@ def _add(
 
 @njit
 def fill_chart(spec: Any, topo: Any, theta: Any, cells: Any, scratch: Any, sums: bool) -> None:
-    """The inside chart in cells: log sums, or with sums False the best scores.
+    """Fill cells with the inside chart: log sums, or best scores if sums is False.
 
-    cells is (T + spans) x N, scratch has 2 N numbers.
+    cells is (T + spans) x N, and scratch has 2 N numbers.
     """
     g = read_spec(spec)
     length, n = topo[0], g.n_symbols
@@ -111,7 +111,7 @@ def _share(
     g: Any, rows: Any, below: int, above: int, theta: Any, base: int, more: float,
     out: Any, given: Any, counts: Any,
 ) -> Any:  # fmt: skip
-    """Give one split its share of the probabilities out(A); return its probability.
+    """Add the share that one split has in the probabilities out(A); return its probability.
 
     given(A) is I(i, j, A) without the score of the span's class.
     """
@@ -141,7 +141,10 @@ def _share(
 
 @njit
 def _descend(spec: Any, topo: Any, theta: Any, mu: Any, cells: Any, out: Any, scratch: Any) -> None:
-    """Expected counts from the inside chart; out holds p(0, T, A) and receives all p(i, j, A)."""
+    """Fill the expected counts from the inside chart.
+
+    out holds p(0, T, A) and receives all p(i, j, A).
+    """
     g = read_spec(spec)
     length, n = topo[0], g.n_symbols
     span_at, split_at, rule_at, _, _ = part_offsets(spec, topo)
@@ -179,7 +182,7 @@ def _descend(spec: Any, topo: Any, theta: Any, mu: Any, cells: Any, out: Any, sc
 
 @njit
 def log_marginals(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
-    """Inside-outside in log space: slower, and right for any scores that are not nan or +inf."""
+    """Run inside-outside in log space, which is slower and right for any valid scores."""
     g = read_spec(spec)
     n, length = g.n_symbols, topo[0]
     n_cells = length + topo[1]

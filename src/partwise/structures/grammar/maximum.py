@@ -5,7 +5,7 @@ For tied rules the best split is sought first, once for all rules with the same 
     X(B, C) = max_k [S(i, k, B) + theta_split(i, k, j) + S(k, j, C)]
     S(i, j, A) = theta_span(i, j, class A) + max_{A -> B C} [theta_rule + X(B, C)]
 
-four k at a time, as in ``grammar_kernels.py``. No back-pointers are kept: the tree has 2T-1 nodes,
+four k at a time, as in ``oracles.py``. No back-pointers are kept: the tree has 2T-1 nodes,
 and at each the best rule and split are found again.
 """
 
@@ -17,12 +17,12 @@ import numpy as np
 
 from ...compiled.jit import cfunc, njit
 from ..base import ORACLE
+from ..logspace import any_bad
 from .chart import (
     carve_chart,
     cell_of,
     empty_chart,
     first_split,
-    is_bad,
     live_pairs,
     part_offsets,
     place_row,
@@ -33,7 +33,7 @@ from .logspace import fill_chart, fill_words
 
 @njit
 def _best_span(g: Any, chart: Any, theta: Any, i: int, j: int) -> None:
-    """raw(A) = max_{A -> B C} [theta + X(B, C)]; theta holds the rules, v the splits."""
+    """Compute raw(A) = max_{A -> B C} [theta + X(B, C)]; theta holds the rules, v the splits."""
     raw, x_pair, right_of = chart.raw, chart.x, chart.pair_right
     raw[:] = -np.inf
     groups = live_pairs(g, chart, i, j)
@@ -63,7 +63,7 @@ def _best_span(g: Any, chart: Any, theta: Any, i: int, j: int) -> None:
 
 @njit
 def _fill_tied(spec: Any, topo: Any, theta: Any, chart: Any) -> None:
-    """The chart of best scores for tied rules."""
+    """Fill the chart of best scores for tied rules."""
     g = read_spec(spec)
     length = topo[0]
     span_at, split_at, rule_at, root_at, _ = part_offsets(spec, topo)
@@ -94,7 +94,7 @@ def _fill_tied(spec: Any, topo: Any, theta: Any, chart: Any) -> None:
 
 @njit
 def fill_best(spec: Any, topo: Any, theta: Any, work: Any) -> Any:
-    """The chart of best scores, (T + spans) x N, in the front of the work space."""
+    """Return the chart of best scores, (T + spans) x N, at the front of the work space."""
     n, n_cells = spec[0], topo[0] + topo[1]
     cells = work[: n_cells * n].reshape((n_cells, n))
     if spec[5]:
@@ -106,7 +106,7 @@ def fill_best(spec: Any, topo: Any, theta: Any, work: Any) -> Any:
 
 @njit
 def _best_step(spec: Any, topo: Any, theta: Any, cells: Any, i: int, j: int, a: int) -> Any:
-    """The first rule of A, and its split, with the best score over i..j."""
+    """Return the first rule of A, and its split, with the best score over i..j."""
     g = read_spec(spec)
     _, split_at, rule_at, _, _ = part_offsets(spec, topo)
     best, rule, split, number = -np.inf, -1, -1, -1
@@ -156,10 +156,10 @@ def _count(spec: Any, topo: Any, theta: Any, cells: Any, start: int, mu: Any, st
 
 @cfunc(ORACLE)
 def grammar_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
-    """CKY; the first of equal start symbols, rules and splits wins."""
+    """Run CKY; the first of equal start symbols, rules and splits wins."""
     for p in range(mu.size):
         mu[p] = 0.0
-    if is_bad(theta):
+    if any_bad(theta):
         return np.nan
     g = read_spec(spec)
     length = topo[0]

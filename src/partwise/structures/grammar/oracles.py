@@ -1,7 +1,7 @@
-"""Inside-outside for tied rules with linear weights: no exponential or logarithm a rule.
+"""Inside-outside for tied rules with linear weights: no exponential or logarithm per rule.
 
 For the span i..j, with w(A -> B C) = exp(theta_rule - M), psi(q) = exp(theta_span(i, j, q) - m_ij),
-a the inside weights I in units of e^s, one exponent s a span, and c what makes the largest a one:
+a the inside weights I in units of e^s, one exponent s per span, and c what makes the largest a one:
 
     v(k)       = exp(s(i, k) + s(k, j) + theta_split(i, k, j) - m)        m: the largest of them
     X(B, C)    = sum_k a(i, k, B) v(k) a(k, j, C)
@@ -35,12 +35,12 @@ import numpy as np
 from ...compiled.exponential import exp, exp_into
 from ...compiled.jit import FAST, cfunc, njit
 from ..base import ORACLE
+from ..logspace import any_bad
 from .chart import (
     carve_chart,
     cell_of,
     empty_chart,
     first_split,
-    is_bad,
     live_pairs,
     part_offsets,
     place_row,
@@ -56,7 +56,7 @@ _MISSING = 1e-18
 
 @njit
 def _finite_range(x: Any) -> Any:
-    """The largest score, and the smallest that is not -inf."""
+    """Return the largest score, and the smallest one that is not -inf."""
     high, low = -np.inf, np.inf
     for p in range(x.size):
         high = max(x[p], high)
@@ -67,7 +67,10 @@ def _finite_range(x: Any) -> Any:
 
 @njit
 def _splits(g: Any, topo: Any, chart: Any, i: int, j: int, theta: Any, split_at: int) -> Any:
-    """Fill v; return its shift m, log of the smallest product of v and two a, what is missing."""
+    """Fill v.
+
+    Returns its shift m, the log of the smallest product of v and two a, and what is missing.
+    """
     m = first_split(topo, i, j)
     v = chart.v.reshape(chart.v.size)
     v[(i + 1) // 4 * 4 : (j + 3) // 4 * 4] = 0.0
@@ -97,7 +100,7 @@ def _splits(g: Any, topo: Any, chart: Any, i: int, j: int, theta: Any, split_at:
 
 @njit(fastmath=FAST)
 def _inside_span(g: Any, chart: Any, i: int, j: int) -> None:
-    """raw(A) = sum_{A -> B C} w X(B, C)."""
+    """Compute raw(A) = sum_{A -> B C} w X(B, C)."""
     raw, w, x_pair, right_of = chart.raw, chart.w, chart.x, chart.pair_right
     raw[:] = 0.0
     groups = live_pairs(g, chart, i, j)
@@ -147,7 +150,7 @@ def _wanted_pairs(g: Any, chart: Any, groups: int) -> Any:
 
 @njit(fastmath=FAST)
 def _outside_span(g: Any, chart: Any, i: int, j: int, counts: Any) -> None:
-    """b of all children of the span i..j from out(A) = psi b / c; counts of rules and splits."""
+    """Add to b of all children of i..j, from out(A) = psi b / c; count rules and splits."""
     out, w, x_pair, y_pair, right_of = chart.out, chart.w, chart.x, chart.y, chart.pair_right
     groups = _wanted_pairs(g, chart, live_pairs(g, chart, i, j))
     n_pairs = chart.group_ptr[groups]
@@ -190,7 +193,7 @@ def _outside_span(g: Any, chart: Any, i: int, j: int, counts: Any) -> None:
 
 @njit
 def _inside_words(g: Any, length: int, theta: Any, chart: Any) -> Any:
-    """The cells of words; whether every word has a symbol."""
+    """Fill the cells of words; return whether every word has a symbol."""
     n = g.n_lexical
     for t in range(length):
         scores = theta[t * n : t * n + n]
@@ -223,7 +226,7 @@ def _rule_weights(g: Any, theta: Any, chart: Any, sums: Any) -> Any:
 
 @njit
 def _inside(spec: Any, topo: Any, theta: Any, chart: Any, sums: Any) -> Any:
-    """Fill the chart; False if a word, all rules or the whole sentence are forbidden."""
+    """Fill the chart; return False if a word, all rules or the whole sentence is forbidden."""
     g = read_spec(spec)
     length, n = topo[0], g.n_symbols
     span_at, split_at, rule_at, _, _ = part_offsets(spec, topo)
@@ -282,7 +285,7 @@ def _inside(spec: Any, topo: Any, theta: Any, chart: Any, sums: Any) -> Any:
 
 @njit
 def _outside(spec: Any, topo: Any, theta: Any, mu: Any, chart: Any) -> None:
-    """Expected counts from the inside chart; out holds b of the whole sentence."""
+    """Fill the expected counts from the inside chart; out holds b of the whole sentence."""
     g = read_spec(spec)
     length, n = topo[0], g.n_symbols
     span_at, split_at, rule_at, _, _ = part_offsets(spec, topo)
@@ -331,7 +334,7 @@ def _outside(spec: Any, topo: Any, theta: Any, mu: Any, chart: Any) -> None:
 
 @njit
 def _root(g: Any, top: Any, theta: Any, chart: Any, cell: int, mu: Any) -> Any:
-    """Log Z without the exponent of the top cell, nan if too much is missing; b in out."""
+    """Return log Z without the exponent of the top cell, or nan if too much is missing; fill b."""
     high, low = _finite_range(theta)
     if high == -np.inf:
         return np.nan
@@ -354,7 +357,7 @@ def _root(g: Any, top: Any, theta: Any, chart: Any, cell: int, mu: Any) -> Any:
 
 @njit
 def _scaled(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
-    """Inside-outside with linear weights; nan asks for the redo in log space."""
+    """Run inside-outside with linear weights; nan asks for log space."""
     g = read_spec(spec)
     chart = carve_chart(spec, topo, work)
     root_at = part_offsets(spec, topo)[3]
@@ -371,8 +374,8 @@ def _scaled(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
 
 @cfunc(ORACLE)
 def grammar_marginals(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
-    """Inside-outside: linear weights, redone in log space where they may underflow."""
-    if is_bad(theta):
+    """Run inside-outside with linear weights, or in log space where they may underflow."""
+    if any_bad(theta):
         return np.nan
     if spec[5]:
         return log_marginals(spec, topo, theta, mu, work)

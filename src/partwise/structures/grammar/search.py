@@ -49,7 +49,7 @@ class Descent:
         self.known: dict[Node | None, Steps] = {}
 
     def steps(self, node: Node | None) -> Steps:
-        """The steps of a node, those without any score left out."""
+        """Return the steps of a node, without those that have no score."""
         if node not in self.known:
             self.known[node] = self._roots() if node is None else self._splits(node)
         return self.known[node]
@@ -96,7 +96,7 @@ def _ranked(scores: Floats) -> Ints:
 
 
 def _label(rows: Any) -> Ints:
-    """Rows from a chain (last row, (row before it, ...)), in order."""
+    """Return the rows of a chain (last row, (row before it, ...)), in order."""
     found = []
     while rows is not None:
         row, rows = rows
@@ -106,12 +106,12 @@ def _label(rows: Any) -> Ints:
 
 
 def grammar_k_best(spec: Ints, topo: Ints, theta: Floats, k: int) -> tuple[Floats, list[Ints]]:
-    """The k best derivations, exactly and lazily.
+    """Return the k best derivations, exactly and lazily.
 
-    A *state* is a derivation down to some node in pre-order, all below and after that node still
-    open. Its score is that of its best completion, which the chart knows. So the states that a
-    queue gives out by score and that leave nothing open are the best derivations in order; a state
-    that takes the r-th step of its node is followed in the queue by the one that takes step r + 1.
+    A *state* is a derivation down to some node in pre-order, with all nodes below and after that
+    node still open. Its score is that of its best completion, which the chart knows. So the states
+    that leave the queue and have nothing open are the best derivations in order. A state that takes
+    the r-th step of its node is followed in the queue by the state that takes step r + 1.
     """
     cells = fill_best(spec, topo, theta, np.empty(work_numbers(spec, topo)))
     descent = Descent(spec, topo, theta, cells)
@@ -141,7 +141,7 @@ def grammar_k_best(spec: Ints, topo: Ints, theta: Floats, k: int) -> tuple[Float
 
 
 def grammar_sample(spec: Ints, topo: Ints, theta: Floats, uniform: Floats) -> list[Ints]:
-    """Derivations drawn from the top down, step t of sample s by inverting uniform[s, t]."""
+    """Draw derivations from the top down; step t of sample s inverts uniform[s, t]."""
     n, n_cells = int(spec[0]), int(topo[0] + topo[1])
     cells = np.empty((n_cells, n))
     fill_chart(spec, topo, theta, cells, np.empty(2 * n), True)

@@ -12,7 +12,7 @@ Parts, in this order (P lexical symbols, Q classes, R rules, S start symbols):
     rule     R, tied                   how often each rule is used, T-1 rules in all
     root     S                         the symbol over the whole sentence
 
-The papers take as parts all (A -> B C, i, k, j): O(T^3 R) numbers a sentence. Here their score is
+The papers take as parts all (A -> B C, i, k, j): O(T^3 R) numbers per sentence. Here their score is
 factored, score(A -> B C) + score(i, j, class A) + score(i, k, j), which is O(R + T^2 Q + T^3): the
 features of a rule do not see its position, those of a position see the class of its symbol. With
 ``anchored`` the parts are the papers' own: in place of splits and tied rules there is a site of
@@ -22,7 +22,7 @@ A label is the int64 array of shape (2T-1, 4) whose rows (symbol, start, end, sp
 of the tree in pre-order; end is exclusive, split is where the right child begins and -1 for
 a word.
 
-The recursions are in ``grammar_kernels.py``, ``grammar_maximum.py`` and ``grammar_search.py``.
+The recursions are in ``oracles.py``, ``maximum.py`` and ``search.py``.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ class Grammar(Structure):
         return np.concatenate([np.asarray(a, dtype=np.int64) for a in arrays])
 
     def constants(self) -> dict[str, Any]:
-        """As given, with the defaults filled in."""
+        """Return the arguments as given, with the defaults filled in."""
         return {
             "n_symbols": self.n_labels,
             "rules": [list(rule) for rule in self.rules],
@@ -189,20 +189,19 @@ class Grammar(Structure):
 
     @property
     def spec(self) -> Ints:
-        """The grammar, as `grammar_chart.read_spec` takes it apart."""
+        """The grammar, as `chart.read_spec` takes it apart."""
         return self._spec
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Lexical symbols, classes, 1 for a split, rules, start symbols."""
         return len(self.lexical), self.n_classes, int(self.split), len(self.rules), len(self.starts)
 
     def topology(self, shape: int | tuple[int, Iterable[tuple[int, int]]]) -> Ints:
-        """The length T, or (T, the allowed spans (i, j)).
+        """Describe a sentence by its length T, or by (T, the allowed spans (i, j)).
 
-        Words and the whole sentence are allowed in any case. The vector holds T, the numbers of
-        spans and of splits, and for each (i, j) of two words or more, by rows, its number
-        or -1 and how many splits stand before its own.
+        Words and the whole sentence are always allowed. The vector holds T, the numbers of spans
+        and of splits, and for each (i, j) of two words or more, row by row, its number or -1 and
+        how many splits come before its own.
         """
         length, allowed = (shape, None) if isinstance(shape, (int, np.integer)) else shape
         length = int(length)
@@ -223,15 +222,14 @@ class Grammar(Structure):
         return np.concatenate([[length, kept.sum(), splits.sum()], number, first])
 
     def n_parts(self, topo: Ints) -> int:
-        """Words, spans, splits, rules and roots."""
         return int(part_offsets(self._spec, topo)[4])
 
     def work_size(self, topo: Ints) -> int:
-        """Room for the inside and outside charts."""
+        """Count the numbers in the inside and outside charts."""
         return work_numbers(self._spec, topo)
 
     def sites(self, topo: Ints) -> Sites:
-        """A site a word, an allowed span and a split; one for the rules and one for the root."""
+        """List one site per word, allowed span and split, and one each for rules and root."""
         length, spans, splits = topo[:3].tolist()
         many = [length, spans, splits * self.split, splits if self.anchored else 1, 1]
         kind = np.repeat(np.arange(5), many)
@@ -243,7 +241,6 @@ class Grammar(Structure):
         return Sites(*(column.astype(np.int64) for column in (part, width, kind, uses)))
 
     def encode(self, label: Ints, topo: Ints) -> tuple[Ints, Floats]:
-        """The words, spans, splits and the root of a tree, and its rules with their counts."""
         length = int(topo[0])
         root, words, steps = read_rows(label, length, self._number)
         span_at, split_at, rule_at, root_at, _ = part_offsets(self._spec, topo)
@@ -253,7 +250,7 @@ class Grammar(Structure):
                 raise DataError(f"word {t} is covered by symbol {symbol}, which is not lexical")
             held[t * len(self.lexical) + self._lexical_number[symbol]] += 1
         if root not in self._start_number:
-            raise DataError(f"a sentence is covered by symbol {root}, which is no start symbol")
+            raise DataError(f"a sentence is covered by symbol {root}, which is not a start symbol")
         held[root_at + self._start_number[root]] += 1
         keep = allowed_matrix(topo)
         for i, k, j, rule in steps:
@@ -270,7 +267,7 @@ class Grammar(Structure):
         return parts, np.array([held[part] for part in parts.tolist()], dtype=np.float64)
 
     def decode(self, mu: Floats, topo: Ints) -> Ints:
-        """The tree whose parts have the counts mu; without any rows if mu counts nothing."""
+        """Return the tree whose parts have the counts mu; no rows if mu counts nothing."""
         length = int(topo[0])
         span_at, split_at, rule_at, root_at, end = part_offsets(self._spec, topo)
         roots = np.flatnonzero(mu[root_at:end] > 0.5)
@@ -292,7 +289,7 @@ class Grammar(Structure):
         return write_rows(root, length, choices)
 
     def _anchored_choices(self, mu: Floats, topo: Ints) -> dict[Span, Choice]:
-        """The only choice at each span, read off the rules."""
+        """Return the only choice at each span, read off the rules."""
         choices: dict[Span, Choice] = {}
         numbers, rules = np.nonzero(mu.reshape(-1, len(self.rules)) > 0.5)
         for (i, k, j), r in zip(
@@ -303,7 +300,7 @@ class Grammar(Structure):
         return choices
 
     def part_cost(self, label: Ints, topo: Ints, matrix: Floats | None) -> Floats:
-        """Constituent errors: 1 for each (class, start, end) that the right tree does not have.
+        """Charge 1 for each (class, start, end) that the right tree does not have.
 
         Only the classes of `constituents` count, over a word as over a longer span.
         """
@@ -327,31 +324,28 @@ class Grammar(Structure):
         return cost
 
     def mask(self, topo: Ints, constraints: GrammarConstraints) -> Floats:
-        """Forbid words, spans and rules."""
         return grammar_mask(self, topo, constraints)
 
     def constraints_to_json(self, constraints: Any) -> Any:
-        """The forbidden symbols; all else belongs to single sentences."""
+        """Return the forbidden symbols; all else belongs to single sentences."""
         if not isinstance(constraints, GrammarConstraints):
             return super().constraints_to_json(constraints)
         return {"symbols": [int(symbol) for symbol in constraints.symbols]}
 
     def constraints_from_json(self, data: Any) -> Any:
-        """Read what `constraints_to_json` gave, from a file that may hold anything."""
         symbols = data.get("symbols") if isinstance(data, dict) and len(data) == 1 else None
         if not isinstance(symbols, list) or not all(type(symbol) is int for symbol in symbols):
-            raise DataError(f"the constraints of a grammar name no symbols: {data!r}")
+            raise DataError(f"the constraints of a grammar must name symbols: {data!r}")
         for symbol in symbols:
             self._check_symbol(symbol)
         return GrammarConstraints(symbols=symbols)
 
     def k_best(self, theta: Floats, topo: Ints, k: int) -> tuple[Floats, list[Ints]]:
-        """Best-first search down the chart of best scores."""
+        """Search best-first down the chart of best scores."""
         theta = np.ascontiguousarray(theta, dtype=np.float64)
         return grammar_k_best(self._spec, topo, theta, k)
 
     def sample(self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator) -> list[Ints]:
-        """From the root down, each step by its share of the inside chart."""
-        self._check_drawable(self.log_partition(theta, topo))
-        theta = np.ascontiguousarray(theta, dtype=np.float64)
+        """Draw from the root down, each step by its share of the inside chart."""
+        theta = self._drawable(theta, topo)
         return grammar_sample(self._spec, topo, theta, rng.random((size, int(topo[0]))))

@@ -38,7 +38,7 @@ class Node:
 
 @dataclass(frozen=True)
 class JunctionTree:
-    """Nodes in post-order, and for each factor the node with its scope."""
+    """The nodes in post-order, and for each factor the node with its scope."""
 
     nodes: tuple[Node, ...]
     node_of: tuple[int, ...]
@@ -50,7 +50,7 @@ class JunctionTree:
 
 
 def junction_tree(sizes: Sequence[int], scopes: Sequence[Scope]) -> JunctionTree:
-    """Build a tree for vertices with so many labels and factors over such vertices.
+    """Build a junction tree.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def _sorted(scope: Iterable[int], rank: Sequence[int]) -> Scope:
 def _eliminate(
     sizes: Sequence[int], scopes: Sequence[Scope]
 ) -> tuple[list[int], list[frozenset[int]]]:
-    """Eliminate all vertices by min-fill; give the order and the bag of each step."""
+    """Eliminate all vertices by min-fill; return the order and the bag of each step."""
     neighbours: list[set[int]] = [set() for _ in sizes]
     for scope in scopes:
         for v in scope:
@@ -134,7 +134,7 @@ def _eliminate(
 
 
 def _cliques(order: list[int], bags: list[frozenset[int]], place: dict[int, int]) -> list[_Sets]:
-    """Keep the bags that lie in no other: scope, separator and parent of each."""
+    """Return scope, separator and parent of the bags that lie in no other bag."""
     scopes: list[frozenset[int]] = []
     separators: list[frozenset[int]] = []
     waiting: dict[frozenset[int], int] = {}  # the last clique with this separator
@@ -157,7 +157,10 @@ def _cliques(order: list[int], bags: list[frozenset[int]], place: dict[int, int]
 def _with_factors(
     cliques: list[_Sets], scopes: Sequence[Scope], place: dict[int, int]
 ) -> tuple[list[_Sets], dict[frozenset[int], int]]:
-    """Put the scopes of factors below the smallest node that holds them; index nodes by scope."""
+    """Put the scopes of factors below the smallest node that holds them.
+
+    Nodes are then indexed by their scope.
+    """
     nodes = list(cliques)
     index = {scope: c for c, (scope, _, _) in enumerate(cliques)}
     holding: dict[int, list[frozenset[int]]] = {}  # for each vertex the scopes that hold it
@@ -178,7 +181,7 @@ def _with_factors(
 
 
 def _post_order(parents: Sequence[int]) -> list[int]:
-    """Give every node its place in an order in which children come before their parents."""
+    """Return the place of every node in an order in which children come before parents."""
     children: list[list[int]] = [[] for _ in parents]
     roots: list[int] = []
     for node, parent in enumerate(parents):
@@ -214,7 +217,7 @@ def runs(scope: Scope, sub: Iterable[int], sizes: Sequence[int]) -> tuple[int, i
 
 
 def _vertex_order(sizes: Sequence[int], order: list[int], nodes: list[_Sets]) -> list[int]:
-    """Choose the order of the vertices in all tables that makes the rows of the kernels long.
+    """Choose the order of the vertices in all tables that makes the rows of the inner loops long.
 
     Results do not depend on it, only speed does. A row costs about as much as eight entries.
     """

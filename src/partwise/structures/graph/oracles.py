@@ -20,7 +20,7 @@ the scores are. Otherwise this node alone is done in log space, from theta and t
 its children's messages, and hands on both its message and the logarithm. A forbidden part makes
 entries of a message zero, so it is the nodes around it that are done in log space.
 
-The vector topo is described in ``graph_topology.py``.
+The vector topo is described in ``topology.py``.
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ _SMALLEST = 1e-250
 
 @njit(fastmath=FAST)
 def _scores_in_use(topo: Any, theta: Any, work: Any) -> Any:
-    """Put down the largest score of each site; nan for a bad score, -inf if a site has none left.
+    """Find the largest score of each site; return nan for a bad score, -inf without any score.
 
-    Sites that no factor uses are passed over: their scores do not count.
+    Sites that no factor uses are skipped, as their scores do not count.
     """
     result = 0.0
     for site in range(topo[N_SITES]):
@@ -101,7 +101,7 @@ def _scores_in_use(topo: Any, theta: Any, work: Any) -> Any:
 
 @njit(fastmath=FAST)
 def _linear(topo: Any, c: int, work: Any, keep: bool) -> Any:
-    """Message and p_c by scaled exponentials; return the log scale, or nan to ask for log space."""
+    """Compute message and p_c from exponentials; return the log scale; nan asks for log space."""
     node = topo[NODES] + NODE_FIELDS * c
     t = table(topo, node, work)
     shift = gather_exponentials(topo, node, work, t)
@@ -132,7 +132,7 @@ def _linear(topo: Any, c: int, work: Any, keep: bool) -> Any:
 
 @njit(fastmath=FAST)
 def _logarithmic(topo: Any, c: int, theta: Any, work: Any) -> Any:
-    """The same in log space, exactly; return the log scale, -inf if no label is left."""
+    """Compute the same in log space; return the log scale, or -inf if no label is left."""
     node = topo[NODES] + NODE_FIELDS * c
     t = table(topo, node, work)
     x = work[topo[ROOM] : topo[ROOM] + t.size]  # log T; exp_into is faster from there to t
@@ -179,7 +179,7 @@ def _logarithmic(topo: Any, c: int, theta: Any, work: Any) -> Any:
 
 @njit(fastmath=FAST)
 def upwards(topo: Any, theta: Any, work: Any, keep: bool) -> Any:
-    """Compute logZ; the tables then hold p_c(r|s) if they are to be kept."""
+    """Compute logZ; if `keep`, the tables then hold p_c(r|s)."""
     log_z = _scores_in_use(topo, theta, work)
     if log_z != 0.0:
         return log_z
@@ -200,7 +200,7 @@ def upwards(topo: Any, theta: Any, work: Any, keep: bool) -> Any:
 
 @cfunc(ORACLE)
 def graph_marginals(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
-    """Sum-product: messages to the roots, marginals back."""
+    """Run sum-product: messages go to the roots, and marginals come back."""
     for p in range(mu.size):
         mu[p] = 0.0
     keep = mu.size > 0
@@ -224,7 +224,7 @@ def graph_marginals(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any
 
 @njit
 def separator_place(topo: Any, node: int, labels: Any) -> Any:
-    """Where in a node's table the labels of its separator begin."""
+    """Return where in a node's table the labels of its separator begin."""
     place = 0
     for q in range(topo[node + NODE_SEPARATOR], topo[node + NODE_RESIDUAL], 3):
         place += int(labels[topo[q]]) * topo[q + 1]
@@ -240,7 +240,7 @@ def take_labels(topo: Any, node: int, place: int, labels: Any) -> None:
 
 @njit(fastmath=FAST)
 def maximise(topo: Any, theta: Any, work: Any, want: bool) -> Any:
-    """The best score; if wanted, the labels of one labelling that has it go to the work vector.
+    """Return the best score; if wanted, the labels of the best labelling go to the work vector.
 
     At every node the first of equal choices is taken, given those of its parent.
     """
@@ -276,7 +276,7 @@ def maximise(topo: Any, theta: Any, work: Any, want: bool) -> Any:
 
 @njit
 def factor_part(topo: Any, f: int, labels: Any) -> Any:
-    """The part of a factor that a labelling holds."""
+    """Return the part of a factor that a labelling holds."""
     factor = topo[FACTORS] + FACTOR_FIELDS * f
     part = topo[topo[SITES] + SITE_FIELDS * topo[factor]]
     for q in range(topo[factor + 2], topo[factor + 3], 2):
@@ -286,7 +286,7 @@ def factor_part(topo: Any, f: int, labels: Any) -> Any:
 
 @cfunc(ORACLE)
 def graph_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
-    """Max-product: messages to the roots, labels back."""
+    """Run max-product: messages go to the roots, and labels come back."""
     for p in range(mu.size):
         mu[p] = 0.0
     score = maximise(topo, theta, work, mu.size > 0)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import heapq
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ...arrays import Floats, Ints
 from ...compiled.jit import njit
-from ...errors import DataError
+from ..ranking import Best, lawler_k_best
 from .oracles import factor_part, maximise, separator_place, take_labels
 from .topology import (
     LABELS,
@@ -26,57 +25,21 @@ from .topology import (
 )
 
 
-class _Found(NamedTuple):
-    """The best labelling of a set of them; sorted by score, then by age."""
-
-    minus_score: float
-    age: int
-    label: Ints
-    free: int  # vertices before this one are fixed
-    excluded: tuple[int, ...]  # labels that the set forbids at vertex `free`
-
-
 def graph_k_best(theta: Floats, topo: Ints, k: int) -> tuple[Floats, list[Ints]]:
-    """Lawler's partition: without its best labelling y, a set falls into one set a vertex.
+    """Return the k best labellings, by Lawler's partition at the vertices.
 
-    The set of vertex v agrees with y before v and differs from it at v. Each is searched by
-    max-product under a mask on the factor that speaks for the vertex.
+    Each set is searched by max-product under a mask on the factors that speak for the vertices.
     """
     n = int(topo[N_VERTICES])
     masked, work = np.empty_like(theta), np.empty(topo[WORK])
-    heap: list[_Found] = []
-    age = 0
 
-    def look(label: Ints, free: int, excluded: tuple[int, ...]) -> None:
-        nonlocal age
+    def find(fixed: Ints, excluded: tuple[int, ...]) -> Best:
         found = np.empty(n, dtype=np.int64)
         banned = np.array(excluded, dtype=np.int64)
-        score = _restricted(topo, theta, label, free, banned, masked, work, found)
-        if np.isnan(score):
-            raise DataError(
-                "the scores hold nan or +inf, so labels have no order; give scores that are "
-                "finite or -inf"
-            )
-        if score > -np.inf:
-            heapq.heappush(heap, _Found(-score, age, found, free, excluded))
-            age += 1
+        score = _restricted(topo, theta, fixed, banned, masked, work, found)
+        return Best(score, found, found)
 
-    look(np.zeros(n, dtype=np.int64), 0, ())
-    scores: list[float] = []
-    labels: list[Ints] = []
-    while heap and len(labels) < k:
-        best = heapq.heappop(heap)
-        scores.append(-best.minus_score)
-        labels.append(best.label)
-        wanted = k - len(labels)
-        if wanted == 0:
-            break
-        for v in range(best.free, n):
-            before = best.excluded if v == best.free else ()
-            look(best.label, v, (*before, int(best.label[v])))
-        if len(heap) > 4 * wanted:
-            heap = heapq.nsmallest(wanted, heap)
-    return np.array(scores), labels
+    return lawler_k_best(find, n, k)
 
 
 @njit
@@ -91,15 +54,16 @@ def _forbid(topo: Any, v: int, k: int, others: bool, theta: Any) -> None:
 
 @njit
 def _restricted(
-    topo: Any, theta: Any, label: Any, free: int, banned: Any, masked: Any, work: Any, found: Any
+    topo: Any, theta: Any, fixed: Any, banned: Any, masked: Any, work: Any, found: Any
 ) -> Any:
-    """The best labelling that agrees with `label` before `free` and is not `banned` there."""
+    """Find the best labelling that begins with `fixed` and has no label of `banned` next."""
+    free = fixed.size
     for p in range(theta.size):
         masked[p] = theta[p]
     if banned.size > 0 and banned.size == topo[topo[VERTICES] + VERTEX_FIELDS * free]:
         return -np.inf
     for v in range(free):
-        _forbid(topo, v, label[v], True, masked)
+        _forbid(topo, v, fixed[v], True, masked)
     for k in banned:
         _forbid(topo, free, k, False, masked)
     score = maximise(topo, masked, work, True)
@@ -110,7 +74,10 @@ def _restricted(
 
 @njit
 def draw_labels(topo: Any, work: Any, uniform: Any) -> Any:
-    """Draw from the roots downwards, when the tables hold p_c(r|s); uniform is size x nodes."""
+    """Draw labellings from the roots downwards; the tables hold p_c(r|s).
+
+    uniform has one row per labelling and one number per node.
+    """
     size = uniform.shape[0]
     labels = np.zeros((size, topo[N_VERTICES]), dtype=np.int64)
     for s in range(size):
@@ -133,7 +100,7 @@ def draw_labels(topo: Any, work: Any, uniform: Any) -> Any:
 
 @njit
 def graph_parts(topo: Any, label: Any) -> Any:
-    """The part that each factor holds."""
+    """Return the part that each factor holds."""
     parts = np.empty(topo[N_FACTORS], dtype=np.int64)
     for f in range(parts.size):
         parts[f] = factor_part(topo, f, label)
@@ -142,7 +109,7 @@ def graph_parts(topo: Any, label: Any) -> Any:
 
 @njit
 def graph_labels(topo: Any, mu: Any) -> Any:
-    """For each vertex its label in the largest count of the factor that speaks for it."""
+    """Return the label of each vertex, read off the counts of the factor that speaks for it."""
     labels = np.empty(topo[N_VERTICES], dtype=np.int64)
     for v in range(labels.size):
         entry = topo[VERTICES] + VERTEX_FIELDS * v

@@ -4,10 +4,10 @@ A *domain* is a set of labels, and every vertex has one. A *kind* of factor is a
 a factor is a kind and the vertices that it scores, and its parts are their joint labels, the last
 vertex fastest. Parts, in the order of the kinds:
 
-    a kind      one table a factor, in the order in which the shape gives them
+    a kind      one table per factor, in the order in which the shape gives them
     tied kind   one table that all its factors share
 
-The junction tree is built by ``junction.py``, the recursions are in ``graph_kernels.py``.
+The junction tree is built by ``junction.py``; the recursions are in ``oracles.py``.
 """
 
 from __future__ import annotations
@@ -63,8 +63,9 @@ class GraphShape:
 class GraphConstraints(NamedTuple):
     """Hard constraints on labellings, in label numbers.
 
-    ``labels``: forbidden at all vertices that have them; ``allowed``: for some vertices, the only
-    labels allowed there; ``assignments``: forbidden joint labels of the factors of a kind.
+    ``labels`` are forbidden at all vertices that have them. ``allowed`` holds, for some vertices,
+    the only labels allowed there. ``assignments`` holds forbidden joint labels of the factors of a
+    kind.
     """
 
     labels: Sequence[int] = ()
@@ -83,7 +84,7 @@ class Graph(Structure):
     factors : mapping of str to sequence of str
         The domains of each kind of factor.
     tied : sequence of str
-        The kinds whose factors share one table of scores an example.
+        The kinds whose factors share one table of scores per example.
     max_megabytes : int
         Graphs whose tables take more than this are refused.
 
@@ -127,7 +128,6 @@ class Graph(Structure):
         self.n_labels = max(self.domains.values(), default=0)
 
     def constants(self) -> dict[str, Any]:
-        """As given."""
         return {
             "domains": self.domains,
             "factors": {kind: list(names) for kind, names in self.factors.items()},
@@ -137,13 +137,12 @@ class Graph(Structure):
 
     @classmethod
     def check_constants(cls, constants: dict[str, Any]) -> None:
-        """Domains and factors by name, and factors of at most 32 vertices."""
         super().check_constants(constants)
         domains, factors, tied = (constants[name] for name in ("domains", "factors", "tied"))
         if not isinstance(domains, dict) or not all(
             type(size) is int and 1 <= size < 2**31 for size in domains.values()
         ):
-            raise DataError("the domains of a graph are no numbers of labels, each 1 or more")
+            raise DataError("the domains of a graph must be numbers of labels, each 1 or more")
         if not isinstance(factors, dict) or not all(
             isinstance(names, list)
             and 1 <= len(names) <= _MAX_SCOPE
@@ -151,12 +150,12 @@ class Graph(Structure):
             for names in factors.values()
         ):
             raise DataError(
-                f"the factors of a graph are no lists of 1 to {_MAX_SCOPE} of its domains"
+                f"the factors of a graph must be lists of 1 to {_MAX_SCOPE} of its domains"
             )
         if not isinstance(tied, list) or not all(
             isinstance(kind, str) and kind in factors for kind in tied
         ):
-            raise DataError("what is tied in a graph is no list of kinds of its factors")
+            raise DataError("what is tied in a graph must be a list of kinds of its factors")
         megabytes = constants["max_megabytes"]
         if megabytes * 2**20 > memory_limit():
             raise DataError(
@@ -165,7 +164,7 @@ class Graph(Structure):
             )
 
     def constraints_to_json(self, constraints: Any) -> Any:
-        """Forbidden labels and joint labels; what is allowed belongs to single examples."""
+        """Return forbidden labels and joint labels; what is allowed belongs to single examples."""
         if not isinstance(constraints, GraphConstraints):
             return super().constraints_to_json(constraints)
         return {
@@ -176,27 +175,26 @@ class Graph(Structure):
         }
 
     def constraints_from_json(self, data: Any) -> Any:
-        """Read what `constraints_to_json` gave, from a file that may hold anything."""
         if not isinstance(data, dict) or data.keys() != {"labels", "assignments"}:
             return super().constraints_from_json(data)
         labels, assignments = data["labels"], data["assignments"]
         if not isinstance(labels, list) or not all(
             type(k) is int and 0 <= k < self.n_labels for k in labels
         ):
-            raise DataError(f"the constraints labels of a graph name no label: {labels!r}")
+            raise DataError(f"the forbidden labels are not labels of the graph: {labels!r}")
         if not isinstance(assignments, list):
-            raise DataError(f"the constraints assignments of a graph are no list: {assignments!r}")
+            raise DataError(f"forbidden joint labels must be a list, not {assignments!r}")
         joint_labels = []
         for item in assignments:
             if not isinstance(item, list) or len(item) != 2 or not isinstance(item[1], list):
-                raise DataError(f"a constraint of a graph is no kind with joint labels: {item!r}")
+                raise DataError(f"expected a kind with joint labels, not {item!r}")
             self._place(*item)
             joint_labels.append((item[0], tuple(item[1])))
         return GraphConstraints(labels=labels, assignments=joint_labels)
 
     @property
     def spec(self) -> Ints:
-        """Sizes of the domains; for each kind whether it is tied, and its domains.
+        """The sizes of the domains; for each kind whether it is tied, and its domains.
 
         The oracles read nothing but the topology.
         """
@@ -208,7 +206,6 @@ class Graph(Structure):
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """The joint labels of each kind."""
         return tuple(
             math.prod(self.domains[name] for name in names) for names in self.factors.values()
         )
@@ -253,7 +250,7 @@ class Graph(Structure):
         return np.array(topo, dtype=np.int64)  # the caller's own: the shared one stays as it is
 
     def _check(self, shape: GraphShape) -> None:
-        """Refuse a shape whose vertices or factors do not fit the domains and kinds."""
+        """Raise a DataError for vertices or factors that do not fit the domains and kinds."""
         for v, domain in enumerate(shape.domains):
             if domain not in self.domains:
                 raise DataError(
@@ -274,21 +271,18 @@ class Graph(Structure):
                 )
 
     def n_parts(self, topo: Ints) -> int:
-        """All joint labels of all factors, those of a tied kind once."""
         return int(topo[N_PARTS])
 
     def work_size(self, topo: Ints) -> int:
-        """Room for the tables and messages of the junction tree."""
         return int(topo[WORK])
 
     def sites(self, topo: Ints) -> Sites:
-        """A site a factor, and one for each tied kind."""
+        """List one site per factor, and one per tied kind."""
         begin, n = topo[SITES], topo[N_SITES]
         part, width, kind, uses = topo[begin : begin + SITE_FIELDS * n].reshape(-1, SITE_FIELDS).T
         return Sites(*(np.ascontiguousarray(column) for column in (part, width, kind, uses)))
 
     def encode(self, label: Ints, topo: Ints) -> tuple[Ints, Floats]:
-        """A part a factor; those of tied kinds are counted."""
         parts = graph_parts(topo, np.asarray(label, dtype=np.int64))
         if not self.tied:
             return parts, np.ones(len(parts))
@@ -300,12 +294,12 @@ class Graph(Structure):
         return np.asarray(graph_labels(topo, mu))
 
     def _vertices(self, topo: Ints) -> Ints:
-        """For each vertex: its number of labels; part, width and stride of its factor."""
+        """Return for each vertex its number of labels, and part, width and stride of its factor."""
         begin, n = topo[VERTICES], topo[N_VERTICES]
         return topo[begin : begin + VERTEX_FIELDS * n].reshape(-1, VERTEX_FIELDS)
 
     def part_cost(self, label: Ints, topo: Ints, matrix: Floats | None) -> Floats:
-        """The cost of a vertex goes to the factor that speaks for it, so it is counted once."""
+        """Charge the cost of a vertex to the factor that speaks for it, so that it counts once."""
         if matrix is not None and len(set(self.domains.values())) > 1:
             raise DataError(
                 f"the domains have {self.domains} labels, so one cost matrix does not fit them "
@@ -348,7 +342,7 @@ class Graph(Structure):
         return mask
 
     def _place(self, kind: Any, joint: Sequence[Any]) -> int:
-        """Find joint labels in the table of a kind; a DataError if they are not there."""
+        """Return the place of joint labels in the table of a kind; a DataError if there is none."""
         if not isinstance(kind, str) or kind not in self.factors:
             raise DataError(
                 f"there is no kind of factor {kind!r} to forbid {tuple(joint)} in; the kinds are "
@@ -366,7 +360,6 @@ class Graph(Structure):
         return int(np.ravel_multi_index(tuple(joint), shape))
 
     def k_best(self, theta: Floats, topo: Ints, k: int) -> tuple[Floats, list[Ints]]:
-        """Split the labellings at each vertex, and search each set by max-product."""
         return graph_k_best(np.ascontiguousarray(theta, dtype=np.float64), topo, k)
 
     def sample(self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator) -> list[Ints]:

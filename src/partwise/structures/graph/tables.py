@@ -1,7 +1,7 @@
-"""What is done to the tables of a junction tree.
+"""Operations on the tables of a junction tree.
 
 Four functions go over the rows of a table t and a smaller table m along a *link*, which is
-described, as is all of topo, in ``graph_topology.py``.
+described, as is all of topo, in ``topology.py``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _Index = np.uint64
 
 @njit(fastmath=FAST)
 def multiply(topo: Any, link: int, t: Any, m: Any) -> None:
-    """t *= m."""
+    """Compute t *= m."""
     place = topo[topo[link + 3] : topo[link + 3] + topo[link]]
     n_in, p = _Index(topo[link + 1]), _Index(0)
     if topo[link + 2]:
@@ -50,7 +50,7 @@ def multiply(topo: Any, link: int, t: Any, m: Any) -> None:
 
 @njit(fastmath=FAST)
 def add(topo: Any, link: int, t: Any, m: Any) -> None:
-    """t += m."""
+    """Compute t += m."""
     place = topo[topo[link + 3] : topo[link + 3] + topo[link]]
     n_in, p = _Index(topo[link + 1]), _Index(0)
     if topo[link + 2]:
@@ -69,7 +69,7 @@ def add(topo: Any, link: int, t: Any, m: Any) -> None:
 
 @njit(fastmath=FAST)
 def sum_out(topo: Any, link: int, t: Any, m: Any) -> None:
-    """m = sum of t over what m does not hold."""
+    """Set m to the sum of t over what m does not hold."""
     place = topo[topo[link + 3] : topo[link + 3] + topo[link]]
     n_in, p = _Index(topo[link + 1]), _Index(0)
     for s in range(m.size):
@@ -91,7 +91,7 @@ def sum_out(topo: Any, link: int, t: Any, m: Any) -> None:
 
 @njit(fastmath=FAST)
 def max_out(topo: Any, link: int, t: Any, m: Any) -> None:
-    """m = largest of t over what m does not hold."""
+    """Set m to the largest of t over what m does not hold."""
     place = topo[topo[link + 3] : topo[link + 3] + topo[link]]
     n_in, p = _Index(topo[link + 1]), _Index(0)
     for s in range(m.size):
@@ -113,7 +113,7 @@ def max_out(topo: Any, link: int, t: Any, m: Any) -> None:
 
 @njit(fastmath=FAST)
 def gather_scores(topo: Any, node: int, theta: Any, t: Any) -> None:
-    """t = the sum of the scores of the node's own factors."""
+    """Set t to the sum of the scores of the node's own factors."""
     for i in range(t.size):
         t[i] = 0.0
     for q in range(topo[node + NODE_FACTORS], topo[node + NODE_FACTORS + 1]):
@@ -131,7 +131,7 @@ def gather_scores(topo: Any, node: int, theta: Any, t: Any) -> None:
 
 @njit(fastmath=FAST)
 def gather_exponentials(topo: Any, node: int, work: Any, t: Any) -> Any:
-    """t = the product of the exponentials of the node's own factors; return their log scale."""
+    """Set t to the product of the exponentials of the node's factors; return their log scale."""
     shift = 0.0
     for i in range(t.size):
         t[i] = 1.0
@@ -169,20 +169,20 @@ def spread_marginals(topo: Any, node: int, t: Any, mu: Any) -> None:
 
 @njit
 def table(topo: Any, node: int, work: Any) -> Any:
-    """The table of a node."""
+    """Return the table of a node."""
     at = topo[node + NODE_TABLE]
     return work[at : at + topo[node + NODE_SIZE]]
 
 
 @njit
 def message(topo: Any, node: int, work: Any) -> Any:
-    """The message of a node to its parent."""
+    """Return the message of a node to its parent."""
     at = topo[node + NODE_MESSAGE]
     return work[at : at + topo[node + NODE_MESSAGE_SIZE]]
 
 
 @njit
 def log_message(topo: Any, node: int, work: Any) -> Any:
-    """The logarithm of that message, where it is in use."""
+    """Return the logarithm of that message, where it is in use."""
     at = topo[node + NODE_LOG]
     return work[at : at + topo[node + NODE_MESSAGE_SIZE]]

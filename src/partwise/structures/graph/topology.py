@@ -1,4 +1,4 @@
-"""A junction tree as one vector of integers, which is all that the kernels of a graph read.
+"""A junction tree as one vector of integers, which is all that the oracles of a graph read.
 
 The vector begins with ``HEADER`` numbers: counts, and where each of its sections starts.
 
@@ -35,7 +35,7 @@ N_SITES: Final = 1
 N_FACTORS: Final = 2
 N_NODES: Final = 3
 N_PARTS: Final = 4
-WORK: Final = 5  # how many numbers of work the kernels need
+WORK: Final = 5  # how many numbers of work the oracles need
 SITES: Final = 6
 VERTICES: Final = 7
 FACTORS: Final = 8
@@ -70,7 +70,7 @@ NODE_FIELDS: Final = 23
 
 
 class Site(NamedTuple):
-    """A table of scores: its first part and their number, its kind, and how many factors use it."""
+    """A table of scores: its first part, its width, its kind, and how many factors use it."""
 
     part: int
     width: int
@@ -79,7 +79,7 @@ class Site(NamedTuple):
 
 
 class Factor(NamedTuple):
-    """A factor uses the scores of a site for these vertices."""
+    """A factor, which uses the scores of a site for these vertices."""
 
     site: int
     scope: Scope
@@ -111,7 +111,7 @@ class _Lists:
 
 
 def strides(scope: Scope, sizes: Sequence[int]) -> list[int]:
-    """How far apart in a table two labels of a vertex are, for each vertex of its scope."""
+    """Return how far apart two labels of a vertex are in a table, for each vertex of its scope."""
     steps = [1] * len(scope)
     for i in range(len(scope) - 1, 0, -1):
         steps[i - 1] = steps[i] * sizes[scope[i]]
@@ -216,7 +216,7 @@ def _factor_section(
 
 
 def _link(scope: Scope, sub: Scope, sizes: Sequence[int], lists: _Lists) -> list[int]:
-    """The four numbers that lead from a table over `scope` to one over `sub`."""
+    """Return the four numbers that lead from a table over `scope` to one over `sub`."""
     n_out, n_in, along = runs(scope, sub, sizes)
     step = dict(zip(sub, strides(sub, sizes), strict=True))
     outer, size = [], 1

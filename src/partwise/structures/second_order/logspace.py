@@ -8,56 +8,37 @@ from typing import Any
 import numpy as np
 
 from ...compiled.jit import njit
-from ..chain.oracles import log_sum
-
-
-@njit
-def any_bad(x: Any) -> bool:
-    """Whether x holds nan or +inf."""
-    bad = 0
-    for p in range(x.size):
-        bad += not x[p] < np.inf
-    return bad > 0
+from ..ends import add_ends, count_ends
+from ..logspace import log_sum
 
 
 @njit
 def second_order_unary(spec: Any, length: int, theta: Any, out: Any) -> None:
-    """Copy the unary scores, the start and end scores added to their positions."""
+    """Copy the unary scores, and add the start and end scores."""
     n = spec[0]
     for p in range(length * n):
         out[p] = theta[p]
     at = length * n + n * n + n * n * n
-    if spec[1]:
-        for k in range(n):
-            out[k] += theta[at + k]
-        at += n
-    if spec[2]:
-        for k in range(n):
-            out[(length - 1) * n + k] += theta[at + k]
+    add_ends(theta, n, length, at, spec[1], spec[2], out, n)
 
 
 @njit
 def spread_ends(spec: Any, length: int, mu: Any) -> None:
-    """The expected start and end labels are the unary ones of the first and last position."""
+    """Fill in the expected start and end labels: those of the first and last position."""
     n = spec[0]
     at = length * n + n * n + n * n * n
-    if spec[1]:
-        for k in range(n):
-            mu[at + k] = mu[k]
-        at += n
-    if spec[2]:
-        for k in range(n):
-            mu[at + k] = mu[(length - 1) * n + k]
+    count_ends(mu, n, length, at, spec[1], spec[2])
 
 
 @njit
 def second_order_forward(
     spec: Any, length: int, theta: Any, unary: Any, alpha: Any, log_c: Any, row: Any
 ) -> Any:
-    """Log-space forward pass: fill unary (start and end added), alpha and log c, return logZ.
+    """Run the forward pass in log space and return logZ.
 
-    alpha is normalised at each position: it stays small, and so do its rounding errors. The pair
-    (j, k) is at [j, k]; at position 0, where there is no j, only j = 0 is used.
+    Fills unary (with the start and end scores), alpha and log c. alpha is normalised at each
+    position, so it stays small, and so do its rounding errors. The pair (j, k) is at [j, k]; at
+    position 0, where there is no j, only j = 0 is used.
     """
     n = spec[0]
     nn = n * n
@@ -88,7 +69,7 @@ def second_order_forward(
 
 @njit
 def second_order_exact(spec: Any, length: int, theta: Any, mu: Any, work: Any) -> Any:
-    """Forward-backward in log space."""
+    """Run forward-backward in log space."""
     n = spec[0]
     nn = n * n
     unary, at = work[: length * n], length * n

@@ -49,7 +49,7 @@ _REGAINED = 1e282  # e^650
 
 @njit
 def _range(x: Any, n: int, high: Any, low: Any) -> Any:
-    """The largest and the smallest number of x, nan passed over, row by row of n numbers."""
+    """Return the largest and the smallest number of x, in rows of n, without regard to nan."""
     for k in range(n):
         high[k] = -np.inf
         low[k] = np.inf
@@ -69,10 +69,10 @@ def _range(x: Any, n: int, high: Any, low: Any) -> Any:
 def _exponentials(
     spec: Any, length: int, theta: Any, psi: Any, e: Any, h: Any, scratch: Any, rows: Any
 ) -> Any:
-    """Fill psi, E and H; return (the shifts' sum, whether E and H spread little).
+    """Fill psi, E and H; return the sum of the shifts, and whether E and H spread little.
 
-    The sum is not finite if a position, E or H has no finite largest score. A nan comes through
-    as a nan in the exponentials, and so in the first total that it enters.
+    The sum is not finite if a position, E or H has no finite largest score. A nan appears as a nan
+    in the exponentials, and so in the first total that it enters.
     """
     n = spec[0]
     nn = n * n
@@ -116,7 +116,7 @@ def _exponentials(
 
 @njit(fastmath=FAST)
 def _advance(x: Any, h: Any, n: int, out: Any) -> None:
-    """out(j, k) = sum_i x(j, i) H(j, i, k)."""
+    """Compute out(j, k) = sum_i x(j, i) H(j, i, k)."""
     nn = n * n
     for j in range(n):
         times_matrix(x[j * n : j * n + n], h[j * nn : j * nn + nn], n, out[j * n : j * n + n])
@@ -124,7 +124,7 @@ def _advance(x: Any, h: Any, n: int, out: Any) -> None:
 
 @njit(fastmath=FAST)
 def _forward(length: int, n: int, psi: Any, e: Any, h: Any, alpha: Any, c: Any, step: Any) -> Any:
-    """Fill alpha, pairs at [k, j], and c with 1 / c_t; return sum_t log c_t, nan if one is 0."""
+    """Fill alpha, with pairs at [k, j], and 1 / c_t; return sum_t log c_t, or nan if one is 0."""
     nn = n * n
     log_c, product = 0.0, 1.0
     for t in range(length):
@@ -167,9 +167,9 @@ def _forward(length: int, n: int, psi: Any, e: Any, h: Any, alpha: Any, c: Any, 
 
 @njit(fastmath=FAST)
 def _carried(length: int, n: int, psi: Any, e: Any, h: Any, c: Any, f: Any, step: Any) -> Any:
-    """sum F_{T-1}: what a loss of 1 at every pair of every position amounts to in the end.
+    """Return sum F_{T-1}: what a loss of 1 at every pair of every position amounts to in the end.
 
-    F is kept as alpha is, pairs at [k, j].
+    F is kept as alpha is, with pairs at [k, j].
     """
     total = 0.0
     for t in range(length):
@@ -195,7 +195,10 @@ def _carried(length: int, n: int, psi: Any, e: Any, h: Any, c: Any, f: Any, step
 
 @njit(fastmath=FAST)
 def _triples(alpha: Any, g: Any, h: Any, length: int, n: int, counts: Any) -> None:
-    """counts(i, j, k) = H(i, j, k) sum_{t>1} alpha_{t-1}(i, j) g_t(j, k), four t at a time."""
+    """Compute the counts of triples, four t at a time.
+
+    counts(i, j, k) = H(i, j, k) sum_{t>1} alpha_{t-1}(i, j) g_t(j, k)
+    """
     nn = n * n
     first4 = length - (length - 2) % 4
     for j in range(n):
@@ -270,7 +273,7 @@ def _backward(
 
 @njit
 def _scaled(spec: Any, length: int, theta: Any, mu: Any, work: Any) -> Any:
-    """Scaled forward-backward; nan asks for the redo in log space."""
+    """Run forward-backward on scaled exponentials; nan asks for log space."""
     n = spec[0]
     nn = n * n
     psi, at = work[: length * n], length * n
@@ -320,7 +323,7 @@ def _scaled(spec: Any, length: int, theta: Any, mu: Any, work: Any) -> Any:
 
 @cfunc(ORACLE)
 def second_order_marginals(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
-    """Forward-backward: scaled exponentials, redone in log space where they underflow."""
+    """Run forward-backward on scaled exponentials, or in log space where they underflow."""
     length = topo[0]
     if length == 0:
         for p in range(mu.size):

@@ -6,27 +6,30 @@ used, and at position 1 only i = 0.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from ...compiled.jit import cfunc, njit
 from ..base import ORACLE
-from ..chain.oracles import log_sum
-from .logspace import any_bad, second_order_forward, second_order_unary, spread_ends
+from ..best_lists import merge_lists
+from ..logspace import any_bad, draw
+from .logspace import second_order_forward, second_order_unary, spread_ends
 
 
 @njit
 def _step(theta: Any, length: int, n: int, t: int, i: int, j: int, k: int) -> Any:
-    """The score of going from the pair (i, j) to (j, k) at position t, without the unary one."""
+    """Return the score of going from the pair (i, j) to (j, k) at t, without the unary score."""
     at = length * n + j * n + k
     return theta[at] + theta[at + (i + 1) * n * n] if t > 1 else theta[at]
 
 
 @cfunc(ORACLE)
 def second_order_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
-    """Viterbi; the first of equal labels wins. Back-pointers are found again along one path."""
+    """Find the best labels by Viterbi's algorithm; the first of equal labels wins.
+
+    No back-pointers are kept: those along the best path are found again.
+    """
     n = spec[0]
     nn = n * n
     length = topo[0]
@@ -89,9 +92,9 @@ def second_order_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -
 
 @njit
 def second_order_k_best(spec: Any, topo: Any, theta: Any, n_best: int) -> Any:
-    """The n_best best labels: each pair keeps its best n_best prefixes, merged from L lists.
+    """Find the n_best best labels: each pair keeps its best n_best prefixes, merged from L lists.
 
-    Returns the scores and the labels as rows; fewer than n_best where fewer labels are allowed.
+    Returns the scores, and the labels as rows; fewer than n_best if fewer labels are allowed.
     """
     n = spec[0]
     length = topo[0]
@@ -104,63 +107,34 @@ def second_order_k_best(spec: Any, topo: Any, theta: Any, n_best: int) -> Any:
     label = np.zeros((length, n * n, n_best), dtype=np.int64)
     rank = np.zeros((length, n * n, n_best), dtype=np.int64)
     head = np.zeros(n * n, dtype=np.int64)
+    steps = np.zeros(n * n)
     score[0, :n, 0] = unary[:n]
     for t in range(1, length):
         for p in range(n * n):
             j, k = p // n, p % n
-            head[:n] = 0
-            for r in range(n_best):
-                top, i_top = -np.inf, -1
-                for i in range(n if t > 1 else 1):
-                    if head[i] < n_best:
-                        s = score[t - 1, i * n + j, head[i]] + _step(theta, length, n, t, i, j, k)
-                        if s > top:
-                            top, i_top = s, i
-                if i_top < 0:
-                    break
-                score[t, p, r] = top + unary[t * n + k]
-                label[t, p, r] = i_top
-                rank[t, p, r] = head[i_top]
-                head[i_top] += 1
-    head[:] = 0
-    scores = np.empty(n_best)
-    labels = np.empty((n_best, length), dtype=np.int64)
-    found = 0
-    while found < n_best:
-        top, p = -np.inf, -1
-        for q in range(n * n):
-            if head[q] < n_best and score[length - 1, q, head[q]] > top:
-                top, p = score[length - 1, q, head[q]], q
-        if p < 0:
-            break
-        scores[found] = top
-        r = head[p]
-        head[p] += 1
+            # The pairs (i, j) before; at position 1 there is no i.
+            before = score[t - 1, j::n] if t > 1 else score[0, j : j + 1 : n]
+            for i in range(before.shape[0]):
+                steps[i] = _step(theta, length, n, t, i, j, k)
+            merge_lists(before, steps, head, score[t, p], label[t, p], rank[t, p])
+            score[t, p] += unary[t * n + k]
+    scores = np.full(n_best, -np.inf)
+    last, last_rank = np.zeros(n_best, dtype=np.int64), np.zeros(n_best, dtype=np.int64)
+    steps[:] = 0.0
+    merge_lists(score[length - 1], steps, head, scores, last, last_rank)
+    found = int((scores > -np.inf).sum())
+    labels = np.empty((found, length), dtype=np.int64)
+    for f in range(found):
+        p, r = last[f], last_rank[f]
         for t in range(length - 1, -1, -1):
-            labels[found, t] = p % n
+            labels[f, t] = p % n
             p, r = label[t, p, r] * n + p // n, rank[t, p, r]
-        found += 1
-    return scores[:found], labels[:found]
-
-
-@njit
-def draw(row: Any, n: int, uniform: float) -> int:
-    """A number k < n with probability exp(row[k]) / sum exp(row), by inverting uniform."""
-    total = log_sum(row, n)
-    mass, drawn = 0.0, -1
-    for k in range(n):
-        weight = math.exp(row[k] - total)
-        mass += weight
-        if weight > 0.0:
-            drawn = k
-            if uniform < mass:
-                break
-    return drawn
+    return scores[:found], labels
 
 
 @njit
 def second_order_sample(spec: Any, topo: Any, theta: Any, uniform: Any) -> Any:
-    """Filter forwards in log space, then draw the last pair and, backwards, what is before it."""
+    """Filter forwards in log space, then draw the last pair and, backwards, all labels before."""
     n = spec[0]
     nn = n * n
     length = topo[0]

@@ -1,6 +1,7 @@
 """The scores of segments, and the recursions of a semi-Markov chain in log space.
 
-Slower than ``segments_kernels.py``, which has the formulas, and right for any scores.
+These are slower than the recursions in ``oracles.py``, where the formulas are, and right for any
+scores.
 """
 
 from __future__ import annotations
@@ -11,22 +12,22 @@ from typing import Any
 import numpy as np
 
 from ...compiled.jit import njit
-from ..chain.oracles import log_sum
-from ..second_order.logspace import any_bad
+from ..ends import count_ends
+from ..logspace import any_bad, log_sum
 
 
 @njit
 def first_segment(s: int, length: int, longest: int) -> int:
-    """How many segments begin before s; longest is at most length."""
+    """Return how many segments begin before s; longest is at most length."""
     cut = max(s - (length - longest), 0)
     return s * longest - cut * (cut - 1) // 2
 
 
 @njit
 def segment_scores(spec: Any, length: int, theta: Any, w: Any, row: Any) -> bool:
-    """Fill w[e-1, M-(e-s), k] with w(s,e,k); False if a score is nan or +inf.
+    """Fill w[e-1, M-(e-s), k] with w(s,e,k); return False if a score is nan or +inf.
 
-    The segments that end at e stand in the order of their starts, as gamma does: one product of
+    The segments that end at e are in the order of their starts, as gamma is, so that one product of
     two runs of numbers gives alpha. M is at most T. What is before the first position is not set.
     """
     n, longest = spec[0], min(spec[1], length)
@@ -63,7 +64,7 @@ def segment_scores(spec: Any, length: int, theta: Any, w: Any, row: Any) -> bool
 
 @njit
 def transitions(spec: Any, length: int, theta: Any) -> Any:
-    """The scores of neighbouring labels, L x L."""
+    """Return the scores of neighbouring labels, L x L."""
     n = spec[0]
     at = length * n + first_segment(length, length, min(spec[1], length)) * n
     return theta[at : at + n * n]
@@ -71,7 +72,7 @@ def transitions(spec: Any, length: int, theta: Any) -> Any:
 
 @njit
 def spread_segments(spec: Any, length: int, mu: Any, row: Any) -> None:
-    """From the counts of segments: those of positions, lengths, first and last labels."""
+    """Fill the counts of positions, lengths, first and last labels from those of segments."""
     n, longest = spec[0], min(spec[1], length)
     at = length * n + (first_segment(length, length, longest) + n) * n
     lengths = mu[at : at + spec[1] * n]
@@ -84,7 +85,7 @@ def spread_segments(spec: Any, length: int, mu: Any, row: Any) -> None:
         first = length * n + first_segment(s, length, longest) * n
         for k in range(n):
             row[k] = 0.0
-        # A position is inside the segments that end behind it: their sum, the longest first.
+        # A position is inside the segments that end after it: sum them up, the longest first.
         for d in range(min(longest, length - s), 0, -1):
             own, here = mu[first + d * n - n : first + d * n], mu[(s + d) * n - n : (s + d) * n]
             own_length = lengths[d * n - n : d * n]
@@ -92,21 +93,18 @@ def spread_segments(spec: Any, length: int, mu: Any, row: Any) -> None:
                 own_length[k] += own[k]
                 row[k] += own[k]
                 here[k] += row[k]
-    for k in range(n):
-        if spec[2]:
-            mu[at + k] = mu[k]
-        if spec[3]:
-            mu[at + spec[2] * n + k] = mu[(length - 1) * n + k]
+    count_ends(mu, n, length, at, spec[2], spec[3])
 
 
 @njit
 def semi_markov_forward(
     spec: Any, length: int, theta: Any, w: Any, gamma: Any, alpha: Any, log_c: Any, row: Any
 ) -> Any:
-    """Log-space forward pass: add V_s to w, fill gamma, alpha (row e-1) and log c, return logZ.
+    """Run the forward pass in log space and return logZ.
 
-    alpha is normalised at each boundary, and V_s counted from the boundary before the end of the
-    segment: they stay small, and so do their rounding errors.
+    Adds V_s to w, and fills gamma, alpha (in row e-1) and log c. alpha is normalised at each
+    boundary, and V_s is counted from the boundary before the end of the segment: they stay small,
+    and so do their rounding errors.
     """
     n, longest = spec[0], min(spec[1], length)
     pairs = transitions(spec, length, theta)
@@ -121,7 +119,7 @@ def semi_markov_forward(
         for s in range(end - 1, low - 1, -1):
             for k in range(n):
                 block[(longest - end + s) * n + k] += offset
-            # A boundary that nothing reaches has no share: gamma says so.
+            # A boundary that nothing reaches adds nothing, as its gamma is -inf.
             if s > 0 and log_c[s - 1] > -np.inf:
                 offset -= log_c[s - 1]
         for k in range(n):
@@ -143,7 +141,7 @@ def semi_markov_forward(
 
 @njit
 def semi_markov_exact(spec: Any, length: int, theta: Any, mu: Any, work: Any) -> Any:
-    """Forward-backward in log space."""
+    """Run forward-backward in log space."""
     n, longest = spec[0], min(spec[1], length)
     w, at = work[: length * longest * n], length * longest * n
     gamma, alpha = work[at : at + length * n], work[at + length * n : at + 2 * length * n]

@@ -7,8 +7,8 @@ e (exclusive) of label k has the score
 
 (its positions, the segment itself, its length), and E(j,k) = exp(theta(j,k) - N). alpha_e(k) is the
 mass of all ways to cover 0 .. e-1 that end with label k, as a share: it adds up to one. V_e is the
-logarithm of what it was before. gamma collects the transitions, so that their L^2 terms are paid
-once a boundary and not once a segment:
+logarithm of what it was before. gamma collects the transitions, so that their L^2 terms cost time
+once per boundary and not once per segment:
 
     gamma_0(k) = 1                     gamma_s(k) = sum_j alpha_s(j) E(j,k)
     x(s,e,k) = V_s + [s>0] N + w(s,e,k)        m_e = max_{s,k} x(s,e,k)
@@ -55,10 +55,10 @@ _REGAINED = 1e282  # e^650
 
 @njit(fastmath=FAST)
 def _weights(block: Any, x: Any, n: int, offset: Any, more: Any, first: bool, high: Any) -> Any:
-    """W of the segments that end at one boundary, in the place of w; return their shift m_e.
+    """Replace w by W for the segments that end at one boundary; return their shift m_e.
 
-    offset holds V_s of their starts, first says whether the first of them begins at 0. Without any
-    allowed segment W is 0 and the shift is -inf.
+    offset holds V_s of their starts, and first says whether the first of them begins at 0. Without
+    any allowed segment, W is 0 and the shift is -inf.
     """
     for k in range(n):
         high[k] = -np.inf
@@ -84,7 +84,7 @@ def _weights(block: Any, x: Any, n: int, offset: Any, more: Any, first: bool, hi
 def _forward(
     length: int, n: int, w: Any, e: Any, more: Any, gamma: Any, alpha: Any, c: Any, scratch: Any
 ) -> Any:
-    """Put W in the place of w, fill gamma, alpha and 1 / c_e; return logZ, nan where c_e is 0."""
+    """Replace w by W, fill gamma, alpha and 1 / c_e; return logZ, or nan where c_e is 0."""
     longest = w.size // (length * n)
     offset, high = scratch[: length + 1], scratch[length + 1 : length + 1 + n]
     x = scratch[length + 1 + n : length + 1 + n + longest * n]
@@ -132,7 +132,7 @@ def _forward(
 
 @njit(fastmath=FAST)
 def _carried(length: int, n: int, w: Any, e: Any, c: Any, g: Any, f: Any) -> Any:
-    """sum_k F_T(k): what a loss of 1 at every label of every boundary amounts to in the end."""
+    """Return sum_k F_T(k): what a loss of 1 at every label of every boundary amounts to."""
     longest = w.size // (length * n)
     for k in range(n):
         g[k] = 0.0
@@ -196,7 +196,7 @@ def _backward(
 
 @njit
 def _scaled(spec: Any, length: int, theta: Any, mu: Any, work: Any) -> Any:
-    """Scaled forward-backward; nan asks for the redo in log space."""
+    """Run forward-backward on scaled exponentials; nan asks for log space."""
     n, longest = spec[0], min(spec[1], length)
     nn = n * n
     w, at = work[: length * longest * n], length * longest * n
@@ -231,7 +231,7 @@ def _scaled(spec: Any, length: int, theta: Any, mu: Any, work: Any) -> Any:
 
 @cfunc(ORACLE)
 def semi_markov_marginals(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
-    """Forward-backward: scaled exponentials, redone in log space where they underflow."""
+    """Run forward-backward on scaled exponentials, or in log space where they underflow."""
     length = topo[0]
     if length == 0:
         for p in range(mu.size):

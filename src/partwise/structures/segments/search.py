@@ -14,7 +14,8 @@ import numpy as np
 
 from ...compiled.jit import cfunc, njit
 from ..base import ORACLE
-from ..second_order.search import draw
+from ..best_lists import merge_lists
+from ..logspace import draw
 from .logspace import (
     first_segment,
     segment_scores,
@@ -26,9 +27,10 @@ from .logspace import (
 
 @cfunc(ORACLE)
 def semi_markov_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) -> Any:
-    """Viterbi; of equal ones the first label and the shortest last segment win.
+    """Find the best segmentation by Viterbi's algorithm.
 
-    Back-pointers are not kept: they are found again along one path.
+    Of equal ones, the first label and the shortest last segment win. No back-pointers are kept:
+    those along the best path are found again.
     """
     n, length = spec[0], topo[0]
     for p in range(mu.size):
@@ -90,27 +92,11 @@ def semi_markov_maximum(spec: Any, topo: Any, theta: Any, mu: Any, work: Any) ->
 
 
 @njit
-def _merge(scores: Any, steps: Any, head: Any, out: Any, source: Any, rank: Any) -> None:
-    """The best of the lists scores[i] + steps[i], each sorted, in order; -inf is left out."""
-    n_best = out.size
-    head[:] = 0
-    for r in range(n_best):
-        top, best = -np.inf, -1
-        for i in range(scores.shape[0]):
-            if head[i] < n_best and scores[i, head[i]] + steps[i] > top:
-                top, best = scores[i, head[i]] + steps[i], i
-        if best < 0:
-            break
-        out[r], source[r], rank[r] = top, best, head[best]
-        head[best] += 1
-
-
-@njit
 def semi_markov_k_best(spec: Any, topo: Any, theta: Any, n_best: int) -> Any:
-    """The n_best best segmentations: every state keeps its best n_best prefixes, merged.
+    """Find the n_best best segmentations: every state keeps its best n_best prefixes, merged.
 
-    Returns the scores, the segments (start, end, label) of each at the end of T rows, and how many
-    they are; fewer than n_best where fewer segmentations are allowed.
+    Returns the scores, the segments (start, end, label) of each segmentation, at the end of T rows,
+    and how many segments it has; fewer than n_best if fewer segmentations are allowed.
     """
     n, length = spec[0], topo[0]
     if length == 0:
@@ -137,7 +123,7 @@ def semi_markov_k_best(spec: Any, topo: Any, theta: Any, n_best: int) -> Any:
             for s in range(low, end):
                 steps[s - low] = w[(end * longest - end + s) * n + k]
             out, by, of = score[end, k], source[end, k], rank[end, k]
-            _merge(opening[k, low:end], steps, head, out, by, of)
+            merge_lists(opening[k, low:end], steps, head, out, by, of)
             for r in range(n_best):
                 by[r] += low
         if end < length:
@@ -145,11 +131,11 @@ def semi_markov_k_best(spec: Any, topo: Any, theta: Any, n_best: int) -> Any:
                 for j in range(n):
                     steps[j] = pairs[j * n + k]
                 out, by, of = opening[k, end], before[k, end], before_rank[k, end]
-                _merge(score[end], steps, head, out, by, of)
+                merge_lists(score[end], steps, head, out, by, of)
     scores = np.full(n_best, -np.inf)
     last, last_rank = np.zeros(n_best, dtype=np.int64), np.zeros(n_best, dtype=np.int64)
     steps[:] = 0.0
-    _merge(score[length], steps, head, scores, last, last_rank)
+    merge_lists(score[length], steps, head, scores, last, last_rank)
     found = int((scores > -np.inf).sum())
     segments = np.zeros((found, length, 3), dtype=np.int64)
     sizes = np.zeros(found, dtype=np.int64)
@@ -169,7 +155,7 @@ def semi_markov_k_best(spec: Any, topo: Any, theta: Any, n_best: int) -> Any:
 def semi_markov_sample(spec: Any, topo: Any, theta: Any, uniform: Any) -> Any:
     """Filter forwards in log space, then draw backwards: a label, the start of its segment, ...
 
-    uniform[i] has 2T numbers for draw i. Returns segments and sizes as the k best do.
+    uniform[i] has 2T numbers for draw i. Returns segments and sizes as `semi_markov_k_best` does.
     """
     n, length = spec[0], topo[0]
     size = uniform.shape[0]

@@ -8,7 +8,7 @@ Parts, in this order (L labels; a segment begins at s and has d positions):
     lengths      M x L             theta[d, k], tied
     start, end   L each, where asked for: the labels of the first and the last segment
 
-The compiled recursions are in ``segments_kernels.py`` and ``segments_search.py``.
+The compiled recursions are in ``oracles.py``, ``logspace.py`` and ``search.py``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ...errors import DataError
-from ..base import Constraints, Sites, Structure, check_n_labels, label_costs, label_tuples
+from ..base import Constraints, label_tuples
+from ..sequence import SequenceStructure
 from .oracles import semi_markov_marginals
 from .search import semi_markov_k_best, semi_markov_maximum, semi_markov_sample
 
@@ -28,9 +29,9 @@ from .search import semi_markov_k_best, semi_markov_maximum, semi_markov_sample
 class SegmentConstraints(NamedTuple):
     """Hard constraints on segmentations, in label numbers.
 
-    As :class:`~partwise.structures.base.Constraints`, where ``transitions``, ``starts`` and
-    ``ends`` speak of segments and ``allowed`` of positions. ``segments``: segments
-    (start, end, label), end exclusive, that must be there.
+    The fields are those of :class:`~partwise.structures.base.Constraints`, where ``transitions``,
+    ``starts`` and ``ends`` are about segments and ``allowed`` is about positions. ``segments``
+    holds segments (start, end, label) that must be there; end is exclusive.
     """
 
     labels: Sequence[int] = ()
@@ -42,10 +43,10 @@ class SegmentConstraints(NamedTuple):
 
 
 @final
-class SemiMarkov(Structure):
-    """Segmentations with a label for each segment.
+class SemiMarkov(SequenceStructure):
+    """Segmentations with one label per segment.
 
-    A label is an int64 array with a row (start, end, label) for each segment, in order; end is
+    A label is an int64 array with one row (start, end, label) per segment, in order; end is
     exclusive. Every segment has parts of its own, so an example takes T x M x L numbers; time
     grows with T M L + T L^2.
 
@@ -56,8 +57,8 @@ class SemiMarkov(Structure):
     max_length : int
         How many positions a segment has at most.
     label_lengths : sequence of int or None
-        For each label, how many positions its segments have at most (1 for the label of what is
-        outside of all names, as a rule); None: max_length for all.
+        For each label, how many positions its segments have at most; None means max_length for
+        all labels. As a rule it is 1 for the label of what is outside of all names.
     start, end : bool
         Whether the labels of the first and the last segment have scores of their own.
     """
@@ -66,6 +67,7 @@ class SemiMarkov(Structure):
     kinds = ("position", "segment", "transition", "length", "start", "end")
     marginals: ClassVar[Any] = semi_markov_marginals
     maximum: ClassVar[Any] = semi_markov_maximum
+    max_labels: ClassVar[int] = 2**14
 
     def __init__(
         self,
@@ -86,14 +88,11 @@ class SemiMarkov(Structure):
                     f"label_lengths[{k}] is {most}; give a number from 1 to max_length, which is "
                     f"{max_length}"
                 )
-        self.n_labels = n_labels
+        super().__init__(n_labels, start, end)
         self.max_length = max_length
         self.label_lengths = tuple(int(most) for most in lengths)
-        self.start = start
-        self.end = end
 
     def constants(self) -> dict[str, Any]:
-        """As given."""
         return {
             "n_labels": self.n_labels,
             "max_length": self.max_length,
@@ -102,37 +101,22 @@ class SemiMarkov(Structure):
             "end": self.end,
         }
 
-    @classmethod
-    def check_constants(cls, constants: dict[str, Any]) -> None:
-        """At most 2**14 labels: there is a number a pair. The constructor checks the lengths."""
-        super().check_constants(constants)
-        check_n_labels(cls.name, constants["n_labels"], 2**14)
-
-    def match_slots(self, other: Structure, labels: Ints) -> tuple[Ints, ...]:
-        """Segmentations may differ in their labels, lengths and switches."""
-        if not isinstance(other, SemiMarkov):
-            return super().match_slots(other, labels)
+    def inner_slots(self, other: SemiMarkov, labels: Ints) -> tuple[Ints, ...]:
         row = np.arange(self.max_length)[:, None]
         known = (labels >= 0) & (row < other.max_length)
         lengths = np.where(known, row * other.n_labels + labels, -1).ravel()
-        ends = (labels if self.start else labels[:0], labels if self.end else labels[:0])
-        return labels, labels, label_tuples(labels, other.n_labels, 2), lengths, *ends
+        return labels, labels, label_tuples(labels, other.n_labels, 2), lengths
 
     @property
     def spec(self) -> Ints:
-        """Labels, the longest segment, two switches, the longest segment of each label."""
+        """Labels, the longest segment, two switches, the longest segment per label."""
         head = (self.n_labels, self.max_length, self.start, self.end)
         return np.array(head + self.label_lengths, dtype=np.int64)
 
     @property
-    def widths(self) -> tuple[int, ...]:
-        """Labels at positions and segments, pairs of labels, lengths, first and last labels."""
+    def inner_widths(self) -> tuple[int, ...]:
         n = self.n_labels
-        return n, n, n * n, self.max_length * n, self.start * n, self.end * n
-
-    def topology(self, shape: int) -> Ints:
-        """The length."""
-        return np.array([shape], dtype=np.int64)
+        return n, n, n * n, self.max_length * n
 
     def segments(self, topo: Ints) -> Ints:
         """List the (start, end) of all segments, in the order of their sites and features."""
@@ -147,52 +131,28 @@ class SemiMarkov(Structure):
         longest = min(self.max_length, length)
         return length * longest - longest * (longest - 1) // 2
 
-    def n_parts(self, topo: Ints) -> int:
-        """Positions, segments, transitions, lengths, start and end."""
-        n, length = self.n_labels, int(topo[0])
-        tied = n + self.max_length + self.start + self.end
-        return (length + self._n_segments(length) + tied) * n
+    def runs(self, length: int) -> list[tuple[int, int]]:
+        return [(length, 1), (self._n_segments(length), 1), (1, max(length - 1, 0)), (1, length)]
 
     def work_size(self, topo: Ints) -> int:
-        """Room for the weights of all segments, gamma, alpha, q, E twice and the scales."""
+        """Count the weights of all segments, gamma, alpha, q, E twice and the scales."""
         n, length = self.n_labels, int(topo[0])
         longest = min(self.max_length, length)
         return (length + 1) * (longest + 3) * n + 2 * n * n + 2 * length + longest + 1
 
-    def sites(self, topo: Ints) -> Sites:
-        """A site a position, one a segment, then transitions, lengths, start and end."""
-        length = int(topo[0])
-        single = [0] * length + [1] * self._n_segments(length)
-        tied = [(2, max(length - 1, 0)), (3, length)]
-        tied += [(4, min(length, 1))] * self.start + [(5, min(length, 1))] * self.end
-        kind = np.array(single + [number for number, _ in tied], dtype=np.int64)
-        uses = np.array([1] * len(single) + [times for _, times in tied], dtype=np.int64)
-        width = np.array(self.widths, dtype=np.int64)[kind]
-        return Sites(np.cumsum(width) - width, width, kind, uses)
-
     def encode(self, label: Ints, topo: Ints) -> tuple[Ints, Floats]:
-        """Positions and segments; transitions and lengths with their counts; start and end."""
         n, length = self.n_labels, int(topo[0])
         start, end, y = self._checked(label, length).T
         longest = min(self.max_length, length)
         cut = np.maximum(start - (length - longest), 0)
         site = start * longest - cut * (cut - 1) // 2 + (end - start - 1)
-        at = (length + self._n_segments(length)) * n
-        pairs, pair_counts = np.unique(y[:-1] * n + y[1:], return_counts=True)
-        lengths, length_counts = np.unique((end - start - 1) * n + y, return_counts=True)
         positions = np.arange(length) * n + np.repeat(y, end - start)
-        parts = [positions, (length + site) * n + y, at + pairs, at + n * n + lengths]
-        counts = [np.ones(length + len(y)), pair_counts, length_counts]
-        at += (n + self.max_length) * n
-        for wanted, ends in ((self.start, y[:1]), (self.end, y[-1:])):
-            if wanted:
-                parts.append(at + ends)
-                counts.append(np.ones(len(ends)))
-                at += n
-        return np.concatenate(parts), np.concatenate(counts).astype(np.float64)
+        pairs = self.parts_of("transition", topo).start + y[:-1] * n + y[1:]
+        lengths = self.parts_of("length", topo).start + (end - start - 1) * n + y
+        return self.joined([positions, (length + site) * n + y], [pairs, lengths], y, topo)
 
     def _checked(self, label: Ints, length: int) -> Ints:
-        """The rows of a label, if they are a segmentation."""
+        """Return the rows of a label; raise a DataError if they are no segmentation."""
         rows = np.asarray(label, dtype=np.int64).reshape(-1, 3)
         expected = 0
         for i, (start, end, k) in enumerate(rows.tolist()):
@@ -217,41 +177,25 @@ class SemiMarkov(Structure):
         return rows
 
     def decode(self, mu: Floats, topo: Ints) -> Ints:
-        """The segments whose counts are 1."""
-        n, length = self.n_labels, int(topo[0])
-        counts = mu[length * n : (length + self._n_segments(length)) * n]
-        site, label = np.divmod(np.flatnonzero(counts > 0.5), n)
+        """Return the segments whose counts are 1."""
+        counts = mu[self.parts_of("segment", topo)]
+        site, label = np.divmod(np.flatnonzero(counts > 0.5), self.n_labels)
         return np.column_stack([self.segments(topo)[site], label]).astype(np.int64)
 
     def part_cost(self, label: Ints, topo: Ints, matrix: Floats | None) -> Floats:
-        """The cost of a label at a position goes to the part of the position."""
         start, end, y = self._checked(label, int(topo[0])).T
-        cost = label_costs(np.repeat(y, end - start), self.n_labels, matrix)
-        spread = np.zeros(self.n_parts(topo))
-        spread[: cost.size] = np.ravel(cost)
-        return spread
+        return super().part_cost(np.repeat(y, end - start), topo, matrix)
 
     def mask(self, topo: Ints, constraints: Constraints | SegmentConstraints) -> Floats:
-        """Forbid labels at positions, pairs in the transitions, segments across fixed ones."""
-        n, length = self.n_labels, int(topo[0])
-        mask = np.zeros(self.n_parts(topo))
-        unary = mask[: length * n].reshape(length, n)
-        unary[:, list(constraints.labels)] = -np.inf
-        unary[:1, list(constraints.starts)] = -np.inf
-        unary[length - 1 :, list(constraints.ends)] = -np.inf
-        for t, labels in constraints.allowed:
-            only = np.full(n, -np.inf)
-            only[list(labels)] = 0.0
-            unary[t] += only
-        at = (length + self._n_segments(length)) * n
-        for a, b in constraints.transitions:
-            mask[at + a * n + b] = -np.inf
+        """Forbid labels and pairs as in all sequences, and segments across fixed ones."""
+        mask = super().mask(topo, constraints)
         if isinstance(constraints, SegmentConstraints) and constraints.segments:
-            self._fix(mask[length * n : at].reshape(-1, n), topo, constraints.segments)
+            segments = mask[self.parts_of("segment", topo)].reshape(-1, self.n_labels)
+            self._fix(segments, topo, constraints.segments)
         return mask
 
     def _fix(self, mask: Floats, topo: Ints, fixed: Sequence[tuple[int, int, int]]) -> None:
-        """Forbid what overlaps a fixed segment and is not the segment itself."""
+        """Forbid all segments that overlap a fixed segment, but not the segment itself."""
         starts, ends = self.segments(topo).T
         for start, end, k in fixed:
             if not 0 <= start < end <= topo[0] or not 0 <= k < self.n_labels:
@@ -270,19 +214,17 @@ class SemiMarkov(Structure):
             mask += barred
 
     def k_best(self, theta: Floats, topo: Ints, k: int) -> tuple[Floats, list[Ints]]:
-        """Viterbi with k back-pointers a state."""
+        """Run Viterbi's algorithm with k back-pointers per state."""
         theta = np.ascontiguousarray(theta, dtype=np.float64)
         scores, segments, sizes = semi_markov_k_best(self.spec, topo, theta, k)
         return scores, _rows(segments, sizes)
 
     def sample(self, theta: Floats, topo: Ints, size: int, rng: np.random.Generator) -> list[Ints]:
-        """Filter forwards, sample backwards."""
-        self._check_drawable(self.log_partition(theta, topo))
-        theta = np.ascontiguousarray(theta, dtype=np.float64)
+        theta = self._drawable(theta, topo)
         uniform = rng.random((size, 2 * int(topo[0])))
         return _rows(*semi_markov_sample(self.spec, topo, theta, uniform))
 
 
 def _rows(segments: Ints, sizes: Ints) -> list[Ints]:
-    """The last rows of each label, as many as it has segments."""
+    """Return the last rows of each label, as many as it has segments."""
     return [rows[len(rows) - m :].copy() for rows, m in zip(segments, sizes, strict=True)]
