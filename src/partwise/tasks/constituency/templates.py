@@ -18,7 +18,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from partwise.errors import DataError
+from ...errors import DataError
 
 __all__ = [
     "COLUMNS",

@@ -16,9 +16,9 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from partwise.errors import DataError
-from partwise.formats.tree import Tree
-from partwise.tasks.constituency.normal_form import split_symbol, symbol_class
+from ...errors import DataError
+from ...formats.tree import Tree
+from .normal_form import split_symbol, symbol_class
 
 __all__ = ["Productions", "from_derivation", "productions", "to_derivation"]
 

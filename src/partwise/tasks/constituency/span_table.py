@@ -10,18 +10,12 @@ from typing import Final
 
 import numpy as np
 
-from partwise.arrays import Ints
-from partwise.errors import ModelFileError
-from partwise.problem.rows import Rows
-from partwise.tasks.constituency.templates import (
-    LENGTHS,
-    PLACES,
-    TEMPLATE_SHIFT,
-    Template,
-    read_templates,
-)
-from partwise.tasks.constituency.tokens import MARKS, Places, SpanTokens, places_of
-from partwise.tasks.vocabulary import Vocabulary
+from ...arrays import Ints
+from ...errors import ModelFileError
+from ...models.vocabulary import Vocabulary
+from ...problem.rows import Rows
+from .templates import LENGTHS, PLACES, TEMPLATE_SHIFT, Template, read_templates
+from .tokens import MARKS, Places, SpanTokens, places_of
 
 __all__ = ["SITE_PLACES", "SpanTable"]
 
