@@ -283,3 +283,6 @@ class ConstituencyParserCV(PathEstimator, ConstituencyParser):  # type: ignore[m
     `tol` and `max_passes` are those of the fit of one l2; ``certificate_``, ``trace_`` and
     ``n_iter_`` are those of the last fit, at ``l2_``.
     """
+
+    # Declared again, as a class takes all fields of its first base, inherited ones too.
+    cost_matrix: Any = field(default=None, init=False)
