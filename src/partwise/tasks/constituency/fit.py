@@ -144,8 +144,8 @@ def prepare_trees(
         own_constraints=bracketing.tag_constraints(sentences) if tagged else None,
         weight=weight,
         meta=bracketing.meta(),
-        # Tags forbid symbols, so dual variables mean another thing where tags differ.
-        key=[sentence.tags for sentence in sentences] if tagged else None,
+        # Given tags forbid symbols; which tags these are is to be seen in the derivations.
+        key=tagged,
         record={
             "n_long": gold.n_long,
             "n_rules": len(gold.grammar.rules),
