@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .models.file import load_model, save_model
     from .models.tally import UnknownFeaturesWarning
     from .solvers.eg.simplex_qp import QuadraticResult, minimise_quadratic
-    from .tasks.constituency.estimator import ConstituencyParser
+    from .tasks.constituency.estimator import ConstituencyParser, ConstituencyParserCV
     from .tasks.dependency.estimator import DependencyParser, DependencyParserCV
     from .tasks.graph.estimator import GraphLabeler
     from .tasks.graph.examples import GraphExample
@@ -32,6 +32,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ConstituencyParser",
+    "ConstituencyParserCV",
     "ConvergenceWarning",
     "DataError",
     "DependencyParser",
@@ -59,6 +60,7 @@ __all__ = [
 
 _HOMES = {
     "ConstituencyParser": ".tasks.constituency.estimator",
+    "ConstituencyParserCV": ".tasks.constituency.estimator",
     "ConvergenceWarning": ".training.certificate",
     "DependencyParser": ".tasks.dependency.estimator",
     "DependencyParserCV": ".tasks.dependency.estimator",

@@ -209,10 +209,12 @@ def logged_warnings(path: str) -> Iterator[None]:
         warnings.simplefilter("always", UnknownFeaturesWarning)
         yield
     name = "<stdin>" if path == "-" else path
+    unknown = [one for one in caught if issubclass(one.category, UnknownFeaturesWarning)]
+    # Labels and probabilities are two predictions of the same file: one message will do.
+    for message in unknown[:1]:
+        _log.warning("%s: %s", name, message.message)
     for message in caught:
-        if issubclass(message.category, UnknownFeaturesWarning):
-            _log.warning("%s: %s", name, message.message)
-        else:
+        if message not in unknown:
             warnings.warn_explicit(
                 message.message, message.category, message.filename, message.lineno
             )

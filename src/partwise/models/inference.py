@@ -46,6 +46,7 @@ class Batch:
     work_size: int
     max_parts: int
     unknown: npt.NDArray[np.bool_]  # examples whose gold label is None
+    first: int  # the number of the first example, for messages
 
     def with_oracle(self, name: str) -> Arrays:
         """Return the arrays with one oracle of the structure, which is compiled if need be."""
@@ -93,6 +94,7 @@ def make_batch(
     constraints: Any = None,
     own_constraints: Sequence[Any] | None = None,
     gold: Sequence[Ints | None] | None = None,
+    first: int = 0,
 ) -> Batch:
     """Put examples together for prediction.
 
@@ -112,6 +114,8 @@ def make_batch(
         For each example, constraints of its own or None.
     gold : sequence or None
         Labels to be scored, for :func:`log_probabilities`; None for one that is impossible.
+    first : int
+        The number of the first example, for messages.
     """
     topologies = make_topologies(structure, shapes)
     site_ptr, sites, rows = site_rows(structure, topologies, features)
@@ -145,6 +149,7 @@ def make_batch(
         work_size=max((structure.work_size(topo) for topo in distinct.values()), default=0),
         max_parts=int(parts.max(initial=0)),
         unknown=np.array([y is None for y in gold or ()], dtype=bool),
+        first=first,
     )
 
 
@@ -189,16 +194,14 @@ def best_labels(batch: Batch, n_jobs: int | None = 1, partial: bool = False) -> 
     return labels
 
 
-def part_marginals(batch: Batch, n_jobs: int | None = 1, partial: bool = False) -> list[Floats]:
-    """Return the expected count of every part, one array per example.
+def part_marginals(batch: Batch, n_jobs: int | None = 1, partial: bool = False) -> Iterator[Floats]:
+    """Yield the expected count of every part, one array per example.
 
     Parameters are those of `best_labels`. An example without a label has counts of 0.
     """
-    found: list[Floats] = []
     ptr = batch.arrays.part_ptr
     for begin, end, mu, _ in _counts(batch, False, n_jobs, partial):
-        found += np.split(mu, ptr[begin + 1 : end] - ptr[begin])
-    return found
+        yield from np.split(mu, ptr[begin + 1 : end] - ptr[begin])
 
 
 def _counts(
@@ -226,7 +229,7 @@ def _counts(
             _part_counts(arrays, batch.weights, best, mine, values[first:], *where)
 
         run(end - begin, n_jobs, task)
-        _check_values(values, begin, partial)
+        _check_values(values, batch.first + begin, partial)
         yield begin, end, mu, values
         begin = end
 
@@ -259,7 +262,7 @@ def _log_sums(batch: Batch, n_jobs: int | None, partial: bool) -> tuple[Floats, 
         _sums(arrays, batch.weights, gold, log_z, begin, end, size, work)
 
     run(batch.n_examples, n_jobs, task)
-    _check_values(log_z, 0, partial)
+    _check_values(log_z, batch.first, partial)
     return gold, log_z
 
 
@@ -292,7 +295,7 @@ def k_best_labels(
                 return i
         return -1
 
-    _complain(run(batch.n_examples, n_jobs, task))
+    _complain(batch, run(batch.n_examples, n_jobs, task))
     return results
 
 
@@ -313,14 +316,14 @@ def draw_labels(
             results[i] = batch.structure.sample(theta, topo, size, generators[i])
         return -1
 
-    _complain(run(batch.n_examples, n_jobs, task))
+    _complain(batch, run(batch.n_examples, n_jobs, task))
     return results
 
 
-def _complain(bad: list[int]) -> None:
+def _complain(batch: Batch, bad: list[int]) -> None:
     for i in bad:
         if i >= 0:
-            raise not_finite(i)
+            raise not_finite(batch.first + i)
 
 
 @njit(fastmath=FAST)

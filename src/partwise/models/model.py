@@ -231,9 +231,11 @@ class Model:
             if probabilities:
                 log_z = log_partitions(self._batch(inputs), n_jobs)
             for (scores, labels), total in zip(ranked, log_z.tolist(), strict=True):
+                # What `Features.named` makes of an example without a label has the score -inf.
+                possible, odds = scores > -np.inf, np.zeros(len(scores))
                 # Rounding may lift the probability of a near certainty above 1; nan stays nan.
-                odds = np.exp(np.minimum(scores - total, 0.0)).tolist()
-                found.append(list(map(Candidate, labels, scores.tolist(), odds)))
+                odds[possible] = np.exp(np.minimum(scores[possible] - total, 0.0))
+                found.append(list(map(Candidate, labels, scores.tolist(), odds.tolist())))
         return found
 
     def marginals(
@@ -422,6 +424,7 @@ class Model:
             constraints=self.constraints,
             own_constraints=inputs.constraints,
             gold=gold,
+            first=inputs.which.start or 0,
         )
 
 

@@ -19,8 +19,6 @@ from partwise.metrics.bracketing import bracket_scores
 from partwise.structures.multiclass import Multiclass
 from partwise.tasks.constituency.fit import gold_derivations
 from partwise.tasks.constituency.normal_form import NormalForm
-from partwise.tasks.constituency.span_parser import SpanParser
-from partwise.tasks.constituency.tokens import SpanSentence
 from partwise.tasks.constituency.treebank_grammar import grammar_of
 
 TRAIN, TEST = treebank(60), treebank(25, seed=1)
@@ -127,14 +125,12 @@ def test_marginals(parser: ConstituencyParser) -> None:
     for sentence, mu in zip(short, parser.predict_marginals(short), strict=True):
         n = len(sentence.words)
         assert mu.shape == (n + 1, n + 1, 5)
-        (ranking,) = SpanParser(parser.model_).k_best(
-            [SpanSentence(tuple(sentence.words), tuple(sentence.tags))], 5000, probabilities=True
-        )
-        odds = np.exp([one.log_proba for one in ranking])
+        (ranking,) = parser.model_.candidates([sentence], 5000, probabilities=True)
+        odds = np.array([one.probability for one in ranking])
         assert odds.sum() == pytest.approx(1.0)
         expected = np.zeros_like(mu)
         for one, p in zip(ranking, odds, strict=True):
-            for label, start, end in one.tree.brackets():
+            for label, start, end in one.label.brackets():
                 expected[start, end, parser.classes_.tolist().index(label)] += p
         np.testing.assert_allclose(mu, expected, atol=1e-9)
 
@@ -252,7 +248,7 @@ def test_hinge_scores_are_no_probabilities() -> None:
     with pytest.raises(AttributeError, match="predict_marginals"):
         made.predict_marginals([SHORT])
     with pytest.raises(MismatchError, match="not probabilities"):
-        SpanParser(made.model_).marginals([])
+        made.model_.marginals([])
 
 
 # The manners of an estimator
@@ -289,7 +285,7 @@ def test_models_of_other_kinds_are_refused(parser: ConstituencyParser) -> None:
     with pytest.raises(DataError, match="does not bracket"):
         ConstituencyParser.from_model(replace(parser.model_, task="other"))
     with pytest.raises(DataError, match="does not bracket"):
-        SpanParser(replace(parser.model_, structure=Multiclass(2)))
+        ConstituencyParser.from_model(replace(parser.model_, structure=Multiclass(2)))
 
 
 # Grammar

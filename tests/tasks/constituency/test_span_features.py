@@ -11,14 +11,13 @@ from support.grammar_of_phrases import treebank
 
 from partwise import ConstituencyParser, DataError, ModelFileError
 from partwise.formats.brackets import parse_tree
-from partwise.models.registry import read_encoder
+from partwise.models.registry import read_features
 from partwise.structures.grammar.constraints import allowed_spans, allowed_splits
 from partwise.structures.multiclass import Multiclass
 from partwise.tasks.constituency.features import SpanFeatures
 from partwise.tasks.constituency.fit import gold_derivations
 from partwise.tasks.constituency.normal_form import NormalForm
-from partwise.tasks.constituency.span_features import SpanTable
-from partwise.tasks.constituency.span_parser import SpanParser
+from partwise.tasks.constituency.span_table import SpanTable
 from partwise.tasks.constituency.templates import COLUMNS, read_templates, standard_templates
 from partwise.tasks.constituency.tokens import SpanSentence, encode, places_of, vocabularies
 from partwise.tasks.constituency.treebank_grammar import grammar_of
@@ -59,7 +58,7 @@ def described(features: SpanTable, sentence: SpanSentence, row: int) -> set[str]
 
 
 def test_features_say_what_they_are(parser: ConstituencyParser) -> None:
-    encoder = SpanParser(parser.model_).encoder
+    encoder = parser.model_.features
     sentence = SpanSentence(tuple(SHORT.words), tuple(SHORT.tags))
     # The spans of 5 words by start: 4 from the first word, then (1, 3), (1, 4), ...
     seen = described(encoder.features_of["span"], sentence, 5)
@@ -134,9 +133,9 @@ def test_features_of_another_encoder_are_found() -> None:
 
 @pytest.mark.parametrize("change", ["templates", "tagged", "keys", "falling", "value", "arrays"])
 def test_damaged_files_are_refused(parser: ConstituencyParser, change: str) -> None:
-    encoder = SpanParser(parser.model_).encoder
+    encoder = parser.model_.features
     data, arrays = encoder.to_json(), encoder.arrays()
-    read_encoder("spans", data, arrays)
+    read_features("spans", data, arrays)
     if change == "templates":
         data["templates"]["span"] = ["first.tag", 3]
     elif change == "tagged":
@@ -150,11 +149,11 @@ def test_damaged_files_are_refused(parser: ConstituencyParser, change: str) -> N
     else:
         del arrays["word_keys"]
     with pytest.raises((DataError, ModelFileError)):
-        read_encoder("spans", data, arrays)
+        read_features("spans", data, arrays)
 
 
 def test_encoders_go_with_grammars(parser: ConstituencyParser) -> None:
-    encoder = SpanParser(parser.model_).encoder
+    encoder = parser.model_.features
     with pytest.raises(DataError, match="use them with grammars"):
         encoder.feature_counts(Multiclass(2))
     gold = gold_derivations(TRAIN, NormalForm())

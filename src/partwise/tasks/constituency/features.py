@@ -2,35 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Floats, Ints
 from ...errors import DataError, ModelFileError
-from ...models.features import Arrays, Features, sound
+from ...formats.tree import Tree
+from ...models.features import Arrays, Features, Inputs, refuse_others, sound
 from ...models.tally import Tally
 from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
-from .span_features import SITE_PLACES, SpanTable
+from .bracketing import Bracketing
+from .examples import read_sentences, read_trees
+from .span_table import SITE_PLACES, SpanTable
 from .templates import COLUMNS
 from .tokens import Places, SpanSentence, encode, places_of, vocabularies
 
 if TYPE_CHECKING:
-    from ...arrays import Ints
+    from ...models.model import Model
     from ...structures.base import Structure
 
 __all__ = ["SpanFeatures"]
 
+_log = logging.getLogger(__name__)
+
 _KINDS: Final = ("word", "span", "split", "rule", "root")
+#: Spans whose features are held at a time, some 30 of 4 bytes each, and their scores.
+_SPANS: Final = 1 << 16
+
+#: A sentence, and what its call counts: the sentences without a derivation, by what they get.
+_Example = tuple[SpanSentence, Counter[str]]
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class SpanFeatures(Features):
     """Features of every word, span and split of a sentence; a constant for rules and for roots.
+
+    A sentence that the grammar does not derive gets a flat tree, all its words below the most
+    frequent root of the training data. A warning of the log says how many there are.
 
     Parameters
     ----------
@@ -42,6 +59,7 @@ class SpanFeatures(Features):
     """
 
     name: ClassVar[str] = "spans"
+    answers_all: ClassVar[bool] = True
 
     tagged: bool
     features_of: Mapping[str, SpanTable]
@@ -63,7 +81,7 @@ class SpanFeatures(Features):
         sentences : sequence of SpanSentence
             The sentences.
         derivations : sequence of ndarray of shape (2T - 1, 4)
-            For each sentence, as `treebank.to_derivation` gives it.
+            For each sentence, as `treebank.to_derivation` returns it.
         templates : mapping of str to sequence of str
             For "word", "span" and, if splits are to have features, "split".
         tagged : bool
@@ -89,8 +107,116 @@ class SpanFeatures(Features):
         }
         return cls(tagged, made)
 
+    def read(self, structure: Structure, examples: Any, **more: Any) -> list[SpanSentence]:
+        """Read sentences of any of the known forms.
+
+        Parameters
+        ----------
+        structure : Structure
+            The structure of the model.
+        examples : iterable
+            Trees, of which the words and tags are taken; lists of pairs ``(word, tag)``; lists of
+            words, if the model predicts tags; or a bracketed file, as
+            :func:`partwise.formats.brackets.read_brackets` reads it.
+        """
+        refuse_others(more)
+        sentences = read_sentences(examples)
+        for i, sentence in enumerate(sentences):
+            if self.tagged and sentence.tags is None:
+                raise DataError(
+                    f"sentence {i} (counted from 0) has no tags, and the parser was trained with "
+                    "tags given; give pairs (word, tag), or train one that predicts the tags"
+                )
+        return sentences
+
+    def rows(
+        self, structure: Structure, examples: list[SpanSentence], tally: Tally
+    ) -> Iterator[Inputs]:
+        tally.what = "words, tags and other values"
+        lengths = [len(sentence.words) for sentence in examples]
+        spans = np.cumsum(np.array(lengths, dtype=np.int64) ** 2 // 2)
+        bounds = np.flatnonzero(np.diff(spans // _SPANS, prepend=-1, append=-1))
+        underived: Counter[str] = Counter()
+        for first, last in pairwise(bounds.tolist()):
+            some = examples[first:last]
+            self._count_known(some, tally)
+            yield Inputs(
+                self.site_rows(some),
+                lengths[first:last],
+                examples=[(sentence, underived) for sentence in some],
+                which=slice(first, last),
+            )
+        # Here all sentences have their trees, and `named` and `table` have counted.
+        for what, n in underived.items():
+            _log.warning(
+                "%d of %d sentences have no derivation under the grammar: they %s",
+                n, len(examples), what,
+            )  # fmt: skip
+
+    def constraints(
+        self, model: Model, examples: list[SpanSentence], fixed: Any
+    ) -> list[Any] | None:
+        if fixed is not None or not self.tagged:
+            return super().constraints(model, examples, fixed)
+        return Bracketing.of(model).tag_constraints(examples)
+
+    def named(self, model: Model, label: Ints | None, example: _Example) -> Tree:
+        sentence, underived = example
+        bracketing = Bracketing.of(model)
+        if label is not None:
+            return bracketing.tree(label, sentence, self.tagged)
+        underived["get a flat tree"] += 1
+        return bracketing.flat_tree(sentence)
+
+    def numbered(
+        self, model: Model, labels: Any, examples: list[SpanSentence]
+    ) -> list[Ints | None]:
+        trees = read_trees(labels)
+        if len(trees) != len(examples):
+            raise DataError(
+                f"{len(trees)} trees where there are {len(examples)} sentences; give one tree per "
+                "sentence"
+            )
+        for i, (tree, sentence) in enumerate(zip(trees, examples, strict=True)):
+            if tuple(tree.words) != sentence.words:
+                raise DataError(
+                    f"tree {i} (counted from 0) has other words than its sentence; give a tree "
+                    "over the same words"
+                )
+        bracketing = Bracketing.of(model)
+        return [bracketing.derivation(tree) for tree in trees]
+
+    def table(self, model: Model, marginals: Floats, example: _Example) -> Floats:
+        sentence, underived = example
+        if not marginals.any():
+            underived["have no phrases"] += 1
+        return Bracketing.of(model).phrase_table(marginals, len(sentence.words))
+
+    def site_rows(self, sentences: Sequence[SpanSentence]) -> list[Rows]:
+        """Make rows for every word, span and split of some sentences, and the constants."""
+        names = self.features_of["word"].vocabularies
+        tokens = encode(sentences, names)
+        constant = Rows(np.array([0, 1]), np.zeros(1, dtype=np.int32), None, 1)
+        nothing = Rows(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32), None, 0)
+        rows = [
+            self.features_of[kind].rows(tokens) if kind in self.features_of else nothing
+            for kind in SITE_PLACES
+        ]
+        return [*rows, constant, constant]
+
+    def _count_known(self, sentences: Sequence[SpanSentence], tally: Tally) -> None:
+        """Count the values that features look at, up to the first sentence with a known one."""
+        names = self.features_of["word"].vocabularies
+        columns = sorted({column for held in self.features_of.values() for column in held.columns})
+        for sentence in sentences:
+            if tally.known:
+                return
+            tokens = encode([sentence], names)
+            first, length = int(tokens.first[0]), int(tokens.lengths[0])
+            codes = tokens.code[columns, first : first + length]
+            tally.add(codes.size, int((codes > 0).sum()))
+
     def feature_counts(self, structure: Structure) -> tuple[int, ...]:
-        """Words, spans and splits; one constant each for rules and roots."""
         if structure.kinds != _KINDS:
             raise DataError(
                 f"features of spans for a {structure.name}, whose sites are "
@@ -104,39 +230,11 @@ class SpanFeatures(Features):
             )
         return (counts["word"], counts["span"], counts.get("split", 0), 1, 1)
 
-    def features(self, sentences: Sequence[SpanSentence]) -> list[Rows]:
-        """Make rows for every word, span and split of some sentences, and the constants."""
-        names = self.features_of["word"].vocabularies
-        tokens = encode(sentences, names)
-        constant = Rows(np.array([0, 1]), np.zeros(1, dtype=np.int32), None, 1)
-        nothing = Rows(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32), None, 0)
-        rows = [
-            self.features_of[kind].rows(tokens) if kind in self.features_of else nothing
-            for kind in SITE_PLACES
-        ]
-        return [*rows, constant, constant]
-
-    def tally(self, sentences: Sequence[SpanSentence]) -> Tally:
-        """Count the values that features look at, up to the first that is known."""
-        names = self.features_of["word"].vocabularies
-        columns = sorted({column for held in self.features_of.values() for column in held.columns})
-        found = Tally(what="words, tags and other values")
-        for sentence in sentences:
-            tokens = encode([sentence], names)
-            first, length = int(tokens.first[0]), int(tokens.lengths[0])
-            codes = tokens.code[columns, first : first + length]
-            found.add(codes.size, int((codes > 0).sum()))
-            if found.known:
-                break
-        return found
-
     def to_json(self) -> dict[str, Any]:
-        """Templates, and whether tags are given."""
         templates = {kind: list(held.templates) for kind, held in self.features_of.items()}
         return {"tagged": self.tagged, "templates": templates}
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Vocabularies and keys."""
         saved: dict[str, npt.NDArray[Any]] = {
             f"{kind}_keys": held.keys for kind, held in self.features_of.items()
         }
@@ -147,7 +245,6 @@ class SpanFeatures(Features):
 
     @classmethod
     def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> SpanFeatures:
-        """Check templates, vocabularies and keys, one against the other."""
         sound(data.keys() == {"tagged", "templates"}, "features of spans with odd keys")
         tagged, templates = data["tagged"], data["templates"]
         sound(type(tagged) is bool, f"tagged is {tagged!r}; expected true or false")
@@ -176,7 +273,6 @@ class SpanFeatures(Features):
         return cls(tagged, made)
 
     def match(self, other: Features, structure: Structure) -> tuple[Ints, ...]:
-        """By what features stand for."""
         if not isinstance(other, SpanFeatures):
             return super().match(other, structure)
         found = []

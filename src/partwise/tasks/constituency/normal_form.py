@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from partwise.errors import DataError
-from partwise.formats.tree import Tree
+from ...errors import DataError
+from ...formats.tree import Tree
 
 __all__ = ["NormalForm", "SymbolParts", "restore", "split_symbol", "symbol_class"]
 

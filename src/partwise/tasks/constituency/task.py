@@ -1,37 +1,31 @@
-"""``--task brackets``: a phrase structure tree a sentence, from bracketed files."""
+"""The task "brackets": one phrase structure tree per sentence, from bracketed files."""
 
 from __future__ import annotations
 
-import argparse
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..base import Task, no_labels
 from ..options import MIN_COUNT, Option
-from ..predictions import Predictions
+from ..predictions import Predictions, heading, ranking_record
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from partwise.formats.brackets import Brackets
-    from partwise.formats.tree import Tree
-    from partwise.metrics.bracketing import BracketScores
-    from partwise.models.model import Model
-    from partwise.tasks.constituency.span_parser import Ranked, SpanParser
-    from partwise.training.loop import Callback
+    from ...arrays import Floats
+    from ...formats.tree import Tree
+    from ...metrics.bracketing import BracketScores
+    from ...models.model import Candidate, Model
+    from .examples import Trees
 
 __all__ = ["BracketTask"]
 
 
-class BracketTask(Task["Brackets"]):
+class BracketTask(Task["Trees"]):
     """Constituency parsers."""
 
     name = "brackets"
     estimator = "ConstituencyParser"
-    summary = "a phrase structure tree a sentence"
+    summary = "one phrase structure tree per sentence"
     example = "train.mrg --model phrases.model --max-length 40 --horizontal 0"
     reads = (
         "reads bracketed trees as in the Penn Treebank, without their traces and function tags; "
@@ -39,7 +33,7 @@ class BracketTask(Task["Brackets"]):
         "words"
     )
     writes = (
-        "writes bracketed trees, one a line; with --marginals the probability of every phrase "
+        "writes bracketed trees, one per line; with --marginals the probability of every phrase "
         "follows its label, as in (NP=0.993 (DT the) (NN dog)); with --k N, for each sentence up "
         'to N trees, best first, each below a line "# k=1 score=..." (and "probability=..." with '
         "--marginals)"
@@ -96,123 +90,90 @@ class BracketTask(Task["Brackets"]):
         ),
     }
 
+    def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        return {**given, "tags": "predict" if given["predict_tags"] else "gold"}
+
     def resemblance(self, lines: Sequence[str]) -> int:
-        """See whether there are brackets first and last."""
         text = "".join(line.strip() for line in lines)
         return 2 if text.startswith("(") and text.count("(") > 1 and text.endswith(")") else 0
 
-    def read(
-        self, path: str, arguments: argparse.Namespace, like: Brackets | None = None
-    ) -> Brackets:
-        """Read bracketed trees."""
-        from partwise.formats.brackets import read_brackets
+    def read(self, path: str, given: Mapping[str, Any], like: Trees | None = None) -> Trees:
+        from ...formats.brackets import read_brackets
+        from .examples import Trees
 
-        return read_brackets(path)
+        return Trees.of(read_brackets(path))
 
-    def read_for(self, model: Model, path: str, labelled: bool) -> Brackets:
-        """Read bracketed trees; those to be compared with must have phrases."""
-        from partwise.formats.brackets import read_brackets
+    def read_for(self, model: Model, path: str, labelled: bool) -> Trees:
+        from ...formats.brackets import read_brackets
+        from .examples import Trees
 
         source = read_brackets(path, empty=True)
         phrases = (node for tree in source.trees for node in tree.nodes() if node.children)
         if labelled and not any(node.label for node in phrases):
             raise no_labels(source.path, len(source.trees), "brackets around phrases")
-        return source
+        return Trees.of(source)
 
-    def sizes(self, source: Brackets) -> tuple[int, int]:
-        """Count sentences and words."""
-        return len(source.trees), sum(len(tree.leaves()) for tree in source.trees)
+    def predict(
+        self, model: Model, source: Trees, *, k: int | None, marginals: bool, n_jobs: int | None
+    ) -> Predictions:
+        from .bracketing import Bracketing
 
-    def fit(
-        self,
-        arguments: argparse.Namespace,
-        source: Brackets,
-        initial: Model | None,
-        callbacks: Sequence[Callback],
-    ) -> Trained:
-        """Train a parser."""
-        from partwise.tasks.constituency.fit import fit_brackets, gold_derivations
-        from partwise.tasks.constituency.normal_form import NormalForm
-
-        given = {"max_length": arguments.max_length}
-        settings = settings_of(arguments, min_count=arguments.min_count, given=given)
-        form = NormalForm(arguments.side, arguments.horizontal, arguments.vertical)
-        gold = gold_derivations(source.trees, form, arguments.max_length)
-        model, fit = fit_brackets(
-            gold,
-            settings,
-            tagged=not arguments.predict_tags,
-            splits=arguments.splits,
-            callbacks=callbacks,
-            initial=initial,
-        )
-        record = {
-            "n_long": gold.n_long,
-            "n_rules": len(gold.grammar.rules),
-            "n_symbols": len(gold.grammar.symbols),
-        }
-        return Trained(model, fit, len(gold.sentences), record)
-
-    def predict(self, model: Model, source: Brackets, arguments: argparse.Namespace) -> Predictions:
-        """Predict the trees of all sentences."""
-        from partwise.tasks.constituency.span_parser import SpanParser, sentence_of
-
-        from ..labels import note_unknown_features
-
-        parser = SpanParser(model)
-        sentences = [sentence_of(tree) for tree in source.trees]
-        note_unknown_features(source.path, parser.encoder.tally(sentences))
-        if arguments.k:
-            ranked = parser.k_best(
-                sentences, arguments.k, probabilities=arguments.marginals, n_jobs=arguments.jobs
-            )
-            return _Ranked(ranked, arguments.marginals)
-        trees = parser.predict(sentences, n_jobs=arguments.jobs)
-        marginals = None
-        if arguments.marginals:
-            marginals = parser.marginals(sentences, n_jobs=arguments.jobs)
-        return _Parsed(parser, trees, marginals)
+        if k:
+            found = model.candidates(source, k, probabilities=marginals, n_jobs=n_jobs)
+            written = [[replace(one, label=str(one.label)) for one in some] for some in found]
+            return _Ranked(written, marginals)
+        trees = model.predict(source, n_jobs=n_jobs)
+        tables = model.marginals(source, n_jobs=n_jobs) if marginals else None
+        return _Parsed(Bracketing.of(model).labels, trees, tables)
 
     def score(
-        self, model: Model, source: Brackets, arguments: argparse.Namespace
+        self, model: Model, source: Trees, given: Mapping[str, Any], n_jobs: int | None = 1
     ) -> tuple[dict[str, Any], str]:
-        """Count right brackets."""
-        from partwise.metrics.bracketing import PUNCTUATION, bracket_scores
-        from partwise.tasks.constituency.span_parser import SpanParser, sentence_of
+        from ...metrics.bracketing import PUNCTUATION, bracket_scores
+        from .features import SpanFeatures
 
-        from ..labels import note_unknown_features
-
-        parser = SpanParser(model)
-        sentences = [sentence_of(tree) for tree in source.trees]
-        note_unknown_features(source.path, parser.encoder.tally(sentences))
-        found = parser.predict(sentences, n_jobs=arguments.jobs)
+        assert isinstance(model.features, SpanFeatures)
+        found = model.predict(source, n_jobs=n_jobs)
         rules: dict[str, Any] = {}
-        if arguments.evalb:
+        if given["evalb"]:
             rules = {"delete": PUNCTUATION, "equal": {"PRT": "ADVP"}}
         scores = bracket_scores(source.trees, found, **rules)
-        tags = None if parser.encoder.tagged else _tag_accuracy(source.trees, found)
+        tags = None if model.features.tagged else _tag_accuracy(source.trees, found)
         return _metrics(scores, tags), _table(scores, tags)
 
 
 @dataclass(frozen=True, eq=False)
 class _Parsed(Predictions):
-    parser: SpanParser
+    """The best tree of every sentence, and perhaps the probabilities of all phrases.
+
+    Attributes
+    ----------
+    labels
+        The labels of phrases.
+    trees
+        The trees.
+    marginals
+        For each sentence the probability of every phrase, see
+        :meth:`partwise.ConstituencyParser.predict_marginals`.
+    """
+
+    labels: Sequence[str]
     trees: list[Tree]
-    marginals: list[NDArray[np.float64]] | None
+    marginals: list[Floats] | None
 
     def write(self, path: str) -> None:
-        from partwise.formats.brackets import write_brackets
+        from ...formats.brackets import write_brackets
 
         trees = self.trees
         if self.marginals is not None:
-            index = {label: number for number, label in enumerate(self.parser.labels)}
+            index = {label: number for number, label in enumerate(self.labels)}
             pairs = zip(trees, self.marginals, strict=True)
             trees = [_with_odds(tree, mu, index) for tree, mu in pairs]
         write_brackets(path, trees)
 
     def record(self) -> dict[str, Any]:
         found: dict[str, Any] = {
-            "labels": list(self.parser.labels),
+            "labels": list(self.labels),
             "predictions": [str(tree) for tree in self.trees],
         }
         if self.marginals is not None:
@@ -220,9 +181,9 @@ class _Parsed(Predictions):
         return found
 
 
-def _with_odds(tree: Tree, mu: NDArray[np.float64], index: Mapping[str, int]) -> Tree:
-    """Write the probability of every phrase after its label."""
-    from partwise.formats.tree import Tree
+def _with_odds(tree: Tree, mu: Floats, index: Mapping[str, int]) -> Tree:
+    """Return the tree with the probability of every phrase after its label."""
+    from ...formats.tree import Tree
 
     brackets = tree.brackets()
 
@@ -238,34 +199,29 @@ def _with_odds(tree: Tree, mu: NDArray[np.float64], index: Mapping[str, int]) ->
 
 @dataclass(frozen=True, eq=False)
 class _Ranked(Predictions):
-    rankings: list[list[Ranked]]
+    """The k best trees of every sentence.
+
+    Attributes
+    ----------
+    candidates
+        The trees of each sentence as text, best first.
+    probabilities
+        Whether to write their probabilities.
+    """
+
+    candidates: list[list[Candidate]]
     probabilities: bool
 
     def write(self, path: str) -> None:
-        from partwise.formats.source import writing
+        from ...formats.source import writing
 
         with writing(path) as stream:
-            for ranking in self.rankings:
+            for ranking in self.candidates:
                 for rank, one in enumerate(ranking, 1):
-                    text = f"# k={rank} score={one.score:.6f}"
-                    if self.probabilities:
-                        text += f" probability={math.exp(one.log_proba):.6g}"
-                    stream.write(f"{text}\n{one.tree}\n")
+                    stream.write(f"{heading(rank, one, self.probabilities)}\n{one.label}\n")
 
     def record(self) -> dict[str, Any]:
-        return {
-            "candidates": [
-                [
-                    {
-                        "tree": str(one.tree),
-                        "score": one.score,
-                        "probability": math.exp(one.log_proba),
-                    }
-                    for one in ranking
-                ]
-                for ranking in self.rankings
-            ]
-        }
+        return ranking_record(self.candidates, "tree")
 
 
 def _tag_accuracy(gold: Sequence[Tree], found: Sequence[Tree]) -> float:

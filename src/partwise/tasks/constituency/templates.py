@@ -18,7 +18,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from partwise.errors import DataError
+from ...errors import DataError
 
 __all__ = [
     "COLUMNS",
@@ -194,7 +194,7 @@ def _untagged(text: str) -> list[str]:
 
 
 def standard_templates(tagged: bool) -> dict[str, tuple[str, ...]]:
-    """Give the templates for words, spans and splits, with or without looking at tags."""
+    """Return the templates for words, spans and splits, with or without looking at tags."""
     if tagged:
         return dict(_TAGGED)
     found = {

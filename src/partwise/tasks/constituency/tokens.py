@@ -9,9 +9,10 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from partwise.arrays import Ints
-from partwise.tasks.constituency.templates import COLUMNS, PAD
-from partwise.tasks.vocabulary import Vocabulary
+from ...arrays import Ints
+from ...formats.tree import Tree
+from ...models.vocabulary import Vocabulary
+from .templates import COLUMNS, PAD
 
 __all__ = ["MARKS", "Places", "SpanSentence", "SpanTokens", "encode", "places_of", "vocabularies"]
 
@@ -25,6 +26,11 @@ class SpanSentence(NamedTuple):
 
     words: tuple[str, ...]
     tags: tuple[str, ...] | None = None
+
+    @classmethod
+    def of(cls, tree: Tree) -> SpanSentence:
+        """Return the words and tags of a tree."""
+        return cls(tuple(tree.words), tuple(tree.tags))
 
 
 class SpanTokens(NamedTuple):
@@ -101,7 +107,7 @@ def encode(sentences: Sequence[SpanSentence], names: Sequence[Vocabulary]) -> Sp
 
 
 def places_of(tokens: SpanTokens, which: slice, kind: str) -> Places:
-    """Give the sites of some sentences, in the order in which a grammar has them.
+    """Return the sites of some sentences, in the order in which a grammar has them.
 
     Parameters
     ----------
@@ -130,7 +136,7 @@ def places_of(tokens: SpanTokens, which: slice, kind: str) -> Places:
 
 
 def _sites(length: int, kind: str) -> tuple[Ints, Ints, Ints]:
-    """The sites (i, j, k) of a sentence; k is i where nothing is split."""
+    """Return the sites (i, j, k) of a sentence; k is i where nothing is split."""
     if kind == "word":
         i = np.arange(length)
         return i, i + 1, i

@@ -1,8 +1,8 @@
 """Treebank grammars: what a grammar needs is read off trees in normal form, and derivations.
 
-A derivation is a tree as numbers: an int64 array with one row a node, parents first and from left
-to right. A row is (symbol, start, end, split): the node covers the words from start up to but not
-including end, and its children meet at split, which is -1 over a single word. A sentence of T
+A derivation is a tree as numbers: an int64 array with one row per node, parents first and from
+left to right. A row is (symbol, start, end, split): the node covers the words from start up to but
+not including end, and its children meet at split, which is -1 over a single word. A sentence of T
 words has 2T - 1 rows.
 """
 
@@ -16,13 +16,12 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from partwise.errors import DataError
-from partwise.formats.tree import Tree
-from partwise.tasks.constituency.normal_form import split_symbol, symbol_class
+from ...arrays import Ints
+from ...errors import DataError
+from ...formats.tree import Tree
+from .normal_form import split_symbol, symbol_class
 
 __all__ = ["Productions", "from_derivation", "productions", "to_derivation"]
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...arrays import Floats, Ints
 from ...formats.tree import Tree
-from ...structures.grammar.structure import Grammar
 from .normal_form import restore, split_symbol, symbol_class
 from .treebank import Productions, from_derivation
+
+if TYPE_CHECKING:
+    from ...structures.grammar.structure import Grammar
 
 __all__ = ["grammar_of", "label_matrix", "phrase_labels", "symbols_of_tags", "tree_of"]
 
@@ -29,6 +32,9 @@ def grammar_of(found: Productions, split: bool) -> Grammar:
     split : bool
         Whether the splits of spans have scores.
     """
+    # Each import loads compiled code.
+    from ...structures.grammar.structure import Grammar
+
     phrases = set(found.rules[:, 0].tolist())
     names: list[str] = []
     for number, symbol in enumerate(found.symbols):
@@ -49,7 +55,7 @@ def grammar_of(found: Productions, split: bool) -> Grammar:
 
 
 def symbols_of_tags(grammar: Grammar, symbols: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """Give for every tag the symbols over a word that end in it: ``NN``, ``NP+NN``, ..."""
+    """Return for every tag the symbols over a word that end in it: ``NN``, ``NP+NN``, ..."""
     found: dict[str, list[int]] = {}
     for number in grammar.lexical:
         found.setdefault(split_symbol(symbols[number]).labels[-1], []).append(number)
@@ -57,13 +63,13 @@ def symbols_of_tags(grammar: Grammar, symbols: Sequence[str]) -> dict[str, tuple
 
 
 def _phrases(symbol: str, lexical: bool) -> tuple[str, ...]:
-    """The labels of the phrases that a symbol stands for, without the tag of a word."""
+    """Return the labels of the phrases that a symbol stands for, without the tag of a word."""
     labels, partial = split_symbol(symbol)
     return () if partial else labels[:-1] if lexical else labels
 
 
 def phrase_labels(grammar: Grammar, symbols: Sequence[str]) -> tuple[str, ...]:
-    """Give the labels that phrases can have, sorted."""
+    """Return the labels that phrases can have, sorted."""
     inner = {a for a, _, _ in grammar.rules}
     found = {label for number in inner for label in _phrases(symbols[number], False)}
     found |= {label for number in grammar.lexical for label in _phrases(symbols[number], True)}
@@ -98,7 +104,7 @@ def label_matrix(
 def tree_of(
     derivation: Ints, symbols: Sequence[str], words: Sequence[str], tags: Sequence[str] | None
 ) -> Tree:
-    """Give the tree that a derivation stands for, with the given tags over the words if any."""
+    """Return the tree that a derivation stands for, with the given tags over the words if any."""
     tree = restore(from_derivation(derivation, symbols, words))
     if tags is None or tree.tags == list(tags):
         return tree

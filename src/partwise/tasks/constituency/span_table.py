@@ -10,18 +10,12 @@ from typing import Final
 
 import numpy as np
 
-from partwise.arrays import Ints
-from partwise.errors import ModelFileError
-from partwise.problem.rows import Rows
-from partwise.tasks.constituency.templates import (
-    LENGTHS,
-    PLACES,
-    TEMPLATE_SHIFT,
-    Template,
-    read_templates,
-)
-from partwise.tasks.constituency.tokens import MARKS, Places, SpanTokens, places_of
-from partwise.tasks.vocabulary import Vocabulary
+from ...arrays import Ints
+from ...errors import ModelFileError
+from ...models.vocabulary import Vocabulary
+from ...problem.rows import Rows
+from .templates import LENGTHS, PLACES, TEMPLATE_SHIFT, Template, read_templates
+from .tokens import MARKS, Places, SpanTokens, places_of
 
 __all__ = ["SITE_PLACES", "SpanTable"]
 
@@ -46,7 +40,7 @@ class SpanTable:
     templates
         What to look at; see `partwise.tasks.constituency.templates`.
     vocabularies
-        The values that were seen in training, a vocabulary for each column.
+        The values that were seen in training, one vocabulary per column.
     keys
         The features, sorted; the place of a key is its number.
     """
@@ -106,7 +100,7 @@ class SpanTable:
         return frozenset(atom.column for atom in atoms if atom.column >= 0)
 
     def rows(self, tokens: SpanTokens) -> Rows:
-        """Give a row for every site of all sentences; features that have no number are left out."""
+        """Return one row per site of all sentences; features that have no number are left out."""
         sizes, indices = [np.zeros(1, dtype=np.int64)], [np.zeros(0, dtype=np.int32)]
         for which in self._chunks(tokens.lengths):
             places = places_of(tokens, which, self.kind)
@@ -119,7 +113,7 @@ class SpanTable:
         return Rows(np.cumsum(np.concatenate(sizes)), np.concatenate(indices), None, len(self.keys))
 
     def describe(self, number: int) -> str:
-        """Say what a feature stands for, as in ``first.tag=DT last.tag=NN length=3``."""
+        """Return what a feature stands for, as in ``first.tag=DT last.tag=NN length=3``."""
         key = self.keys[number]
         template = int(key >> TEMPLATE_SHIFT)
         texts = []
@@ -135,7 +129,7 @@ class SpanTable:
         return " ".join(texts)
 
     def codes(self, template: int, keys: Ints) -> list[Ints]:
-        """Give the code of every atom of a template in some of its keys."""
+        """Return the code of every atom of a template in some of its keys."""
         found: list[Ints] = []
         rest = keys & ((1 << TEMPLATE_SHIFT) - 1)
         for atom in reversed(self._atoms[template]):
@@ -144,7 +138,7 @@ class SpanTable:
         return found[::-1]
 
     def match(self, other: SpanTable) -> Ints:
-        """For each feature, the number of the one that stands for the same in `other`, or -1."""
+        """Return for each feature the number of the one that is the same in `other`, or -1."""
         recoded = [
             _recoded(a, b) for a, b in zip(self.vocabularies, other.vocabularies, strict=True)
         ]
@@ -205,7 +199,7 @@ class SpanTable:
         ]
 
     def _keys(self, number: int, tokens: SpanTokens, places: Places) -> Ints:
-        """The key of one template at every site, -1 where a value is missing."""
+        """Return the key of one template at every site, -1 where a value is missing."""
         key = np.full(len(places.first), 0, dtype=np.int64)
         complete = np.ones(len(key), dtype=np.bool_)
         for atom in self._atoms[number]:
@@ -218,7 +212,7 @@ class SpanTable:
         return np.where(complete, key | (number << TEMPLATE_SHIFT), -1)
 
     def _numbers(self, number: int, tokens: SpanTokens, places: Places) -> Ints:
-        """The number of the feature of one template at every site, or -1."""
+        """Return the number of the feature of one template at every site, or -1."""
         first, last = self._bounds[number : number + 2].tolist()
         if first == last:
             return np.full(len(places.first), -1, dtype=np.int64)
@@ -229,7 +223,7 @@ class SpanTable:
         return np.where(mine[at] == keys, at + first, -1)
 
     def _chunks(self, lengths: Ints) -> Iterator[slice]:
-        """Runs of sentences that together have some _CHUNK sites, or one if it has more."""
+        """Yield runs of sentences that together have some _CHUNK sites, or one if it has more."""
         sizes = {
             "word": lengths,
             "span": lengths * (lengths - 1) // 2,
@@ -249,7 +243,7 @@ def _length_text(code: int) -> str:
 
 
 def _recoded(new: Vocabulary, old: Vocabulary) -> Ints:
-    """The old code of every new one; 0 for a value that the old vocabulary does not have."""
+    """Return the old code of every new one; 0 for a value that the old vocabulary lacks."""
     words = (old.index.get(name, -len(MARKS)) + len(MARKS) for name in new)
     return np.array([*range(len(MARKS)), *words], dtype=np.int64)
 

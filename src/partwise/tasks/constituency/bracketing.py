@@ -1,0 +1,183 @@
+"""How the derivations of a model stand for trees: what a trained parser knows of its treebank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ...arrays import Floats, Ints
+from ...errors import DataError
+from ...formats.tree import Tree
+from .normal_form import NormalForm
+from .tokens import SpanSentence
+from .treebank import to_derivation
+from .treebank_grammar import label_matrix, phrase_labels, symbols_of_tags, tree_of
+
+if TYPE_CHECKING:
+    from ...models.model import Model
+    from ...structures.grammar.constraints import GrammarConstraints
+    from ...structures.grammar.structure import Grammar
+
+__all__ = ["Bracketing"]
+
+#: Where `Model.meta` keeps all but the grammar and its symbols.
+_META: Final = "brackets"
+
+
+@dataclass(frozen=True, eq=False)
+class Bracketing:
+    """How trees and derivations correspond.
+
+    Attributes
+    ----------
+    grammar : Grammar
+        The structure.
+    symbols : tuple of str
+        The symbols of the grammar, in the order of their numbers.
+    form : NormalForm
+        How trees are made binary.
+    root, tag : str
+        The labels of the root and of the words of a tree where the grammar has none: the most
+        frequent ones of the training data.
+    n_long : int
+        How many trees were too long to be trained on.
+    """
+
+    grammar: Grammar
+    symbols: tuple[str, ...]
+    form: NormalForm
+    root: str
+    tag: str
+    n_long: int
+
+    @classmethod
+    def of(cls, model: Model) -> Bracketing:
+        """Return the bracketing of a model; a DataError if the model does not bracket sentences."""
+        known = _KNOWN.get(model)
+        if known is None:
+            known = _KNOWN[model] = cls._read(model)
+        return known
+
+    @classmethod
+    def _read(cls, model: Model) -> Bracketing:
+        structure: Any = model.structure
+        if model.features.name != "spans" or structure.name != "grammar":
+            raise DataError(
+                f"a model of the task {model.task!r} with {model.features.name} features does not "
+                "bracket sentences; use a model that was trained to"
+            )
+        noted = model.meta.get(_META)
+        held = noted if isinstance(noted, dict) else {}
+
+        def value(name: str, default: Any, *kinds: type) -> Any:
+            # A model file may hold anything.
+            found = held.get(name, default)
+            return found if type(found) in kinds else default
+
+        form = NormalForm(
+            value("side", "right", str),
+            value("horizontal", 1, int, type(None)),
+            value("vertical", 1, int),
+        )
+        root, tag = value("root", "S", str), value("tag", "X", str)
+        symbols = tuple(str(label) for label in model.labels)
+        return cls(structure, symbols, form, root, tag, value("n_long", 0, int))
+
+    def meta(self) -> dict[str, Any]:
+        """Return what the model keeps in its `meta`."""
+        noted = {name: getattr(self, name) for name in ("n_long", "root", "tag")}
+        return {_META: {**noted, **asdict(self.form)}}
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of phrases, sorted."""
+        return phrase_labels(self.grammar, self.symbols)
+
+    def tree(self, derivation: Ints, sentence: SpanSentence, tagged: bool) -> Tree:
+        """Return the tree that a derivation stands for.
+
+        Parameters
+        ----------
+        derivation : ndarray of shape (2T - 1, 4)
+            The derivation.
+        sentence : SpanSentence
+            The sentence.
+        tagged : bool
+            Whether the tree has the tags of the sentence, also those that the grammar does not
+            have.
+        """
+        return tree_of(derivation, self.symbols, sentence.words, sentence.tags if tagged else None)
+
+    def flat_tree(self, sentence: SpanSentence) -> Tree:
+        """Return a tree with all words below the root, for a sentence without a derivation."""
+        tags = sentence.tags or (self.tag,) * len(sentence.words)
+        leaves = (Tree(tag, word=word) for word, tag in zip(sentence.words, tags, strict=True))
+        return Tree(self.root, tuple(leaves))
+
+    def derivation(self, tree: Tree) -> Ints | None:
+        """Return the derivation of a tree; None if the grammar does not have it."""
+        try:
+            rows = to_derivation(self.form.apply(tree), self._numbers)
+            self.grammar.encode(rows, self.grammar.topology(len(tree.leaves())))
+        except DataError:
+            return None
+        return rows
+
+    def phrase_table(self, marginals: Floats, length: int) -> Floats:
+        """Sum the expected counts of parts over the phrases that they stand for.
+
+        Parameters
+        ----------
+        marginals : ndarray
+            The expected count of every part of a sentence.
+        length : int
+            The number of words T.
+
+        Returns
+        -------
+        ndarray of shape (T + 1, T + 1, L)
+            ``[i, j, k]`` is the expected number of phrases with label k over the words from i up
+            to but not including j.
+        """
+        words, spans = self._matrices
+        table = np.zeros((length + 1, length + 1, len(self.labels)))
+        t = np.arange(length)
+        at = length * len(words)
+        table[t, t + 1] = marginals[:at].reshape(length, -1) @ words
+        i, j = np.triu_indices(length + 1, 2)
+        over = marginals[at : at + len(i) * len(spans)].reshape(len(i), len(spans))
+        table[i, j] = over @ spans
+        return table
+
+    def tag_constraints(self, sentences: Sequence[SpanSentence]) -> list[GrammarConstraints]:
+        """Allow over each word the symbols of its tag; all of them if the tag is unknown."""
+        from ...structures.grammar.constraints import GrammarConstraints
+
+        by_tag = self._by_tag
+        return [
+            GrammarConstraints(
+                words=[(t, by_tag[tag]) for t, tag in enumerate(one.tags or ()) if tag in by_tag]
+            )
+            for one in sentences
+        ]
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {symbol: number for number, symbol in enumerate(self.symbols)}
+
+    @cached_property
+    def _by_tag(self) -> dict[str, tuple[int, ...]]:
+        return symbols_of_tags(self.grammar, self.symbols)
+
+    @cached_property
+    def _matrices(self) -> tuple[Floats, Floats]:
+        return label_matrix(self.grammar, self.symbols, self.labels)
+
+
+#: The bracketing of each model in use: its tables take longer to make than a sentence to parse.
+_KNOWN: Final[WeakKeyDictionary[Model, Bracketing]] = WeakKeyDictionary()
