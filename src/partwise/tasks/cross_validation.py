@@ -25,9 +25,16 @@ if TYPE_CHECKING:
 
 __all__ = ["PathEstimator", "folds"]
 
+# To mypy it is an estimator. It is none, since a dataclass takes the fields of its first base last,
+# inherited ones too: those that the estimator of the second base hides would come back.
+if TYPE_CHECKING:
+    _Base = Estimator
+else:
+    _Base = object
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class PathEstimator(Estimator):
+class PathEstimator(_Base):
     """Base of the estimators that choose l2; not for use on its own.
 
     A class derived from it also derives from the estimator that is given l2, whose parameters it
@@ -81,14 +88,12 @@ class PathEstimator(Estimator):
         """Make a fitted estimator from a model; one with a given l2, since l2 is now known."""
         return cls._plain_class().from_model(model)
 
-    def fit(
-        self, X: Any, y: Any = None, *more: Any, dev: Any = None, groups: Any = None, **named: Any
-    ) -> Any:
+    def fit(self, *data: Any, dev: Any = None, groups: Any = None, **named: Any) -> Any:
         """Choose l2 and train.
 
         Parameters
         ----------
-        X, y, *more, **named
+        *data, **named
             What the estimator that is given l2 takes.
         dev : tuple or None
             Data to choose l2 by, in place of folds: ``(X_dev, y_dev)``; ``(X_dev,)`` where `score`
@@ -104,8 +109,7 @@ class PathEstimator(Estimator):
         values = l2_values(self.l2_max, self.factor, self.steps)
         plain = self._plain()
         plain.check()
-        given = () if y is None and not more else (y, *more)
-        source, weight = plain._given(X, *given, **named)
+        source, weight = plain._given(*data, **named)
         if dev is not None:
             if self.rule != "best":
                 raise DataError(f"rule={self.rule!r} needs folds; with dev, use rule='best'")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -13,27 +12,22 @@ from ...arrays import Floats
 from ...errors import DataError
 from ...metrics.bracketing import bracket_scores
 from ...models.fit import check_weights
-from ...values import is_integer, one_of
 from ..cross_validation import PathEstimator
 from ..description import documented
-from ..estimator import Estimator, Prepared, has_probabilities
+from ..estimator import Estimator, has_probabilities
 from .bracketing import Bracketing
 from .examples import Trees, read_trees
-from .features import SpanFeatures
-from .fit import gold_derivations, prepare_trees
-from .normal_form import NormalForm
+from .trainer import ConstituencyTrainer
 
 if TYPE_CHECKING:
     from ...models.model import Model
 
 __all__ = ["ConstituencyParser", "ConstituencyParserCV"]
 
-_TAGS: Final = ("gold", "predict")
-
 
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
-class ConstituencyParser(Estimator):
+class ConstituencyParser(ConstituencyTrainer, Estimator):
     """A parser of phrase structure, trained to a certified optimum.
 
     The grammar is read off the trees, in Chomsky normal form. The score of a tree is the sum of
@@ -42,38 +36,6 @@ class ConstituencyParser(Estimator):
     ``l2/2 |w|^2 + sum_i c_i loss(w; x_i, y_i)`` over sentences i. Training stops when the relative
     duality gap is at most `tol`, and ``certificate_`` tells how far the weights are at most from
     the best ones.
-
-    Parameters
-    ----------
-    loss : {"log", "hinge", "softmax-margin"}
-        "log" is a log-linear model of trees, "hinge" a max-margin one with a cost of 1 for each
-        phrase that is not in the right tree, "softmax-margin" a log-linear one with such a cost.
-    weights : {"all", "observed"}
-        Whether a feature of the trees has a weight for every label, or only for those that it was
-        seen with, which takes far less memory and is a little less accurate.
-    warm_start : bool
-        Whether `fit` starts where the last one ended: from its dual variables if the trees are the
-        same, else from its weights. Words may be new, the grammar must be the same.
-    horizontal : int or None
-        How many siblings the symbols of partial phrases name (see
-        :class:`partwise.tasks.constituency.normal_form.NormalForm`); None: all of them.
-    vertical : int
-        How many labels of the path to the root symbols name, their own included.
-    side : {"right", "left"}
-        Where the partial phrases of long phrases go.
-    max_length : int or None
-        Trees with more words are left out of the training, grammar included. A warning of the log
-        and ``n_long_`` say how many.
-    tags : {"gold", "predict"}
-        "gold": sentences come with tags, which fix the tags of the trees and are looked at by
-        features. "predict": sentences are words, and tags are predicted with the trees.
-    splits : bool
-        Whether the points at which spans are split have features; slower, and more memory.
-    min_count : int
-        Features of fewer words, spans or splits of the trees are ignored.
-    templates : mapping of str to sequence of str, or None
-        What features look at, for "word", "span" and "split", see
-        :mod:`partwise.tasks.constituency.templates`; None: the standard ones.
 
     Attributes
     ----------
@@ -102,56 +64,12 @@ class ConstituencyParser(Estimator):
     make a grammar that derives more.
     """
 
-    horizontal: int | None = 1
-    vertical: int = 1
-    side: str = "right"
-    max_length: int | None = None
-    tags: str = "gold"
-    splits: bool = False
-    min_count: int = 1
-    templates: Mapping[str, Sequence[str]] | None = None
-    # All phrases count alike.
-    cost_matrix: Any = field(default=None, init=False)
-
-    task: ClassVar[str] = "brackets"
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.three_d_array = True
         tags.no_validation = True
         return tags
-
-    def check(self) -> None:
-        super().check()
-        one_of("tags", self.tags, _TAGS)
-        for name in ("horizontal", "vertical"):
-            value = getattr(self, name)
-            if not is_integer(value) and (value is not None or name == "vertical"):
-                raise DataError(f"{name} is {value!r}; give a whole number")
-        if not is_integer(self.min_count) or self.min_count < 1:
-            raise DataError(f"min_count is {self.min_count!r}; give a whole number from 1")
-        most = self.max_length
-        if most is not None and (not is_integer(most) or most < 1):
-            raise DataError(f"max_length is {most!r}; give a whole number from 1, or None")
-
-    @classmethod
-    def _held(cls, model: Model) -> dict[str, Any]:
-        if model.task != cls.task:
-            raise DataError(
-                f"a model of the task {model.task!r} does not bracket sentences; use the model as "
-                "it is"
-            )
-        bracketing, features = Bracketing.of(model), model.features
-        assert isinstance(features, SpanFeatures)
-        return {
-            "horizontal": bracketing.form.horizontal,
-            "vertical": bracketing.form.vertical,
-            "side": bracketing.form.side,
-            "tags": "gold" if features.tagged else "predict",
-            "splits": bracketing.grammar.split,
-            "templates": {kind: held.templates for kind, held in features.features_of.items()},
-        }
 
     def fit(self, trees: Any, y: Any = None, sample_weight: Any = None) -> ConstituencyParser:
         """Train.
@@ -175,19 +93,6 @@ class ConstituencyParser(Estimator):
 
     def _given(self, trees: Any, y: Any = None, sample_weight: Any = None) -> tuple[Trees, Any]:
         return Trees(read_trees(trees)), sample_weight
-
-    def _prepare(self, source: Trees, sample_weight: Any, initial: Model | None) -> Prepared:
-        weight = check_weights(sample_weight, len(source))
-        form = NormalForm(self.side, self.horizontal, self.vertical)
-        gold = gold_derivations(source.trees, form, self.max_length)
-        return prepare_trees(
-            gold,
-            weight[gold.kept],
-            tagged=self.tags == "gold",
-            splits=bool(self.splits),
-            templates=self.templates,
-            min_count=self.min_count,
-        )
 
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)
@@ -276,13 +181,10 @@ class ConstituencyParser(Estimator):
 
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
-class ConstituencyParserCV(PathEstimator, ConstituencyParser):  # type: ignore[misc]  # X of fit
+class ConstituencyParserCV(PathEstimator, ConstituencyParser):
     """A parser of phrase structure that chooses l2 by cross-validation or by data held out.
 
     It is fitted for a range of l2, from large to small, each time from where the last fit ended.
     `tol` and `max_passes` are those of the fit of one l2; ``certificate_``, ``trace_`` and
     ``n_iter_`` are those of the last fit, at ``l2_``.
     """
-
-    # Declared again, as a class takes all fields of its first base, inherited ones too.
-    cost_matrix: Any = field(default=None, init=False)

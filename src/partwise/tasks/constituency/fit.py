@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ...arrays import Floats, Ints
 from ...errors import DataError
 from ...formats.tree import Tree
-from ..estimator import Prepared
+from ..trainer import Prepared
 from .bracketing import Bracketing
 from .features import SpanFeatures
 from .normal_form import NormalForm, split_symbol

@@ -24,7 +24,8 @@ class BracketTask(Task["Trees"]):
     """Constituency parsers."""
 
     name = "brackets"
-    estimator = "ConstituencyParser"
+    trainer = "partwise.tasks.constituency.trainer:ConstituencyTrainer"
+    format = "brackets"
     summary = "one phrase structure tree per sentence"
     example = "train.mrg --model phrases.model --max-length 40 --horizontal 0"
     reads = (
@@ -98,16 +99,14 @@ class BracketTask(Task["Trees"]):
         return 2 if text.startswith("(") and text.count("(") > 1 and text.endswith(")") else 0
 
     def read(self, path: str, given: Mapping[str, Any], like: Trees | None = None) -> Trees:
-        from ...formats.brackets import read_brackets
         from .examples import Trees
 
-        return Trees.of(read_brackets(path))
+        return Trees.of(self.reader(given["format"])(path))
 
-    def read_for(self, model: Model, path: str, labelled: bool) -> Trees:
-        from ...formats.brackets import read_brackets
+    def read_for(self, model: Model, path: str, labelled: bool, format: str | None = None) -> Trees:
         from .examples import Trees
 
-        source = read_brackets(path, empty=True)
+        source = self.reader(format)(path, empty=True)
         phrases = (node for tree in source.trees for node in tree.nodes() if node.children)
         if labelled and not any(node.label for node in phrases):
             raise no_labels(source.path, len(source.trees), "brackets around phrases")
