@@ -18,11 +18,12 @@ from sklearn.model_selection import GridSearchCV, KFold
 from partwise import DataError, SegmentTagger, SequenceTagger, load_model, save_model
 from partwise.datasets import tagged_text
 from partwise.errors import ModelFileError
+from partwise.formats.tag_schemes import SEGMENT_SCHEMES
 from partwise.metrics.labels import span_scores
 from partwise.structures.segments.structure import SemiMarkov
 from partwise.tasks.sequences.segment_features import SegmentFeatures
 from partwise.tasks.sequences.segment_functions import candidate_rows, seen_rows, text_features
-from partwise.tasks.sequences.segment_tags import TAG_SCHEMES, guess_scheme, segments_of, tags_of
+from partwise.tasks.sequences.segment_tags import guess_scheme, segments_of, tags_of
 
 Sentences = tuple[list[list[dict[str, Any]]], list[list[str]]]
 TOKEN = {"w": "a"}
@@ -66,7 +67,7 @@ def covers(draw: st.DrawFn) -> list[tuple[int, int, str]]:
     return found
 
 
-@given(covers(), st.sampled_from(TAG_SCHEMES))
+@given(covers(), st.sampled_from(SEGMENT_SCHEMES))
 def test_tags_spell_segments(cover: list[tuple[int, int, str]], scheme: str) -> None:
     tags = tags_of(cover, scheme, "O")
     assert len(tags) == (cover[-1][1] if cover else 0)
@@ -87,7 +88,7 @@ def test_the_spelling_of_every_scheme() -> None:
 
 @given(st.lists(st.sampled_from(["O", "B-X", "I-X", "E-X", "S-X", "B-Y", "I-Y"]), max_size=6))
 def test_only_tags_of_the_scheme_are_read(tags: list[str]) -> None:
-    for scheme in TAG_SCHEMES:
+    for scheme in SEGMENT_SCHEMES:
         with suppress(DataError):
             assert tags_of(segments_of(tags, scheme, "O", str), scheme, "O") == tags
 
@@ -213,10 +214,12 @@ def test_features_of_segments(text: Sentences, fitted: SegmentTagger, tmp_path: 
         SegmentTagger.from_model(own.model_)
     with pytest.raises(DataError, match="leave segment_features out"):
         SegmentTagger.from_model(made.model_, segment_features=same)
-    with pytest.raises(DataError, match="hold no functions"):
-        own.set_params(segment_features=None).predict(X)
+    with pytest.raises(DataError, match=r"hold no functions; give .*SegmentTagger.from_model\("):
+        load_model(tmp_path / "m").predict(X)
+    # In memory the model has its function, whatever becomes of the parameters of the estimator.
+    assert own.model_.predict(X) == own.set_params(segment_features=None).predict(X)
     tags = SequenceTagger(tol=0.1).fit(X, y).model_
-    for odd in (tags, replace(made.model_, encoder=tags.encoder)):
+    for odd in (tags, replace(made.model_, features=tags.features)):
         with pytest.raises(DataError, match="does not segment"):
             SegmentTagger.from_model(odd)
     assert pickle.loads(pickle.dumps(made)).predict(X) == made.predict(X)
