@@ -189,13 +189,17 @@ class SegmentFeatures(Features):
 
     def numbered(self, model: Model, labels: Any, examples: SegmentTokens) -> list[Ints | None]:
         structure: Any = model.structure
-        stacked, outside = examples.positions.stacked, model.meta.get("outside")
-        scheme = scheme_of(model) or "auto"
-        gold, _ = read_segmentations(labels, examples.lengths, stacked, outside, scheme)
+        gold = self.gold(model, labels, examples)
         numbers = [number_segments(segments, model.label_index) for segments in gold]
         # The last is the length of segments whose label is unknown, number -1.
         most = np.array([*structure.label_lengths, -1])
         return [y if (y[:, 1] - y[:, 0] <= most[y[:, 2]]).all() else None for y in numbers]
+
+    def gold(self, model: Model, labels: Any, examples: SegmentTokens) -> list[list[Segment]]:
+        """Read the tags or segments of all sequences that a user gives, whatever was trained on."""
+        stacked, outside = examples.positions.stacked, model.meta.get("outside")
+        scheme = scheme_of(model) or model.settings.get("scheme", "auto")
+        return read_segmentations(labels, examples.lengths, stacked, outside, scheme)[0]
 
     def table(self, model: Model, marginals: Floats, example: int) -> Floats:
         """Return the probability of every label at every position."""

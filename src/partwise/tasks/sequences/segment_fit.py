@@ -13,7 +13,6 @@ from ...errors import DataError
 from ...models.model import Label
 from ...models.vocabulary import Vocabulary
 from ...structures.base import Constraints
-from ...structures.segments.structure import SemiMarkov
 from ..estimator import Prepared
 from .constraints import make_constraints
 from .features import PositionFeatures
@@ -55,6 +54,8 @@ def prepare_segments(
     scheme : str or None
         The scheme of the tags that the segments came from; None: there were no tags.
     """
+    from ...structures.segments.structure import SemiMarkov
+
     positions, lengths, words = tokens.positions, tokens.lengths, tokens.tokens
     labels = _labels(gold)
     numbers = {label: number for number, label in enumerate(labels)}

@@ -18,7 +18,7 @@ from ..estimator import Prepared, has_probabilities
 from .segment_features import SegmentFeatures, SegmentTokens, features_of, scheme_of
 from .segment_fit import prepare_segments
 from .segment_functions import BUILT_IN, name_of
-from .segment_tags import Segment, longest_segment
+from .segment_tags import longest_segment
 from .segmentations import held, read_segmentations, segment_tokens
 from .sources import ColumnFile, Sequences
 from .tagger import SequenceEstimator
@@ -277,10 +277,7 @@ class SegmentTagger(SequenceEstimator):
             -inf for what the tagger never predicts: labels that were not seen in training,
             segments that are too long, what the constraints forbid.
         """
-        model = self._model
-        tokens = features_of(model).read(model.structure, X, lengths=lengths)
-        gold = self._gold(model, tokens, y)
-        return model.log_proba(tokens, labels=gold, n_jobs=self.n_jobs)
+        return self._model.log_proba(X, labels=y, n_jobs=self.n_jobs, lengths=lengths)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, lengths: Any = None) -> float:
         """Compute the F1 of segments: start, end and label must be right.
@@ -297,7 +294,7 @@ class SegmentTagger(SequenceEstimator):
         model = self._model
         features = features_of(model)
         tokens = features.read(model.structure, X, lengths=lengths)
-        gold = self._gold(model, tokens, y)
+        gold = features.gold(model, y, tokens)
         if not len(tokens):
             raise DataError("there are no sequences to score; give at least one")
         weight = check_weights(sample_weight, len(tokens))
@@ -314,11 +311,6 @@ class SegmentTagger(SequenceEstimator):
             right += c * len(got & sought)
             total += c * (len(got) + len(sought))
         return 2.0 * right / total if total else 0.0
-
-    def _gold(self, model: Model, tokens: SegmentTokens, y: Any) -> list[list[Segment]]:
-        """Read the segments that predictions are compared with."""
-        scheme, outside = scheme_of(model) or self.scheme, model.meta.get("outside")
-        return read_segmentations(y, tokens.lengths, tokens.positions.stacked, outside, scheme)[0]
 
 
 @documented
