@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .tasks.path import path
     from .tasks.sequences.classifier import LinearClassifier, LinearClassifierCV
     from .tasks.sequences.kernel_estimators import KernelClassifier, KernelTagger
-    from .tasks.sequences.segmenter import SegmentTagger
+    from .tasks.sequences.segmenter import SegmentTagger, SegmentTaggerCV
     from .tasks.sequences.tagger import SequenceTagger, SequenceTaggerCV
     from .training.certificate import ConvergenceWarning
 
@@ -48,6 +48,7 @@ __all__ = [
     "PartwiseError",
     "QuadraticResult",
     "SegmentTagger",
+    "SegmentTaggerCV",
     "SequenceTagger",
     "SequenceTaggerCV",
     "UnknownFeaturesWarning",
@@ -72,6 +73,7 @@ _HOMES = {
     "LinearClassifierCV": ".tasks.sequences.classifier",
     "QuadraticResult": ".solvers.eg.simplex_qp",
     "SegmentTagger": ".tasks.sequences.segmenter",
+    "SegmentTaggerCV": ".tasks.sequences.segmenter",
     "SequenceTagger": ".tasks.sequences.tagger",
     "SequenceTaggerCV": ".tasks.sequences.tagger",
     "UnknownFeaturesWarning": ".models.tally",

@@ -3,6 +3,7 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.commands import Run, one_object, runner, sentence
 
@@ -81,6 +82,43 @@ def test_marginals_and_k_best(run: Run, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").write_text("", "ascii")
     for more in ((), ("--marginals",), ("--k", 2)):
         assert run("predict", folder / "m", tmp_path / "empty", *more)[:2] == (0, "")
+
+
+def test_command_estimator_and_model_agree(run: Run, folder: Path, tmp_path: Path) -> None:
+    model = load_model(folder / "m")
+    tagger = SegmentTagger.from_model(model)
+    wanted = {"tol": 1e-6, "segment_features": "text", "scheme": "auto", "outside": "O"}
+    assert {name: getattr(tagger, name) for name in wanted} == wanted
+    columns = read_columns(folder / "test.txt")
+    rows = list(zip(*columns.fields, strict=True))
+    ends = columns.lengths.cumsum().tolist()
+    tokens = [rows[a:b] for a, b in pairwise([0, *ends])]
+    code, out, _ = run("predict", folder / "m", folder / "test.txt", "--json", "--marginals")
+    assert code == 0
+    found = one_object(out)
+    best = found["predictions"]
+    # Any form of the tokens: a file, or sequences of the columns of a file.
+    for given in (columns, tokens):
+        assert model.predict(given) == tagger.predict(given) == best
+        for tables in (model.marginals(given), tagger.predict_marginals(given)):
+            assert [table.tolist() for table in tables] == found["marginals"]
+    by_segment = tagger.predict_marginals(tokens, segments=True)
+    for segments, chances, table in zip(
+        found["segments"], found["probabilities"], by_segment, strict=True
+    ):
+        index = model.label_index
+        assert chances == [table[a, b - a - 1, index[label]] for a, b, label in segments]
+    code, out, _ = run("predict", folder / "m", folder / "test.txt", "--json", "--k", 2)
+    rankings = one_object(out)["candidates"]
+    pairs = [[(one["labels"], one["score"]) for one in ranking] for ranking in rankings]
+    assert model.predict(columns, k=2) == tagger.predict(tokens, k=2) == pairs
+    np.testing.assert_array_equal(
+        model.log_proba(columns, labels=best), tagger.log_proba(tokens, best)
+    )
+    code, out, _ = run("evaluate", folder / "m", folder / "test.txt", "--json", "--scheme", "IOB2")
+    assert columns.labels is not None
+    gold = columns.split(columns.labels)
+    assert tagger.score(tokens, gold) == pytest.approx(one_object(out)["metrics"]["f1"])
 
 
 def test_resume_and_max_length(run: Run, folder: Path, tmp_path: Path) -> None:

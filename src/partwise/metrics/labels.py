@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from partwise.errors import DataError
+from partwise.formats.tag_schemes import PREFIXES, TAG_SCHEMES, UNTYPED, Rule
 
 __all__ = [
     "SCHEMES",
@@ -20,40 +21,7 @@ __all__ = [
     "spans",
 ]
 
-# A rule is (tags before, tags now, types): in place of types "=" asks for the same, "!" for
-# different ones, and "*" for nothing. The three groups say where a span starts, where it goes on,
-# and where it is complete.
-_Rule = tuple[str, str, str]
-_ANY = "IOBESUL"
-_STRICT: dict[str, tuple[list[_Rule], list[_Rule], list[_Rule]]] = {
-    "IOB1": (
-        [("OB", "I", "*"), ("I", "I", "!"), ("IB", "B", "=")],
-        [("BI", "I", "=")],
-        [("IB", "I", "!"), ("IB", "O", "*"), ("I", "B", "*"), ("B", "B", "=")],
-    ),
-    "IOB2": (
-        [(_ANY, "B", "*")],
-        [("BI", "I", "=")],
-        [("IB", "OB", "*"), ("IB", "I", "!")],
-    ),
-    "IOE1": (
-        [("OE", "I", "*"), ("I", "I", "!"), ("E", "E", "=")],
-        [("I", "IE", "=")],
-        [("I", "IE", "!"), ("I", "O", "*"), ("E", "IE", "=")],
-    ),
-    "IOE2": (
-        [("OE", "IE", "*"), ("I", "IE", "!")],
-        [("I", "IE", "=")],
-        [("E", _ANY, "*")],
-    ),
-    "IOBES": ([(_ANY, "BS", "*")], [("BI", "IE", "=")], [("SE", _ANY, "*")]),
-    "BILOU": ([(_ANY, "BU", "*")], [("BI", "IL", "=")], [("UL", _ANY, "*")]),
-}
-_ALLOWED = {
-    "IOB1": "IOB", "IOB2": "IOB", "IOE1": "IOE", "IOE2": "IOE", "IOBES": "IOBES", "BILOU": "BILOU",
-}  # fmt: skip
-
-SCHEMES: tuple[str, ...] = ("conlleval", *_STRICT)
+SCHEMES: tuple[str, ...] = ("conlleval", *TAG_SCHEMES)
 """The names of the span schemes; the first is lenient, the others are strict."""
 
 
@@ -155,10 +123,10 @@ def sequence_accuracy(gold: Sequence[Sequence[str]], pred: Sequence[Sequence[str
 
 
 def looks_like_spans(labels: Iterable[str]) -> bool:
-    """Tell whether labels are `O` or prefixed (`B-NP`), and at least one of them is prefixed."""
+    """Return whether labels are `O` or prefixed (`B-NP`), and at least one of them is prefixed."""
     distinct = set(labels) - {"O"}
     return bool(distinct) and all(
-        len(label) > 2 and label[0] in "BIESLU" and label[1] == "-" for label in distinct
+        len(label) > 2 and label[0] in PREFIXES and label[1] == "-" for label in distinct
     )
 
 
@@ -186,7 +154,7 @@ def spans(labels: Sequence[str], scheme: str = "conlleval") -> list[Span]:
     """
     if scheme == "conlleval":
         return _lenient_spans(labels)
-    if scheme not in _STRICT:
+    if scheme not in TAG_SCHEMES:
         raise DataError(f"unknown span scheme {scheme!r}; use one of {', '.join(SCHEMES)}")
     return _strict_spans(labels, scheme)
 
@@ -198,7 +166,7 @@ def _lenient_spans(labels: Sequence[str]) -> list[Span]:
         if not label:
             raise DataError(f"label {place} (counting from 0) is empty; use `O` outside of spans")
         now = {"L": "E", "U": "S"}.get(label[0], label[0])
-        type_ = label[1:].split("-", maxsplit=1)[-1] or "_"
+        type_ = label[1:].split("-", maxsplit=1)[-1] or UNTYPED
         changed = before_type != type_
         ends = before in "ES" or (before in "BI" and now in "BSO")
         if ends or (before not in "O." and changed):
@@ -211,19 +179,18 @@ def _lenient_spans(labels: Sequence[str]) -> list[Span]:
 
 
 def _strict_spans(labels: Sequence[str], scheme: str) -> list[Span]:
-    allowed = _ALLOWED[scheme]
+    sides, starts, inside, ends = TAG_SCHEMES[scheme]
     tagged = []
     for place, label in enumerate(labels):
-        if not label or label[0] not in allowed:
+        if not label or label[0] not in sides:
             raise DataError(
                 f"label {place} (counting from 0) is {label!r}, but {scheme} labels begin with "
-                f"{', '.join(allowed)}; choose the scheme that the labels were made with"
+                f"{', '.join(sides)}; choose the scheme that the labels were made with"
             )
-        tagged.append((label[0], label[1:].strip("-") or "_"))
-    tagged.append(("O", "_"))
-    starts, inside, ends = _STRICT[scheme]
+        tagged.append((label[0], label[1:].strip("-") or UNTYPED))
+    tagged.append(("O", UNTYPED))
     found = []
-    before, place = ("O", "_"), 0
+    before, place = ("O", UNTYPED), 0
     while place < len(tagged):
         stop = place + 1
         if _holds(starts, before, tagged[place]):
@@ -235,7 +202,7 @@ def _strict_spans(labels: Sequence[str], scheme: str) -> list[Span]:
     return found
 
 
-def _holds(rules: list[_Rule], before: tuple[str, str], now: tuple[str, str]) -> bool:
+def _holds(rules: Sequence[Rule], before: tuple[str, str], now: tuple[str, str]) -> bool:
     same = "=" if before[1] == now[1] else "!"
     return any(
         before[0] in tags and now[0] in now_tags and types in ("*", same)

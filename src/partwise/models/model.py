@@ -358,6 +358,24 @@ class Model:
             found += map(list, zip(*columns, strict=True))
         return found
 
+    def inputs(self, examples: Any, *, fixed: Any = None, **more: Any) -> Iterator[Inputs]:
+        """Yield examples as rows of features, some at a time; warn if nothing of them is known.
+
+        With the rows and shapes of what is yielded, the other methods return labels and counts as
+        the structure has them.
+
+        Parameters
+        ----------
+        examples, fixed, **more
+            As in `predict`.
+        """
+        read = self.features.read(self.structure, examples, **more)
+        rules = self.features.constraints(self, read, fixed)
+        tally = Tally()
+        for inputs in self.features.rows(self.structure, read, tally):
+            yield inputs if rules is None else replace(inputs, constraints=rules[inputs.which])
+        warn_unknown(tally)
+
     def _inputs(
         self,
         examples: Any,
@@ -366,16 +384,10 @@ class Model:
         fixed: Any,
         more: dict[str, Any],
     ) -> Iterator[Inputs]:
-        """Yield the examples, some at a time, and warn if nothing of them is known."""
+        """Yield rows that a user gives, or the rows of examples."""
         if shapes is not None:
-            yield Inputs(examples, shapes, own_constraints)
-            return
-        read = self.features.read(self.structure, examples, **more)
-        rules = self.features.constraints(self, read, fixed)
-        tally = Tally()
-        for inputs in self.features.rows(self.structure, read, tally):
-            yield inputs if rules is None else replace(inputs, constraints=rules[inputs.which])
-        warn_unknown(tally)
+            return iter([Inputs(examples, shapes, own_constraints)])
+        return self.inputs(examples, fixed=fixed, **more)
 
     def _named(self, labels: Sequence[Any], inputs: Inputs) -> list[Any]:
         if inputs.examples is None:

@@ -15,14 +15,24 @@ from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold
 
-from partwise import DataError, SegmentTagger, SequenceTagger, load_model, save_model
+from partwise import (
+    DataError,
+    SegmentTagger,
+    SegmentTaggerCV,
+    SequenceTagger,
+    UnknownFeaturesWarning,
+    load_model,
+    save_model,
+)
 from partwise.datasets import tagged_text
 from partwise.errors import ModelFileError
-from partwise.metrics.labels import span_scores
+from partwise.formats.tag_schemes import SEGMENT_SCHEMES
+from partwise.metrics.labels import span_scores, spans
 from partwise.structures.segments.structure import SemiMarkov
+from partwise.tasks.sequences.constraints import check_labels, make_constraints
 from partwise.tasks.sequences.segment_features import SegmentFeatures
 from partwise.tasks.sequences.segment_functions import candidate_rows, seen_rows, text_features
-from partwise.tasks.sequences.segment_tags import TAG_SCHEMES, guess_scheme, segments_of, tags_of
+from partwise.tasks.sequences.segment_tags import guess_scheme, segments_of, tags_of
 
 Sentences = tuple[list[list[dict[str, Any]]], list[list[str]]]
 TOKEN = {"w": "a"}
@@ -66,11 +76,24 @@ def covers(draw: st.DrawFn) -> list[tuple[int, int, str]]:
     return found
 
 
-@given(covers(), st.sampled_from(TAG_SCHEMES))
+@given(covers(), st.sampled_from(SEGMENT_SCHEMES))
 def test_tags_spell_segments(cover: list[tuple[int, int, str]], scheme: str) -> None:
     tags = tags_of(cover, scheme, "O")
     assert len(tags) == (cover[-1][1] if cover else 0)
     assert segments_of(tags, scheme, "O", str) == cover
+
+
+@given(covers(), st.sampled_from(SEGMENT_SCHEMES))
+def test_tags_keep_to_constraints_and_are_scored(
+    cover: list[tuple[int, int, str]], scheme: str
+) -> None:
+    tags = tags_of(cover, scheme, "O")
+    inside = [(label, start, end) for start, end, label in cover if label != "O"]
+    assert spans(tags, scheme) == inside
+    names = sorted(set(tags))
+    rules = make_constraints(scheme, names)
+    assert rules is not None
+    check_labels(rules, [np.array([names.index(tag) for tag in tags], np.int64)], names)
 
 
 def test_the_spelling_of_every_scheme() -> None:
@@ -87,7 +110,7 @@ def test_the_spelling_of_every_scheme() -> None:
 
 @given(st.lists(st.sampled_from(["O", "B-X", "I-X", "E-X", "S-X", "B-Y", "I-Y"]), max_size=6))
 def test_only_tags_of_the_scheme_are_read(tags: list[str]) -> None:
-    for scheme in TAG_SCHEMES:
+    for scheme in SEGMENT_SCHEMES:
         with suppress(DataError):
             assert tags_of(segments_of(tags, scheme, "O", str), scheme, "O") == tags
 
@@ -141,6 +164,21 @@ def test_both_forms_are_one_problem(text: Sentences, fitted: SegmentTagger) -> N
         tags_of(segments_of(tags, "IOB2", "O", str), "IOBES", "O") for tags in found[:9]
     ]
     assert third.score(X, iobes) == fitted.score(X, y) == other.score(X, spans)
+
+
+def test_tags_for_a_tagger_of_segments(text: Sentences, tmp_path: Path) -> None:
+    """Tags are read in the scheme that it was given, though it was fitted on segments."""
+    X, y = text
+    covers = [segments_of(tags, "IOB2", "O", str) for tags in y]
+    made = SegmentTagger(tol=0.01, scheme="IOB1").fit(X, covers)
+    tags = [tags_of(some, "IOB1", "O") for some in covers]
+    save_model(made, tmp_path / "m")
+    for tagger in (made, SegmentTagger.from_model(load_model(tmp_path / "m"))):
+        assert tagger.score(X, tags) == tagger.score(X, covers)
+        np.testing.assert_array_equal(tagger.log_proba(X, tags), tagger.log_proba(X, covers))
+    odd = replace(made.model_, settings={"scheme": 3})
+    with pytest.raises(DataError, match="scheme is 3"):
+        odd.log_proba(X, labels=tags)
 
 
 def test_the_score_is_that_of_spans(text: Sentences, fitted: SegmentTagger) -> None:
@@ -213,10 +251,12 @@ def test_features_of_segments(text: Sentences, fitted: SegmentTagger, tmp_path: 
         SegmentTagger.from_model(own.model_)
     with pytest.raises(DataError, match="leave segment_features out"):
         SegmentTagger.from_model(made.model_, segment_features=same)
-    with pytest.raises(DataError, match="hold no functions"):
-        own.set_params(segment_features=None).predict(X)
+    with pytest.raises(DataError, match=r"hold no functions; give .*SegmentTagger.from_model\("):
+        load_model(tmp_path / "m").predict(X)
+    # In memory the model has its function, whatever becomes of the parameters of the estimator.
+    assert own.model_.predict(X) == own.set_params(segment_features=None).predict(X)
     tags = SequenceTagger(tol=0.1).fit(X, y).model_
-    for odd in (tags, replace(made.model_, encoder=tags.encoder)):
+    for odd in (tags, replace(made.model_, features=tags.features)):
         with pytest.raises(DataError, match="does not segment"):
             SegmentTagger.from_model(odd)
     assert pickle.loads(pickle.dumps(made)).predict(X) == made.predict(X)
@@ -225,6 +265,87 @@ def test_features_of_segments(text: Sentences, fitted: SegmentTagger, tmp_path: 
     for smaller in (rare, observed):
         assert smaller.model_.layout.n_weights < made.model_.layout.n_weights
         assert len(smaller.predict(X)) == len(X)
+
+
+def test_streams_of_tokens(text: Sentences, fitted: SegmentTagger) -> None:
+    X, y = text
+    made = SegmentTagger(tol=1e-6, segment_features="text")
+    made.fit((iter(tokens) for tokens in X), (iter(tags) for tags in y))
+    assert made.certificate_.primal < fitted.certificate_.primal
+    for tagger in (made, fitted):
+        assert tagger.predict(iter(tokens) for tokens in X) == tagger.predict(X)
+        assert tagger.model_.predict(iter(tokens) for tokens in X) == tagger.predict(X)
+
+
+def test_unknown_features_are_warned_of_by_every_method(
+    text: Sentences, fitted: SegmentTagger
+) -> None:
+    strange = [[{"w": "7-up"}, {"w": "8-up"}]]
+    gold = [["O", "O"]]
+    methods = (
+        fitted.predict,
+        fitted.model_.predict,
+        fitted.predict_marginals,
+        lambda X: fitted.predict_marginals(X, segments=True),
+        lambda X: fitted.log_proba(X, gold),
+        lambda X: fitted.score(X, gold),
+    )
+    for method in methods:
+        with pytest.warns(UnknownFeaturesWarning, match="none of the 2 features") as found:
+            method(strange)
+        assert len(found) == 1
+        assert found[0].filename == __file__
+    with pytest.raises(TypeError, match="take no argument 'X_transitions'"):
+        fitted.model_.predict(strange, X_transitions=[[{}]])
+
+
+def test_l2_is_chosen(text: Sentences, tmp_path: Path) -> None:
+    X, y = text
+    short: dict[str, Any] = {"l2_max": 10.0, "factor": 0.1, "steps": 3, "cv": 2, "max_length": 7}
+    made = SegmentTaggerCV(**short).fit(X, y)
+    assert made.scores_.shape == (3, 2)
+    assert made.max_length_ == 7
+    plain = SegmentTagger(l2=made.l2_, max_length=7).fit(X, y)
+    assert made.certificate_.primal == pytest.approx(plain.certificate_.primal, rel=2e-3)
+    dev = sentences(20, seed=1)
+    held_out = SegmentTaggerCV(**short, segment_features=first_word).fit(X, y, dev=dev)
+    best = max(held_out.path_, key=lambda row: row["score"])
+    assert held_out.l2_ == best["l2"]
+    assert held_out.score(*dev) == best["score"]
+    save_model(held_out, tmp_path / "m")
+    again = SegmentTaggerCV.from_model(load_model(tmp_path / "m"), segment_features=first_word)
+    assert type(again) is SegmentTagger
+    assert (again.l2, again.max_length) == (held_out.l2_, 7)
+    assert again.predict(dev[0]) == held_out.predict(dev[0])
+    assert "max_length : int or None" in (SegmentTaggerCV.__doc__ or "")
+
+
+def first_word(tokens: Sequence[Any], start: int, end: int) -> list[str]:
+    return [f"{tokens[start]['w']} {end - start}"]
+
+
+def test_l2_is_chosen_for_stacked_matrices() -> None:
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(2, 6, size=12)
+    X = rng.normal(size=(lengths.sum(), 3))
+    y = [[(0, 2, "X")] if n % 2 else [(1, 2, "Y")] for n in lengths.tolist()]
+    short: dict[str, Any] = {"l2_max": 10.0, "factor": 0.2, "steps": 2, "cv": 3}
+    made = SegmentTaggerCV(**short).fit(X, y, lengths=lengths)
+    listed = SegmentTaggerCV(**short).fit(np.split(X, np.cumsum(lengths)[:-1]), y)
+    np.testing.assert_array_equal(made.scores_, listed.scores_)
+    np.testing.assert_array_equal(made.model_.weights, listed.model_.weights)
+    tags = [
+        tag
+        for segments, n in zip(y, lengths.tolist(), strict=True)
+        for tag in tags_of(covered(segments, n), "IOB2", "O")
+    ]
+    flat = SegmentTaggerCV(**short).fit(X, tags, lengths=lengths)
+    np.testing.assert_array_equal(made.model_.weights, flat.model_.weights)
+
+
+def covered(found: list[tuple[int, int, str]], length: int) -> list[tuple[int, int, str]]:
+    inside = {t for start, end, _ in found for t in range(start, end)}
+    return sorted(found + [(t, t + 1, "O") for t in range(length) if t not in inside])
 
 
 def test_text_is_looked_up_as_it_is_made() -> None:

@@ -1,11 +1,4 @@
-"""Hard constraints on label sequences: named schemes, forbidden pairs, or a function.
-
-In a scheme every label is a tag and a type, as in ``B-NP``, or a tag alone. What a tag says about
-its neighbours is two letters, one for the left and one for the right side:
-
-    y   the neighbour belongs to the same span       n   it does not
-    t   it belongs to another span of the same type  ?   either of y and n
-"""
+"""Hard constraints on label sequences: named schemes, forbidden pairs, or a function."""
 
 from __future__ import annotations
 
@@ -16,20 +9,14 @@ import numpy as np
 
 from ...arrays import Ints
 from ...errors import DataError, LabelError
+from ...formats.tag_schemes import SCHEME_ALIASES, TAG_SCHEMES
 from ...structures.base import Constraints
+from .segment_tags import numbered_place
 
 __all__ = ["SCHEME_NAMES", "check_labels", "make_constraints"]
 
-_SCHEMES: Final[dict[str, dict[str, str]]] = {
-    "IOB1": {"O": "nn", "I": "??", "B": "t?"},
-    "IOB2": {"O": "nn", "B": "n?", "I": "y?"},
-    "IOE1": {"O": "nn", "I": "??", "E": "?t"},
-    "IOE2": {"O": "nn", "I": "?y", "E": "?n"},
-    "IOBES": {"O": "nn", "B": "ny", "I": "yy", "E": "yn", "S": "nn"},
-    "BILOU": {"O": "nn", "B": "ny", "I": "yy", "L": "yn", "U": "nn"},
-}
-_ALIASES: Final = {"BIO": "IOB2", "BIOES": "IOBES", "BIOUL": "BILOU"}
-SCHEME_NAMES: Final = (*_SCHEMES, *_ALIASES)
+#: The names of schemes that constraints may have.
+SCHEME_NAMES: Final = (*TAG_SCHEMES, *SCHEME_ALIASES)
 
 
 def make_constraints(given: Any, labels: Sequence[Any]) -> Constraints | None:
@@ -70,15 +57,11 @@ def make_constraints(given: Any, labels: Sequence[Any]) -> Constraints | None:
     )
 
 
-def _numbered(i: int, t: int) -> str:
-    return f"sequence {i}, position {t} (counted from 0)"
-
-
 def check_labels(
     constraints: Constraints,
     gold: Sequence[Ints],
     labels: Sequence[Any],
-    place: Callable[[int, int], str] = _numbered,
+    place: Callable[[int, int], str] = numbered_place,
 ) -> None:
     """Raise a DataError that names the first place where a gold sequence is forbidden.
 
@@ -159,9 +142,10 @@ def _from_pairs(given: Iterable[Any], labels: Sequence[Any]) -> Constraints:
 
 
 def _scheme(name: str, labels: Sequence[Any]) -> Callable[[Any, Any], bool]:
-    sides = _SCHEMES.get(_ALIASES.get(name, name))
-    if sides is None:
+    scheme = TAG_SCHEMES.get(SCHEME_ALIASES.get(name, name))
+    if scheme is None:
         raise DataError(f"unknown constraints {name!r}; use one of {', '.join(SCHEME_NAMES)}")
+    sides = scheme.sides
     for label in labels:
         fits = isinstance(label, str) and label[:1] in sides and label[1:2] in ("", "-")
         if not fits or (label[:1] == "O" and label != "O"):

@@ -138,7 +138,7 @@ class PositionFeatures(Features):
             return examples
         if structure.name == "multiclass" and is_matrix(examples):
             examples = Table(read_matrix(examples, "X"))
-        source = self._source(examples, lengths, X_transitions)
+        source = self.source(examples, lengths, X_transitions)
         tokens = source.tokens(self)
         by_name = self.templates is not None and not isinstance(source, ColumnFile)
         if by_name and tokens.tally.nothing_known:
@@ -149,10 +149,10 @@ class PositionFeatures(Features):
             raise DataError("the model was trained without X_transitions; leave them out")
         return tokens
 
-    def _source(
-        self, examples: Any, lengths: Any, X_transitions: Any
+    def source(
+        self, examples: Any, lengths: Any = None, X_transitions: Any = None
     ) -> ColumnFile | Sequences | Table:
-        """Find out what kind of examples a user gives."""
+        """Return examples of any of the known forms as a source that can be read."""
         if isinstance(examples, (ColumnFile, Sequences, Table)):
             return examples
         if isinstance(examples, Columns):

@@ -1,43 +1,34 @@
-"""``--task segment``: labelled segments of tokens, from column files with tags."""
+"""The task "segment": labelled segments of tokens, from column files with tags."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from partwise.errors import DataError
-from partwise.tasks.sequences.segment_tags import (
-    TAG_SCHEMES,
-    guess_scheme,
-    longest_segment,
-    segments_of,
-)
-
+from ...errors import DataError
+from ...formats.tag_schemes import SEGMENT_SCHEMES
 from ..base import Task
 from ..options import CLASS_WEIGHT, MIN_COUNT, Option
 from ..predictions import Predictions
-from .columns import SCHEME, SPELLING, RankedTags, looks_like_columns, read_inputs, tag_scores
+from .columns import (
+    SCHEME,
+    SPELLING,
+    RankedTags,
+    TaggedColumns,
+    looks_like_columns,
+    read_inputs,
+    read_training,
+    tag_scores,
+)
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from partwise.formats.columns import Columns
-    from partwise.models.model import Model
-    from partwise.problem.rows import Rows
-    from partwise.tasks.sequences.segment_labeller import SegmentLabeller
-    from partwise.tasks.sequences.segment_tags import Segment as Stretch
-    from partwise.training.loop import Callback
+    from ...models.model import Model
+    from .sources import ColumnFile
 
 __all__ = ["Segment"]
 
-_OUTSIDE = "O"
 
-
-class Segment(Task["Columns"]):
+class Segment(Task["ColumnFile"]):
     """Segment taggers."""
 
     name = "segment"
@@ -75,7 +66,7 @@ class Segment(Task["Columns"]):
             Option(
                 "--tags",
                 "how tags spell segments (default: IOB2, IOBES or BILOU, by their letters)",
-                choices=TAG_SCHEMES,
+                choices=SEGMENT_SCHEMES,
             ),
             Option(
                 "--start-end",
@@ -87,182 +78,83 @@ class Segment(Task["Columns"]):
         "evaluate": (SCHEME,),
     }
 
+    def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        features, ends = given["segment_features"], given["start_end"]
+        return {
+            **given,
+            "segment_features": None if features == "none" else features,
+            "scheme": given["tags"] or "auto",
+            "start": ends,
+            "end": ends,
+        }
+
     def resemblance(self, lines: Sequence[str]) -> int:
-        """See whether there are columns; a file to predict has no tags to look for."""
+        # A file to predict has no tags to look for.
         return looks_like_columns(lines)
 
     def read(
-        self, path: str, arguments: argparse.Namespace, like: Columns | None = None
-    ) -> Columns:
-        """Read a column file whose last column is the tag."""
-        from partwise.formats.columns import read_columns
+        self, path: str, given: Mapping[str, Any], like: ColumnFile | None = None
+    ) -> ColumnFile:
+        return read_training(path, given, like)
 
-        return read_columns(path, n_columns=None if like is None else len(like.fields) + 1)
+    def read_for(self, model: Model, path: str, labelled: bool) -> ColumnFile:
+        from .segment_features import features_of, scheme_of
 
-    def read_for(self, model: Model, path: str, labelled: bool) -> Columns:
-        """Read a column file with the columns that the model takes."""
-        return read_inputs(_labeller(model).encoder.positions, path, labelled)
+        features = features_of(model)
+        if features.segment_features == "function" or scheme_of(model) is None:
+            raise DataError(
+                "the model was trained in Python, with a function for features of segments or "
+                "without tags, so files cannot be given to it; use it from Python, with "
+                "partwise.load_model"
+            )
+        return read_inputs(features.positions, path, labelled)
 
-    def sizes(self, source: Columns) -> tuple[int, int]:
-        """Count sentences and tokens."""
-        return len(source.lengths), len(source)
-
-    def fit(
+    def predict(
         self,
-        arguments: argparse.Namespace,
-        source: Columns,
-        initial: Model | None,
-        callbacks: Sequence[Callback],
-    ) -> Trained:
-        """Train a segment tagger."""
-        from partwise.tasks.sequences.segment_fit import fit_segmenter
-        from partwise.tasks.templates import extract_fit
+        model: Model,
+        source: ColumnFile,
+        *,
+        k: int | None,
+        marginals: bool,
+        n_jobs: int | None,
+    ) -> Predictions:
+        from .segment_features import features_of
 
-        first = None if initial is None else _labeller(initial).encoder.positions
-        templates = choose_templates(arguments, source, first)
-        scheme, gold = _segments(source, arguments.tags)
-        longest_segment(gold, arguments.max_length, source.place)
-        rows, vocabulary = extract_fit(source, templates)
-        model, fit = fit_segmenter(
-            rows,
-            source.lengths,
-            gold,
-            settings_of(
-                arguments,
-                min_count=arguments.min_count,
-                class_weight=arguments.class_weight,
-                start=arguments.start_end,
-                end=arguments.start_end,
-            ),
-            max_length=arguments.max_length,
-            outside=_OUTSIDE,
-            scheme=scheme,
-            segment_features=arguments.segment_features,
-            tokens=_tokens(source),
-            vocabulary=vocabulary,
-            templates=templates,
-            n_inputs=len(source.fields),
-            callbacks=callbacks,
-            initial=initial,
-        )
-        return Trained(model, fit, len(source.lengths))
-
-    def predict(self, model: Model, source: Columns, arguments: argparse.Namespace) -> Predictions:
-        """Predict the segments of all sentences."""
-        from ..candidates import find_candidates
-
-        labeller = _labeller(model)
-        features = _features(labeller, source)
-        lengths, jobs = source.lengths, arguments.jobs
-        if arguments.k:
-            some = find_candidates(
-                model, features, lengths, arguments.k,
-                probabilities=arguments.marginals, n_jobs=jobs,
-            )  # fmt: skip
-            tags = [[labeller.spelled(one.label) for one in best] for best in some]
-            return RankedTags(source, tags, some, arguments.marginals)
-        found, marginals = [], None
-        if len(source):
-            found = model.predict(features, lengths, n_jobs=jobs)
-        if arguments.marginals:
-            marginals = model.marginals(features, lengths, n_jobs=jobs) if len(source) else []
-        return _Segmented(source, labeller, found, marginals)
+        if k:
+            ranked = model.candidates(source, k, probabilities=marginals, n_jobs=n_jobs)
+            return RankedTags(source.columns, ranked, marginals)
+        features = features_of(model)
+        tags: list[list[str]] = []
+        found: dict[str, list[Any]] = {"segments": []}
+        if marginals:
+            found |= {"probabilities": [], "marginals": []}
+        for inputs in model.inputs(source):
+            labels = model.predict(inputs.rows, inputs.shapes, n_jobs=n_jobs)
+            for label, length in zip(labels, inputs.examples, strict=True):
+                tags.append(features.named(model, label, length))
+                found["segments"].append(features.segments(model, label))
+            if not marginals:
+                continue
+            counts = model.marginals(inputs.rows, inputs.shapes, n_jobs=n_jobs)
+            for label, length, mu in zip(labels, inputs.examples, counts, strict=True):
+                start, end, number = label.T
+                table = features.segment_table(model, mu, length)
+                found["probabilities"].append(table[start, end - start - 1, number].tolist())
+                found["marginals"].append(features.table(model, mu, length).tolist())
+        beside = _by_token(found) if marginals else None
+        return TaggedColumns(source.columns, tags, list(map(str, model.labels)), beside, found)
 
     def score(
-        self, model: Model, source: Columns, arguments: argparse.Namespace
+        self, model: Model, source: ColumnFile, given: Mapping[str, Any], n_jobs: int | None = 1
     ) -> tuple[dict[str, Any], str]:
         """Count right tags, right sentences and right segments."""
-        labeller = _labeller(model)
-        found = model.predict(_features(labeller, source), source.lengths, n_jobs=arguments.jobs)
-        predicted = [labeller.spelled(one) for one in found]
-        return tag_scores(source, predicted, (), arguments.scheme or "conlleval")
+        predicted = model.predict(source, n_jobs=n_jobs)
+        return tag_scores(source, predicted, (), given["scheme"] or "conlleval")
 
 
-@dataclass(frozen=True, eq=False)
-class _Segmented(Predictions):
-    source: Columns
-    labeller: SegmentLabeller
-    found: list[NDArray[np.int64]]
-    marginals: list[NDArray[np.float64]] | None
-
-    def write(self, path: str) -> None:
-        from partwise.formats.columns import write_columns
-
-        extra = [[tag for one in self.found for tag in self.labeller.spelled(one)]]
-        if self.marginals is not None:
-            extra.append(
-                [
-                    f"{p:.6f}"
-                    for one, chosen in zip(self.found, self._probabilities(), strict=True)
-                    for (start, end, _), p in zip(one.tolist(), chosen, strict=True)
-                    for _ in range(start, end)
-                ]
-            )
-        write_columns(path, self.source, *extra)
-
-    def record(self) -> dict[str, Any]:
-        found: dict[str, Any] = {
-            "labels": list(self.labeller.model.labels),
-            "predictions": [self.labeller.spelled(one) for one in self.found],
-            "segments": [self.labeller.named(one) for one in self.found],
-        }
-        if self.marginals is not None:
-            found["probabilities"] = self._probabilities()
-            found["marginals"] = [
-                self.labeller.positions(mu, length).tolist()
-                for mu, length in zip(self.marginals, self.source.lengths.tolist(), strict=True)
-            ]
-        return found
-
-    def _probabilities(self) -> list[list[float]]:
-        """Give the probability of each predicted segment."""
-        chosen = []
-        lengths = self.source.lengths.tolist()
-        for one, mu, length in zip(self.found, self.marginals or [], lengths, strict=True):
-            start, end, label = one.T
-            chosen.append(
-                self.labeller.segments(mu, length)[start, end - start - 1, label].tolist()
-            )
-        return chosen
-
-
-def _labeller(model: Model) -> SegmentLabeller:
-    """Make sure that a model can be used with files."""
-    from partwise.tasks.sequences.segment_labeller import SegmentLabeller
-
-    labeller = SegmentLabeller(model)
-    if labeller.encoder.segment_features == "function" or labeller.scheme is None:
-        raise DataError(
-            "the model was trained in Python, with a function for features of segments or without "
-            "tags, so files cannot be given to it; use it from Python, with partwise.load_model"
-        )
-    return labeller
-
-
-def _features(labeller: SegmentLabeller, source: Columns) -> list[Rows]:
-    from partwise.models.tally import Tally
-
-    from ..labels import note_unknown_features
-
-    tally = Tally()
-    rows = input_rows(labeller.encoder.positions, source, tally)
-    features = labeller.features(rows, source.lengths, _tokens(source))
-    labeller.encoder.tally_segments(features[1], tally)
-    note_unknown_features(source.path, tally)
-    return features
-
-
-def _tokens(source: Columns) -> list[list[list[str]]]:
-    """Give the columns of every sentence."""
-    if not len(source):
-        return []
-    columns = [source.split(field) for field in source.fields]
-    return [list(sentence) for sentence in zip(*columns, strict=True)]
-
-
-def _segments(source: Columns, scheme: str | None) -> tuple[str, list[list[Stretch]]]:
-    gold = gold_tags(source)
-    used = scheme or guess_scheme({tag for tags in gold for tag in tags})
-    return used, [
-        segments_of(tags, used, _OUTSIDE, partial(source.place, s)) for s, tags in enumerate(gold)
+def _by_token(found: Mapping[str, list[Any]]) -> list[list[float]]:
+    """Return for each token of each sentence the probability of its segment."""
+    return [
+        [p for (start, end, _), p in zip(segments, chosen, strict=True) for _ in range(start, end)]
+        for segments, chosen in zip(found["segments"], found["probabilities"], strict=True)
     ]

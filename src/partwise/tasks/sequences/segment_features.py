@@ -2,29 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Floats, Ints
 from ...errors import DataError
-from ...models.features import Arrays, Features, sound
+from ...formats.tag_schemes import SEGMENT_SCHEMES
+from ...models.features import Arrays, Features, Inputs, refuse_others, sound
 from ...models.tally import Tally
 from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
 from .features import PositionFeatures
-from .segment_functions import BUILT_IN, candidate_rows, function_of
+from .segment_functions import BUILT_IN, SegmentFunction, candidate_rows, function_of
+from .segment_tags import Segment, tags_of
+from .segmentations import held, read_fixed_segments, read_segmentations, segment_tokens
+from .sources import Tokens
 
 if TYPE_CHECKING:
-    from ...arrays import Ints
+    from ...models.model import Model
     from ...structures.base import Structure
 
-__all__ = ["SegmentFeatures"]
+__all__ = ["SegmentFeatures", "SegmentTokens", "features_of", "number_segments", "scheme_of"]
 
 _KINDS: Final = ("position", "segment", "transition", "length", "start", "end")
 _PARTS: Final = ("segment_vocabulary_bytes", "segment_vocabulary_offsets")
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentTokens:
+    """The tokens of some sequences, read.
+
+    Attributes
+    ----------
+    positions : Tokens
+        The features of every token.
+    tokens : list or None
+        For each sequence what the features of its segments are made of; None if they have none.
+    """
+
+    positions: Tokens
+    tokens: list[Any] | None
+
+    def __len__(self) -> int:
+        """Return the number of sequences."""
+        return len(self.positions)
+
+    @property
+    def lengths(self) -> Ints:
+        """The number of tokens of each sequence."""
+        return self.positions.lengths
 
 
 @final
@@ -40,12 +70,13 @@ class SegmentFeatures(Features):
     positions : PositionFeatures
         The features of positions.
     segment_features : str
-        "none", a name of `segment_functions.BUILT_IN`, or "function": a function that is no part
-        of the encoder.
+        "none", a name of `segment_functions.BUILT_IN`, or "function": a function of the user.
     segment_vocabulary : Vocabulary or None
         The names of the features of segments; None if they have none.
     lengths : bool
         Whether lengths have weights.
+    function : callable or None
+        The function of the user, which model files do not hold.
     """
 
     name: ClassVar[str] = "segments"
@@ -54,9 +85,9 @@ class SegmentFeatures(Features):
     segment_features: str = "none"
     segment_vocabulary: Vocabulary | None = None
     lengths: bool = True
+    function: SegmentFunction | None = None
 
     def feature_counts(self, structure: Structure) -> tuple[int, ...]:
-        """Those of positions and segments, then the constants."""
         if structure.kinds != _KINDS:
             raise DataError(
                 f"features of segments for a {structure.name}, whose sites are "
@@ -66,13 +97,48 @@ class SegmentFeatures(Features):
         first = self.positions.feature_counts(structure)[0]
         return first, len(self.segment_vocabulary or ()), 1, int(self.lengths), *ends
 
-    def features(
-        self,
-        structure: Structure,
-        rows: Rows,
-        lengths: Ints,
-        tokens: Sequence[Sequence[Any]] | None = None,
-        function: Any = None,
+    def read(
+        self, structure: Structure, examples: Any, *, lengths: Any = None, **more: Any
+    ) -> SegmentTokens:
+        """Read tokens of any of the forms that `PositionFeatures.read` knows.
+
+        Parameters
+        ----------
+        structure : Structure
+            The structure of the model.
+        examples, lengths
+            As in `PositionFeatures.read`.
+        """
+        refuse_others(more)
+        if isinstance(examples, SegmentTokens):
+            return examples
+        source = self.positions.source(examples, lengths)
+        if function_of(self.segment_features, self.function) is None:
+            return SegmentTokens(self.positions.read(structure, source), None)
+        source = held(source)
+        positions = self.positions.read(structure, source)
+        return SegmentTokens(positions, segment_tokens(source, self.segment_features in BUILT_IN))
+
+    def rows(self, structure: Structure, examples: SegmentTokens, tally: Tally) -> Iterator[Inputs]:
+        positions = examples.positions
+        tally.add(positions.tally.given, positions.tally.known)
+        made = self.laid_out(structure, positions.rows, examples.lengths, examples.tokens)
+        if tally.nothing_known:
+            tally.add(0, self._n_known(made[1]))
+        yield Inputs(made, examples.lengths, examples=examples.lengths.tolist())
+
+    def _n_known(self, rows: Rows) -> int:
+        """Count the features in rows of segments.
+
+        Those of what is before the first token and after the last do not count, because every
+        input has them.
+        """
+        names = enumerate(self.segment_vocabulary or ())
+        ends = [number for number, name in names if name.endswith(("before=", "after="))]
+        return int((~np.isin(rows.indices, ends)).sum())
+
+    def laid_out(
+        self, structure: Structure, rows: Rows, lengths: Ints, tokens: Sequence[Any] | None
     ) -> list[Rows]:
         """Lay features out by kind of site; those that are not known are dropped.
 
@@ -84,11 +150,8 @@ class SegmentFeatures(Features):
             The features of every position.
         lengths : ndarray of int
             The number of positions of each example.
-        tokens : sequence of sequences or None
-            The tokens of each example, as the function takes them; for a built-in set its
-            columns, see `partwise.tasks.sequences.segment_functions.text_features`.
-        function : callable or None
-            What makes the features of segments, where that is no built-in set.
+        tokens : sequence or None
+            For each example what the features of its segments are made of.
         """
         from ...structures.segments.structure import SemiMarkov
 
@@ -96,35 +159,63 @@ class SegmentFeatures(Features):
         assert isinstance(structure, SemiMarkov)
         constant = Rows(np.array([0, 1]), np.zeros(1, np.int32), None, 1)
         nothing = Rows(np.zeros(2, np.int64), np.zeros(0, np.int32), None, 0)
-        found = [self.positions.features(structure, rows)[0]]
-        make = function_of(self.segment_features, function)
+        found = [self.positions.laid_out(structure, rows)[0]]
+        make = function_of(self.segment_features, self.function)
         if make is None or self.segment_vocabulary is None:
             found.append(nothing)
         else:
-            if tokens is None:
-                raise DataError("the model has features of segments; give the tokens too")
+            assert tokens is not None
             found.append(candidate_rows(make, tokens, lengths, structure, self.segment_vocabulary))
         return found + [constant if count else nothing for count in counts[2:]]
 
-    def tally_segments(self, rows: Rows, tally: Tally) -> None:
-        """Count the features of segments that are known, if nothing of the positions is.
+    def constraints(self, model: Model, examples: SegmentTokens, fixed: Any) -> list[Any] | None:
+        return read_fixed_segments(fixed, examples.lengths, model.label_index)
 
-        What stands before the first token and after the last, which is nothing, does not count.
+    def named(self, model: Model, label: Ints, example: int) -> list[Any]:
+        """Return the tags of a sequence if the model was trained on tags, and else its segments.
 
-        Parameters
-        ----------
-        rows : Rows
-            The features of the segments, the second of what `features` gives.
-        tally : Tally
-            What was counted of the positions.
+        Segments outside of all others are then left out.
         """
-        if tally.nothing_known and self.segment_vocabulary is not None:
-            names = enumerate(self.segment_vocabulary)
-            ends = [number for number, name in names if name.endswith(("before=", "after="))]
-            tally.add(0, int((~np.isin(rows.indices, ends)).sum()))
+        scheme, outside = scheme_of(model), model.meta.get("outside")
+        segments = self.segments(model, label)
+        if scheme is None:
+            return [segment for segment in segments if segment[2] != outside]
+        return tags_of(segments, scheme, outside)
+
+    def segments(self, model: Model, label: Ints) -> list[Segment]:
+        """Return all segments of a label of the structure, with the names of their labels."""
+        names = model.labels
+        return [(start, end, names[number]) for start, end, number in label.tolist()]
+
+    def numbered(self, model: Model, labels: Any, examples: SegmentTokens) -> list[Ints | None]:
+        structure: Any = model.structure
+        gold = self.gold(model, labels, examples)
+        numbers = [number_segments(segments, model.label_index) for segments in gold]
+        # The last is the length of segments whose label is unknown, number -1.
+        most = np.array([*structure.label_lengths, -1])
+        return [y if (y[:, 1] - y[:, 0] <= most[y[:, 2]]).all() else None for y in numbers]
+
+    def gold(self, model: Model, labels: Any, examples: SegmentTokens) -> list[list[Segment]]:
+        """Read the tags or segments of all sequences that a user gives, whatever was trained on."""
+        stacked, outside = examples.positions.stacked, model.meta.get("outside")
+        scheme = scheme_of(model) or model.settings.get("scheme", "auto")
+        return read_segmentations(labels, examples.lengths, stacked, outside, scheme)[0]
+
+    def table(self, model: Model, marginals: Floats, example: int) -> Floats:
+        """Return the probability of every label at every position."""
+        return self.positions.table(model, marginals, example)
+
+    def segment_table(self, model: Model, marginals: Floats, example: int) -> Floats:
+        """Return the probability of every segment, by its start, its length - 1 and its label."""
+        structure: Any = model.structure
+        n = structure.n_labels
+        start, end = structure.segments(structure.topology(example)).T
+        table = np.zeros((example, structure.max_length, n))
+        own = marginals[example * n : (example + len(start)) * n]
+        table[start, end - start - 1] = own.reshape(len(start), n)
+        return table
 
     def to_json(self) -> dict[str, Any]:
-        """What there is, by name."""
         return {
             "positions": self.positions.to_json(),
             "segment_features": self.segment_features,
@@ -132,7 +223,6 @@ class SegmentFeatures(Features):
         }
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The vocabularies."""
         arrays = self.positions.arrays()
         if self.segment_vocabulary is not None:
             arrays.update(zip(_PARTS, self.segment_vocabulary.pack(), strict=True))
@@ -140,7 +230,6 @@ class SegmentFeatures(Features):
 
     @classmethod
     def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> SegmentFeatures:
-        """Check names and vocabularies, one against the other."""
         fields = {"positions", "segment_features", "lengths"}
         sound(data.keys() == fields, f"segments that do not have just {', '.join(sorted(fields))}")
         sound(isinstance(data["positions"], dict), "the positions of segments are no object")
@@ -157,7 +246,7 @@ class SegmentFeatures(Features):
         return cls(positions, named, Vocabulary.unpack(*mine) if mine else None, data["lengths"])
 
     def match(self, other: Features, structure: Structure) -> tuple[Ints, ...]:
-        """By name, or by number where features of positions have no names."""
+        """Match features by name, or by number where features of positions have no names."""
         if not isinstance(other, SegmentFeatures):
             return super().match(other, structure)
         old = {} if other.segment_vocabulary is None else other.segment_vocabulary.index
@@ -167,3 +256,29 @@ class SegmentFeatures(Features):
         first = self.positions.match(other.positions, structure)[0]
         constants = (np.zeros(n, dtype=np.int64) for n in self.feature_counts(structure)[2:])
         return first, segments, *constants
+
+
+def number_segments(segments: Sequence[Segment], numbers: Mapping[Any, int]) -> Ints:
+    """Return segments as the structure takes them, with -1 for a label that has no number."""
+    rows = [(start, end, numbers.get(label, -1)) for start, end, label in segments]
+    return np.array(rows, dtype=np.int64).reshape(-1, 3)
+
+
+def scheme_of(model: Model) -> str | None:
+    """Return the scheme of the tags that a model was trained on, None if it was on segments."""
+    scheme: str | None = model.meta.get("scheme")
+    if scheme not in (None, *SEGMENT_SCHEMES):
+        raise DataError(f"the model spells segments in the unknown scheme {scheme!r}")
+    return scheme
+
+
+def features_of(model: Model) -> SegmentFeatures:
+    """Return the features of a model that segments; a DataError if the model does not."""
+    features, structure = model.features, model.structure
+    if not isinstance(features, SegmentFeatures) or structure.kinds != _KINDS:
+        raise DataError(
+            f"a model of the task {model.task!r} and a {structure.name} does not segment; use "
+            "the model as it is"
+        )
+    scheme_of(model)
+    return features

@@ -29,15 +29,16 @@ __all__ = [
     "words_of",
 ]
 
-#: Takes the tokens of a sequence, a start and an end (exclusive) and gives the features of the
-#: segment as :mod:`partwise.tasks.vocabulary` takes them of a token: a dict or strings.
+#: Takes the tokens of a sequence, a start and an end (exclusive), and returns the features of the
+#: segment in the form that :mod:`partwise.models.vocabulary` takes those of a token: a dict or
+#: strings.
 SegmentFunction = Callable[[Sequence[Any], int, int], Any]
 
 _WORD_KEYS: Final = ("w", "word", "form", "token", "text")
 
 
 def text_features(columns: Sequence[Sequence[str]], start: int, end: int) -> list[str]:
-    """Look at the words of a segment and around it, and likewise at further columns.
+    """Return features of the words of a segment and around it, and likewise of further columns.
 
     The features are the text in lower case, the first and the last word, the words before and
     after the segment, and the shapes of its words. Of further columns (parts of speech, say) they
@@ -74,7 +75,7 @@ BUILT_IN: Final[Mapping[str, SegmentFunction]] = {"text": text_features}
 
 
 def name_of(given: Any) -> str:
-    """Say how an encoder names a user's choice: "none", one of `BUILT_IN`, or "function"."""
+    """Return how a model names a user's choice: "none", one of `BUILT_IN`, or "function"."""
     if given is None:
         return "none"
     if callable(given):
@@ -87,31 +88,31 @@ def name_of(given: Any) -> str:
     return given
 
 
-def function_of(name: str, given: Any) -> SegmentFunction | None:
-    """Find the function of an encoder's segment features.
+def function_of(name: str, given: SegmentFunction | None) -> SegmentFunction | None:
+    """Return the function that makes the features of segments, None if they have no features.
 
     Parameters
     ----------
     name : str
-        What `name_of` gave.
-    given : callable, str or None
-        What the user gives along with the model; a function has to be given again.
+        What `name_of` returned.
+    given : callable or None
+        The function of a user, if the name is "function".
     """
     if name == "none":
         return None
     if name in BUILT_IN:
         return BUILT_IN[name]
-    if not callable(given):
+    if given is None:
         raise DataError(
             "the model was trained with segment features from a function, and model files hold no "
-            "functions; give the same one again: segment_features=..."
+            "functions; give the same one again: SegmentTagger.from_model(model, "
+            "segment_features=...)"
         )
-    function: SegmentFunction = given
-    return function
+    return given
 
 
 def words_of(tokens: Sequence[Any], s: int) -> list[list[str]]:
-    """Give the one column of words of sequence s; tokens are words, or dicts that hold one."""
+    """Return the one column of words of sequence s, whose tokens are words or dicts with one."""
     words = []
     for t, token in enumerate(tokens):
         word = token
@@ -130,10 +131,10 @@ def words_of(tokens: Sequence[Any], s: int) -> list[list[str]]:
 def seen_rows(
     function: SegmentFunction, tokens: Sequence[Sequence[Any]], gold: Sequence[Sequence[Segment]]
 ) -> tuple[Rows, Vocabulary]:
-    """Number the features of the gold segments.
+    """Make rows of the features of the gold segments, and number them.
 
-    Others could only speak against segments, and there are far more of them: every stretch of a
-    text that is none has a text of its own.
+    Features that only other segments have could only speak against segments, and there are far
+    more of them: every stretch of a text that is no segment has a text of its own.
     """
     pairs = zip(tokens, gold, strict=True)
     try:
@@ -153,7 +154,7 @@ def candidate_rows(
     structure: SemiMarkov,
     vocabulary: Vocabulary,
 ) -> Rows:
-    """Look up the features of all segments that a structure allows, in the order of its sites."""
+    """Make rows of the features of all segments of a structure, in the order of its sites."""
     if function is text_features:
         return _text_rows(tokens, lengths, structure, vocabulary)
 
@@ -175,7 +176,10 @@ def _text_rows(
     structure: SemiMarkov,
     vocabulary: Vocabulary,
 ) -> Rows:
-    """Look up what `text_features` gives; what a token alone decides is looked up once a token."""
+    """Make rows of what `text_features` returns.
+
+    What depends on one token alone is looked up once per token, and not once per segment.
+    """
     number = vocabulary.index.get
     tables = []
     for columns, length in zip(sentences, lengths.tolist(), strict=True):

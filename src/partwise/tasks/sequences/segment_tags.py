@@ -1,36 +1,29 @@
-"""Segments and the tags that spell them: ``B-NP I-NP O`` is an NP of two tokens and one outside."""
+"""Segments, and the tags that spell them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from typing import Any
 
 from ...errors import DataError
+from ...formats.tag_schemes import SEGMENT_SCHEMES, TAG_SCHEMES, UNTYPED, tag_letter
 
-__all__ = [
-    "TAG_SCHEMES",
-    "Segment",
-    "guess_scheme",
-    "longest_segment",
-    "segments_of",
-    "tags_of",
-]
+__all__ = ["Segment", "guess_scheme", "longest_segment", "numbered_place", "segments_of", "tags_of"]
 
 #: A stretch of tokens, (start, end, label); end is exclusive.
 Segment = tuple[int, int, Any]
 
-# For each scheme the tags of a single token, of a first, a middle and a last one.
-_LETTERS: Final = {"IOB1": "IIII", "IOB2": "BBII", "IOBES": "SBIE", "BILOU": "UBIL"}
 
-#: The schemes that segments are read from and written in.
-TAG_SCHEMES: Final = tuple(_LETTERS)
-
-#: The label of segments whose tags have no type: ``B I O``.
-_UNTYPED: Final = "_"
+def numbered_place(s: int, t: int) -> str:
+    """Name the place of token t of sequence s by their numbers."""
+    return f"sequence {s}, position {t} (counted from 0)"
 
 
 def guess_scheme(tags: Iterable[str]) -> str:
-    """Tell IOB2, IOBES and BILOU apart by the letters in use; IOB1 has those of IOB2."""
+    """Return the scheme of tags by their letters: IOB2, IOBES or BILOU.
+
+    IOB1, which has the letters of IOB2, must be named by the user.
+    """
     letters = {tag[:1] for tag in tags}
     if letters & {"E", "S"}:
         return "IOBES"
@@ -47,7 +40,7 @@ def segments_of(
     tags : sequence of str
         The tags of one sequence.
     scheme : str
-        One of `TAG_SCHEMES`.
+        One of `SEGMENT_SCHEMES`.
     outside : str or None
         The tag of tokens outside of all segments, each of which becomes a segment of length 1;
         None: there are none.
@@ -63,8 +56,8 @@ def segments_of(
     DataError
         If the tags are not those of the scheme.
     """
-    known = {*_LETTERS[scheme], "B"}
-    begins = {_LETTERS[scheme][0], "B"} - {"I"}
+    known = TAG_SCHEMES[scheme].sides.keys() - {"O"}
+    begins = TAG_SCHEMES[scheme].begins
     found: list[Segment] = []
     for t, tag in enumerate(tags):
         if tag == outside:
@@ -76,7 +69,7 @@ def segments_of(
                 + ("" if outside is None else f"{outside!r}, or ")
                 + f"one of {', '.join(sorted(known))}, alone or followed by '-' and a type"
             )
-        label = tag[2:] or _UNTYPED
+        label = tag[2:] or UNTYPED
         if label == outside:
             raise DataError(
                 f"{where(t)}: the tag {tag!r} has the type {outside!r}, which stands for what is "
@@ -95,24 +88,25 @@ def segments_of(
             raise DataError(
                 f"{where(t)}: the tag {tag!r} between {before} and {after} does not fit the scheme "
                 f"{scheme}; mend the tags, or name the scheme that they follow: "
-                f"{', '.join(TAG_SCHEMES)}"
+                f"{', '.join(SEGMENT_SCHEMES)}"
             )
     return found
 
 
 def tags_of(segments: Iterable[Segment], scheme: str, outside: Any) -> list[str]:
     """Spell segments that cover all tokens, as `segments_of` reads them."""
-    single, first, middle, last = list(_LETTERS[scheme])
+    middle, last = tag_letter(scheme, "y", "y"), tag_letter(scheme, "y", "n")
     tags: list[str] = []
     before = outside
     for start, end, label in segments:
         if label == outside:
             tags.extend([str(outside)] * (end - start))
         else:
-            letters = [first, *[middle] * (end - start - 2), last] if end - start > 1 else [single]
-            if scheme == "IOB1" and before == label:
-                letters[0] = "B"
-            type_ = "" if label == _UNTYPED else f"-{label}"
+            left = "t" if before == label else "n"
+            letters = [tag_letter(scheme, left, "n" if end - start == 1 else "y")]
+            if end - start > 1:
+                letters += [middle] * (end - start - 2) + [last]
+            type_ = "" if label == UNTYPED else f"-{label}"
             tags.extend(letter + type_ for letter in letters)
         before = label
     return tags
@@ -121,7 +115,9 @@ def tags_of(segments: Iterable[Segment], scheme: str, outside: Any) -> list[str]
 def longest_segment(
     gold: Sequence[Sequence[Segment]], most: int | None, where: Callable[[int, int], str]
 ) -> int:
-    """Give the length of the longest segment, or `most` where it is given and nothing is longer.
+    """Return the length of the longest segment, or `most` if it is given.
+
+    A segment that is longer than `most` is a DataError.
 
     Parameters
     ----------

@@ -1,25 +1,39 @@
-"""Segmentations as users hold them: tags, or lists of (start, end, label)."""
+"""Segmentations as users give them: tags, or lists of (start, end, label)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ...arrays import Ints
 from ...errors import DataError
-from ...structures.segments.structure import SegmentConstraints
+from ...formats.tag_schemes import SEGMENT_SCHEMES
 from ...values import is_integer, one_of
-from .examples import read_labels
-from .segment_tags import TAG_SCHEMES, Segment, guess_scheme, segments_of
+from .examples import is_matrix, read_labels
+from .segment_functions import words_of
+from .segment_tags import Segment, guess_scheme, numbered_place, segments_of
+from .sources import ColumnFile, Sequences, Table
 
-__all__ = ["read_fixed_segments", "read_segmentations", "read_tokens"]
+if TYPE_CHECKING:
+    from ...structures.segments.structure import SegmentConstraints
+
+__all__ = ["held", "read_fixed_segments", "read_segmentations", "segment_tokens"]
+
+_Source = TypeVar("_Source", ColumnFile | Sequences, ColumnFile | Sequences | Table)
 
 
 def read_segmentations(
-    y: Any, lengths: Ints, stacked: bool, outside: Any, scheme: str
+    y: Any,
+    lengths: Ints,
+    stacked: bool,
+    outside: Any,
+    scheme: str,
+    place: Callable[[int, int], str] = numbered_place,
 ) -> tuple[list[list[Segment]], str | None]:
     """Read the segments of all sequences; they cover all tokens.
 
@@ -35,7 +49,9 @@ def read_segmentations(
     outside
         The label of tokens in no segment; None: there may be none.
     scheme
-        One of `TAG_SCHEMES`, or "auto".
+        One of `SEGMENT_SCHEMES`, or "auto".
+    place
+        Names the place of a token of a sequence, for messages about tags.
 
     Returns
     -------
@@ -43,13 +59,13 @@ def read_segmentations(
         The scheme of the tags; None if there were segments.
     """
     if scheme != "auto":
-        one_of("scheme", scheme, ("auto", *TAG_SCHEMES))
+        one_of("scheme", scheme, ("auto", *SEGMENT_SCHEMES))
     if isinstance(y, (str, bytes, Mapping)) or not isinstance(y, Iterable):
-        raise DataError(f"y is of type {type(y).__name__}; give a list of tags a sequence")
+        raise DataError(f"y is of type {type(y).__name__}; give one list of tags per sequence")
     items = [item if isinstance(item, str) or not isinstance(item, Iterable) else list(item)
              for item in y]  # fmt: skip
     if _are_tags(items):
-        return _from_tags(items, lengths, stacked, outside, scheme)
+        return _from_tags(items, lengths, stacked, outside, scheme, place)
     if len(items) != len(lengths):
         raise DataError(f"y has {len(items)} sequences where X has {len(lengths)}")
     numbers = zip(items, lengths.tolist(), strict=True)
@@ -59,7 +75,7 @@ def read_segmentations(
 
 
 def _are_tags(items: Sequence[Any]) -> bool:
-    """Tell by the first thing that is there."""
+    """Return whether these are tags and not segments, by the first thing that is there."""
     for item in items:
         if not isinstance(item, list):
             return True
@@ -69,7 +85,12 @@ def _are_tags(items: Sequence[Any]) -> bool:
 
 
 def _from_tags(
-    items: list[Any], lengths: Ints, stacked: bool, outside: Any, scheme: str
+    items: list[Any],
+    lengths: Ints,
+    stacked: bool,
+    outside: Any,
+    scheme: str,
+    place: Callable[[int, int], str],
 ) -> tuple[list[list[Segment]], str]:
     flat = read_labels(items, lengths, stacked)
     if flat and not isinstance(flat[0], str):
@@ -82,12 +103,7 @@ def _from_tags(
     used = guess_scheme(set(flat) - {outside}) if scheme == "auto" else scheme
     ends = [0, *np.cumsum(lengths).tolist()]
     return [
-        segments_of(
-            flat[a:b],
-            used,
-            outside,
-            lambda t, s=s: f"sequence {s}, position {t} (counted from 0)",  # type: ignore[misc]
-        )
+        segments_of(flat[a:b], used, outside, partial(place, s))
         for s, (a, b) in enumerate(pairwise(ends))
     ], used
 
@@ -161,6 +177,8 @@ def read_fixed_segments(
     """Read segments that are known before prediction; for each sequence None, or a list."""
     if fixed is None:
         return None
+    from ...structures.segments.structure import SegmentConstraints
+
     items = list(fixed)
     if len(items) != len(lengths):
         raise DataError(f"fixed has {len(items)} entries where X has {len(lengths)} sequences")
@@ -176,22 +194,39 @@ def read_fixed_segments(
     return found
 
 
-def read_tokens(X: Any, lengths: Ints | None) -> tuple[Any, list[Any]]:
-    """Hold on to the tokens of all sequences, for the features of segments.
-
-    Returns X, which can be read once more, and for each sequence what holds its tokens.
-    """
-    if lengths is not None:
-        whole = X.tocsr() if hasattr(X, "tocsr") else X
-        rows = getattr(whole, "iloc", whole)
-        return whole, [rows[a:b] for a, b in pairwise([0, *np.cumsum(lengths).tolist()])]
-    plain = isinstance(X, Iterable) and not isinstance(X, (str, bytes, Mapping))
-    matrix = hasattr(X, "tocsr") or hasattr(X, "iloc") or getattr(X, "ndim", 1) == 2
-    if not plain or matrix:
-        return X, []
-    held = [list(item) if _is_stream(item) else item for item in X]
-    return held, held
+def held(source: _Source) -> _Source:
+    """Return a source whose tokens can be read more than once, for the features of segments."""
+    if not isinstance(source, Sequences) or source.lengths is not None:
+        return source
+    X = source.X
+    if isinstance(X, (str, bytes, Mapping)) or not isinstance(X, Iterable) or is_matrix(X):
+        return source
+    return replace(source, X=[list(item) if _is_stream(item) else item for item in X])
 
 
 def _is_stream(item: Any) -> bool:
     return isinstance(item, Iterable) and not hasattr(item, "__len__")
+
+
+def segment_tokens(source: ColumnFile | Sequences | Table, built_in: bool) -> list[Any]:
+    """Return for each sequence what the features of its segments are made of.
+
+    Parameters
+    ----------
+    source
+        The sequences, held.
+    built_in : bool
+        Whether the features are of a built-in set, which takes the columns of a sequence (one
+        column of words if they come from Python), or those of a user's function, which takes the
+        tokens as they are.
+    """
+    if isinstance(source, ColumnFile):
+        columns = source.columns
+        fields = [columns.split(field) for field in columns.fields] if len(columns) else []
+        return [list(sentence) for sentence in zip(*fields, strict=True)]
+    if isinstance(source, Table):
+        raise DataError("the model has features of segments; give the tokens too")
+    sequences = list(replace(source, y=None).listed().X)
+    if not built_in:
+        return sequences
+    return [words_of(tokens, s) for s, tokens in enumerate(sequences)]

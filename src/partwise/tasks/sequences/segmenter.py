@@ -2,56 +2,50 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from ...arrays import Floats, Ints
+from ...arrays import Floats
 from ...errors import DataError
 from ...models.fit import check_weights
 from ...models.model import Model
-from ...models.tally import Tally, warn_unknown
-from ...problem.rows import Rows
 from ...values import is_integer
-from ..estimator import SequenceEstimator, fingerprint, has_probabilities
-from .examples import read_features, read_lengths, refuse_unreadable
-from .segment_fit import fit_segmenter, number_segments, segment_labels
-from .segment_functions import name_of, words_of
-from .segment_labeller import SegmentLabeller
-from .segment_tags import Segment
-from .segmentations import read_fixed_segments, read_segmentations, read_tokens
+from ..cross_validation import PathEstimator
+from ..description import documented
+from ..estimator import Prepared, has_probabilities
+from .segment_features import SegmentFeatures, SegmentTokens, features_of, scheme_of
+from .segment_fit import prepare_segments
+from .segment_functions import BUILT_IN, name_of
+from .segment_tags import longest_segment
+from .segmentations import held, read_segmentations, segment_tokens
+from .sources import ColumnFile, Sequences
+from .tagger import SequenceEstimator
 
-__all__ = ["SegmentTagger"]
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["SegmentTagger", "SegmentTaggerCV"]
 
 
+@documented
+@dataclass(eq=False, repr=False, kw_only=True)
 class SegmentTagger(SequenceEstimator):
     """A semi-Markov tagger, trained to a certified optimum.
 
-    It cuts sequences into segments with a label each (names, phrases, words) and scores labels of
-    tokens, labels of neighbouring segments, lengths and, where asked for, features of whole
-    segments. The objective is ``l2/2 |w|^2 + sum_i c_i loss(w; x_i, y_i)`` over sequences i.
-    Training stops when the relative duality gap is at most `tol`, and ``certificate_`` tells how
-    far the weights are at most from the best ones.
+    It cuts sequences into labelled segments (names, phrases, words). It scores labels of tokens,
+    labels of neighbouring segments, lengths and, where asked for, features of whole segments. The
+    objective is ``l2/2 |w|^2 + sum_i c_i loss(w; x_i, y_i)`` over sequences i. Training stops when
+    the relative duality gap is at most `tol`, and ``certificate_`` holds how far the weights are
+    at most from the best ones.
 
     Parameters
     ----------
     loss : {"log", "hinge", "softmax-margin"}
         "log" is a semi-Markov conditional random field; "hinge" a max-margin model with a cost of
         1 for each token in a segment of a wrong label, "softmax-margin" a conditional random field
-        with such a cost. The cost does not see where segments begin and end.
-    l2 : float
-        The regulariser.
-    l1 : float
-        Adds ``l1 |w|_1`` to the objective, which makes weights exactly 0.
-    solver : str
-        "auto", or the name of one; an unknown name is answered with the list.
-    tol : float
-        The relative duality gap to stop at.
-    max_passes : float
-        The number of passes over the data to stop at; a `ConvergenceWarning` then says how far
-        the gap is from `tol`.
+        with such a cost. The cost does not depend on where segments begin and end.
     weights : {"all", "observed"}
         Whether a feature has a weight for every label, or only for those that it was seen with in
         training; the same for transitions and lengths.
@@ -59,7 +53,7 @@ class SegmentTagger(SequenceEstimator):
         Features of fewer tokens, and features of fewer segments of the training labels, are
         ignored.
     max_length : int or None
-        How many tokens a segment has at most; None: as many as the longest one in training. Time
+        The largest number of tokens of a segment; None: that of the longest one in training. Time
         and memory grow with it.
     outside : str, int or None
         The label of tokens outside of all segments. Each of them is a segment of length 1. None:
@@ -70,31 +64,25 @@ class SegmentTagger(SequenceEstimator):
         Features of whole segments: "text" (the text in lower case, the first and the last word,
         the words before and after, the shape of every word) of tokens that are words or dicts
         with a key such as "w" or "word"; or a function ``(tokens, start, end)`` of the tokens of a
-        sequence as they are in X that gives features as tokens have them, a dict or strings.
+        sequence as they are in X that returns features as tokens have them, a dict or strings.
         Features that no segment of the training labels has are ignored. Model files hold no
         functions: see `from_model`.
     start, end : bool
         Whether the labels of first and last segments have weights of their own.
     constraints : callable, iterable of pairs or None
-        Labels of segments (from, to) that must not follow each other, or a function that tells
+        Labels of segments (from, to) that must not follow each other, or a function that returns
         whether two may; see :func:`partwise.tasks.sequences.constraints.make_constraints`.
-    cost_matrix : array-like of shape (n_classes, n_classes) or None
-        ``cost_matrix[true, predicted]`` in the order of ``classes_``, for the losses with a cost.
-    class_weight : None, "balanced" or dict
-        Weights of the labels; a sequence is weighted by the mean over its tokens.
-    n_jobs, random_state, warm_start, verbose, callbacks, solver_options
-        As in :class:`partwise.SequenceTagger`.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels of segments, `outside` included, sorted.
     max_length_ : int
-        How many tokens a segment has at most.
+        The largest number of tokens of a segment.
     certificate_ : Certificate
         Primal, dual and gap of the fit.
     trace_ : tuple of TraceRow
-        How the fit went, an epoch a row.
+        How the fit went, one row per epoch.
     n_iter_ : int
         The number of passes over the data.
     model_ : Model
@@ -107,92 +95,65 @@ class SegmentTagger(SequenceEstimator):
     that the tagger was fitted with, without the segments of the label `outside`.
     """
 
-    def __init__(
-        self,
-        loss: str = "log",
-        l2: float = 1.0,
-        l1: float = 0.0,
-        solver: str = "auto",
-        tol: float = 1e-4,
-        max_passes: float = 1000,
-        weights: str = "all",
-        min_count: int = 1,
-        max_length: int | None = None,
-        outside: Any = "O",
-        scheme: str = "auto",
-        segment_features: Any = None,
-        start: bool = False,
-        end: bool = False,
-        constraints: Any = None,
-        cost_matrix: Any = None,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        warm_start: bool = False,
-        verbose: int = 0,
-        callbacks: Any = None,
-        solver_options: dict[str, Any] | None = None,
-    ) -> None:
-        self.loss = loss
-        self.l2 = l2
-        self.l1 = l1
-        self.solver = solver
-        self.tol = tol
-        self.max_passes = max_passes
-        self.weights = weights
-        self.min_count = min_count
-        self.max_length = max_length
-        self.outside = outside
-        self.scheme = scheme
-        self.segment_features = segment_features
-        self.start = start
-        self.end = end
-        self.constraints = constraints
-        self.cost_matrix = cost_matrix
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.callbacks = callbacks
-        self.solver_options = solver_options
+    max_length: int | None = None
+    outside: Any = "O"
+    scheme: str = "auto"
+    segment_features: Any = None
+    constraints: Any = None
+
+    task: ClassVar[str] = "segment"
+
+    def check(self) -> None:
+        super().check()
+        longest = self.max_length
+        if longest is not None and not (is_integer(longest) and longest >= 1):
+            raise DataError(f"max_length is {longest!r}; give a whole number from 1, or None")
+        name_of(self.segment_features)
 
     @classmethod
-    def from_model(cls, model: Model, segment_features: Any = None) -> SegmentTagger:
-        """Make a fitted tagger from a model, such as :func:`partwise.load_model` gives.
+    def from_model(cls, model: Model, segment_features: Any = None) -> Self:
+        """Make a fitted tagger from a model, such as :func:`partwise.load_model` returns.
 
-        Its parameters are those of the fit. Functions, and `n_jobs`, `warm_start`, `verbose` and
-        `callbacks`, are not kept in a model and have their defaults.
+        The parameters are those that the model was trained with, as far as it knows them.
 
         Parameters
         ----------
         model : Model
             The model.
         segment_features : callable or None
-            The function that the model was trained with, if it was trained with one.
+            The function that the model was trained with, if it was trained with one. The model of
+            the tagger then has it.
         """
-        labeller = SegmentLabeller(model)
-        structure, named = labeller.structure, labeller.encoder.segment_features
+        features = features_of(model)
+        named = features.segment_features
         if (named == "function") != callable(segment_features):
             what = "leave segment_features out"
             if named == "function":
                 what = "give the function that it was trained with: segment_features=..."
             raise DataError(f"the model has segment features of the kind {named!r}; {what}")
-        made = cls._fitted_by(
-            model,
-            max_length=structure.max_length,
-            outside=labeller.outside,
-            scheme=labeller.scheme or "auto",
-            segment_features=None if named == "none" else named,
-            start=structure.start,
-            end=structure.end,
-            constraints=model.constraints,
+        return super().from_model(
+            replace(model, features=replace(features, function=segment_features))
         )
-        if segment_features is not None:
-            made.segment_features = segment_features
-        return made
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, lengths: Any = None) -> SegmentTagger:
+    @classmethod
+    def _held(cls, model: Model) -> dict[str, Any]:
+        features, structure = features_of(model), model.structure
+        named: Any = features.segment_features
+        return {
+            "max_length": structure.constants()["max_length"],
+            "outside": model.meta.get("outside"),
+            "scheme": scheme_of(model) or "auto",
+            "segment_features": features.function or (None if named == "none" else named),
+            "start": structure.constants()["start"],
+            "end": structure.constants()["end"],
+            "constraints": model.constraints,
+        }
+
+    def _adopt(self, model: Model) -> None:
+        super()._adopt(model)
+        self.max_length_: int = model.structure.constants()["max_length"]
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, lengths: Any = None) -> Self:
         """Train.
 
         Parameters
@@ -210,31 +171,43 @@ class SegmentTagger(SequenceEstimator):
         SegmentTagger
             The estimator itself.
         """
-        settings = self._settings(
-            weights=self.weights,
-            min_count=self.min_count,
-            start=self.start,
-            end=self.end,
-            constraints=self.constraints,
-        )
-        longest = self.max_length
-        if longest is not None and not (is_integer(longest) and longest >= 1):
-            raise DataError(f"max_length is {longest!r}; give a whole number from 1, or None")
-        name_of(self.segment_features)
-        stacked = read_lengths(lengths)
-        X, tokens = self._tokens(X, stacked)
-        rows, counts, vocabulary = read_features(X, stacked, "X")
-        gold, scheme = read_segmentations(y, counts, stacked is not None, self.outside, self.scheme)
-        self._train(
-            partial(
-                fit_segmenter, rows, counts, gold, settings,
-                max_length=None if longest is None else int(longest), outside=self.outside,
-                scheme=scheme, segment_features=self.segment_features, tokens=tokens,
-                vocabulary=vocabulary, sample_weight=sample_weight,
-            ),
-            partial(self._fingerprint, counts, gold, sample_weight),
-        )  # fmt: skip
+        self._train(*self._given(X, y, sample_weight, lengths))
         return self
+
+    def _given(
+        self, X: Any, y: Any, sample_weight: Any = None, lengths: Any = None
+    ) -> tuple[Sequences, Any]:
+        return Sequences.of(X, lengths, None, y), sample_weight
+
+    def _prepare(
+        self, source: Sequences | ColumnFile, sample_weight: Any, initial: Model | None
+    ) -> Prepared:
+        known = None if initial is None else initial.features
+        source = source.like(known.positions if isinstance(known, SegmentFeatures) else None)
+        named, words = name_of(self.segment_features), None
+        if named != "none":
+            source = held(source)
+        positions = source.tokens()
+        if named != "none":
+            words = segment_tokens(source, named in BUILT_IN)
+        y = source.sentences() if isinstance(source, ColumnFile) else source.y
+        gold, scheme = read_segmentations(
+            y, positions.lengths, positions.stacked, self.outside, self.scheme, source.place
+        )
+        if not len(positions):
+            raise DataError(
+                "there are no sequences to train on; give at least one with its segments"
+            )
+        positions.rows.check_finite("the features")
+        most = None if self.max_length is None else int(self.max_length)
+        return prepare_segments(
+            self,
+            SegmentTokens(positions, words),
+            gold,
+            most=longest_segment(gold, most, source.place),
+            weight=check_weights(sample_weight, len(positions)),
+            scheme=scheme,
+        )
 
     def predict(
         self, X: Any, k: int | None = None, fixed: Any = None, lengths: Any = None
@@ -246,7 +219,7 @@ class SegmentTagger(SequenceEstimator):
         X, lengths
             As in `fit`. Features that were not seen in training are ignored.
         k : int or None
-            How many segmentations to give for each sequence.
+            How many segmentations to return for each sequence.
         fixed : sequence or None
             What is known: for each sequence None, or a list of segments (start, end, label) that
             must be there.
@@ -257,16 +230,7 @@ class SegmentTagger(SequenceEstimator):
             The tags or the segments of each sequence; with k, for each sequence a list of pairs
             ``(tags or segments, score)``, best first, shorter if there are fewer than k.
         """
-        labeller, features, counts = self._read(X, lengths)
-        model, spelled = labeller.model, labeller.spelled
-        rules = read_fixed_segments(fixed, counts, model.label_index)
-        more: dict[str, Any] = {"own_constraints": rules, "n_jobs": self.n_jobs}
-        if k is None:
-            return [spelled(one) for one in model.predict(features, counts, **more)]
-        return [
-            [(spelled(one), float(score)) for score, one in zip(*ranking, strict=True)]
-            for ranking in model.k_best(features, counts, k, **more)
-        ]
+        return self._model.predict(X, k=k, fixed=fixed, n_jobs=self.n_jobs, lengths=lengths)
 
     @available_if(has_probabilities)
     def predict_marginals(
@@ -279,7 +243,7 @@ class SegmentTagger(SequenceEstimator):
         X, lengths
             As in `fit`.
         segments : bool
-            Whether to give the probabilities of segments in place of those of tokens.
+            Whether to return the probabilities of segments in place of those of tokens.
 
         Returns
         -------
@@ -287,10 +251,16 @@ class SegmentTagger(SequenceEstimator):
             ``[t, c]`` is the probability that token t is in a segment of label c; of segments,
             ``[t, d, c]`` the probability that one of label c and d + 1 tokens begins at t.
         """
-        labeller, features, counts = self._read(X, lengths)
-        found = labeller.model.marginals(features, counts, n_jobs=self.n_jobs)
-        table = labeller.segments if segments else labeller.positions
-        return [table(mu, length) for mu, length in zip(found, counts.tolist(), strict=True)]
+        model = self._model
+        if not segments:
+            return model.marginals(X, n_jobs=self.n_jobs, lengths=lengths)
+        features = features_of(model)
+        found: list[Floats] = []
+        for inputs in model.inputs(X, lengths=lengths):
+            counts = model.marginals(inputs.rows, inputs.shapes, n_jobs=self.n_jobs)
+            pairs = zip(counts, inputs.examples, strict=True)
+            found += [features.segment_table(model, mu, length) for mu, length in pairs]
+        return found
 
     @available_if(has_probabilities)
     def log_proba(self, X: Any, y: Any, lengths: Any = None) -> Floats:
@@ -304,17 +274,10 @@ class SegmentTagger(SequenceEstimator):
         Returns
         -------
         ndarray of shape (n_sequences,)
-            -inf for what the tagger never gives: labels that were not seen in training, segments
-            that are too long, what the constraints forbid.
+            -inf for what the tagger never predicts: labels that were not seen in training,
+            segments that are too long, what the constraints forbid.
         """
-        labeller, features, counts = self._read(X, lengths)
-        model = labeller.model
-        # The last is the length of segments whose label is unknown, number -1.
-        most = np.array([*labeller.structure.label_lengths, -1])
-        gold = self._gold(labeller, y, counts, lengths)
-        numbered = [number_segments(segments, model.labels) for segments in gold]
-        known = [y if (y[:, 1] - y[:, 0] <= most[y[:, 2]]).all() else None for y in numbered]
-        return model.log_proba(features, counts, known, n_jobs=self.n_jobs)
+        return self._model.log_proba(X, labels=y, n_jobs=self.n_jobs, lengths=lengths)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, lengths: Any = None) -> float:
         """Compute the F1 of segments: start, end and label must be right.
@@ -328,57 +291,42 @@ class SegmentTagger(SequenceEstimator):
         sample_weight : array-like of shape (n_sequences,) or None
             The weights of the sequences.
         """
-        labeller, features, counts = self._read(X, lengths)
-        gold = self._gold(labeller, y, counts, lengths)
-        if not len(counts):
+        model = self._model
+        features = features_of(model)
+        tokens = features.read(model.structure, X, lengths=lengths)
+        gold = features.gold(model, y, tokens)
+        if not len(tokens):
             raise DataError("there are no sequences to score; give at least one")
-        weight = check_weights(sample_weight, len(counts))
+        weight = check_weights(sample_weight, len(tokens))
+        found: list[Any] = []
+        for inputs in model.inputs(tokens):
+            found += model.predict(inputs.rows, inputs.shapes, n_jobs=self.n_jobs)
+        outside = model.meta.get("outside")
         right = total = 0.0
-        found = labeller.model.predict(features, counts, n_jobs=self.n_jobs)
-        for c, wanted, one in zip(weight.tolist(), gold, found, strict=True):
-            got = set(labeller.inside(labeller.named(one)))
-            sought = set(labeller.inside(wanted))
+        for c, wanted, label in zip(weight.tolist(), gold, found, strict=True):
+            got, sought = (
+                {segment for segment in segments if segment[2] != outside}
+                for segments in (features.segments(model, label), wanted)
+            )
             right += c * len(got & sought)
             total += c * (len(got) + len(sought))
         return 2.0 * right / total if total else 0.0
 
-    def _adopt(self, model: Model) -> None:
-        super()._adopt(model)
-        self.max_length_ = SegmentLabeller(model).structure.max_length
 
-    def _fingerprint(self, counts: Ints, gold: list[list[Segment]], sample_weight: Any) -> str:
-        labels = segment_labels(gold)
-        what = (labels, self.max_length, self.outside, self.start, self.end, self.class_weight)
-        numbered = [number_segments(segments, labels).ravel() for segments in gold]
-        return fingerprint(what, counts, numbered, sample_weight)
+@documented
+@dataclass(eq=False, repr=False, kw_only=True)
+class SegmentTaggerCV(PathEstimator, SegmentTagger):
+    """A semi-Markov tagger that chooses l2 by cross-validation or by data held out.
 
-    def _tokens(self, X: Any, stacked: Ints | None) -> tuple[Any, list[Any] | None]:
-        """What features of segments are made of, if there are such."""
-        if self.segment_features in (None, "none"):
-            return X, None
-        X, tokens = read_tokens(X, stacked)
-        if not callable(self.segment_features):
-            tokens = [words_of(sequence, s) for s, sequence in enumerate(tokens)]
-        return X, tokens
+    It is fitted for a range of l2, from large to small, each time from where the last fit ended.
+    `tol` and `max_passes` are those of the fit of one l2; ``certificate_``, ``trace_`` and
+    ``n_iter_`` are those of the last fit, at ``l2_``.
+    """
 
-    def _read(self, X: Any, lengths: Any) -> tuple[SegmentLabeller, list[Rows], Ints]:
-        """Read what is to be predicted."""
-        self._need_fit()
-        labeller = SegmentLabeller(self.model_, self.segment_features)
-        positions = labeller.encoder.positions
-        stacked = read_lengths(lengths)
-        X, tokens = self._tokens(X, stacked)
-        wanted = positions.n_features if positions.vocabulary is None else None
-        tally = Tally()
-        rows, counts, _ = read_features(X, stacked, "X", positions.vocabulary, wanted, tally)
-        refuse_unreadable(positions, tally)
-        features = labeller.features(rows, counts, tokens)
-        labeller.encoder.tally_segments(features[1], tally)
-        warn_unknown(tally, stacklevel=3)
-        return labeller, features, counts
+    @classmethod
+    def from_model(cls, model: Model, segment_features: Any = None) -> Any:
+        """Make a fitted `SegmentTagger` from a model; one with a given l2, since l2 is now known.
 
-    def _gold(
-        self, labeller: SegmentLabeller, y: Any, counts: Ints, lengths: Any
-    ) -> list[list[Segment]]:
-        scheme, outside = labeller.scheme or self.scheme, labeller.outside
-        return read_segmentations(y, counts, lengths is not None, outside, scheme)[0]
+        Parameters are those of `SegmentTagger.from_model`.
+        """
+        return SegmentTagger.from_model(model, segment_features)

@@ -105,7 +105,11 @@ class Sequences(Source):
             steps = np.maximum(self.lengths - 1, 0)
             labels = None
             if self.y is not None:
-                labels = _cut(read_labels(self.y, self.lengths, True), self.lengths)
+                labels = (
+                    list(self.y)
+                    if _holds_segments(self.y)
+                    else _cut(read_labels(self.y, self.lengths, True), self.lengths)
+                )
             transitions = None
             if self.transitions is not None:
                 transitions = _cut(self.transitions, steps)
@@ -167,6 +171,14 @@ class Sequences(Source):
     def place(self, s: int, t: int) -> str:
         """Name the place of token t of sequence s."""
         return f"sequence {s}, position {t} (counted from 0)"
+
+
+def _holds_segments(y: Any) -> bool:
+    """Return whether labels are lists of segments (start, end, label), and not of labels."""
+    several = (list, tuple, np.ndarray)
+    return isinstance(y, several) and any(
+        isinstance(item, several) and len(item) and isinstance(item[0], several) for item in y
+    )
 
 
 def _cut(stacked: Any, counts: Ints) -> list[Any]:

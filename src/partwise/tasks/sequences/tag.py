@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ...formats.tag_schemes import TAG_SCHEMES
 from ..base import Task
 from ..options import CLASS_WEIGHT, MIN_COUNT, Option
 from ..predictions import Predictions
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PRESETS", "Tag"]
 
-#: Some of constraints.SCHEME_NAMES, which cannot be imported without the compiler.
-PRESETS: Final = ("BIO", "IOB1", "IOB2", "IOE1", "IOE2", "IOBES", "BILOU")
+#: The constraints that the command line offers.
+PRESETS: Final = ("BIO", *TAG_SCHEMES)
 
 
 class Tag(Task["ColumnFile"]):
