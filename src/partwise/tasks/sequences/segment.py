@@ -32,7 +32,8 @@ class Segment(Task["ColumnFile"]):
     """Segment taggers."""
 
     name = "segment"
-    estimator = "SegmentTagger"
+    trainer = "partwise.tasks.sequences.segment_trainer:SegmentTrainer"
+    format = "columns"
     summary = "labelled segments of tokens"
     example = "train.txt --model names.model --segment-features text --max-length 6"
     reads = (
@@ -95,9 +96,11 @@ class Segment(Task["ColumnFile"]):
     def read(
         self, path: str, given: Mapping[str, Any], like: ColumnFile | None = None
     ) -> ColumnFile:
-        return read_training(path, given, like)
+        return read_training(self.reader(given["format"]), path, given, like)
 
-    def read_for(self, model: Model, path: str, labelled: bool) -> ColumnFile:
+    def read_for(
+        self, model: Model, path: str, labelled: bool, format: str | None = None
+    ) -> ColumnFile:
         from .segment_features import features_of, scheme_of
 
         features = features_of(model)
@@ -107,7 +110,7 @@ class Segment(Task["ColumnFile"]):
                 "without tags, so files cannot be given to it; use it from Python, with "
                 "partwise.load_model"
             )
-        return read_inputs(features.positions, path, labelled)
+        return read_inputs(self.reader(format), features.positions, path, labelled)
 
     def predict(
         self,

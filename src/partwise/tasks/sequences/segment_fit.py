@@ -13,7 +13,7 @@ from ...errors import DataError
 from ...models.model import Label
 from ...models.vocabulary import Vocabulary
 from ...structures.base import Constraints
-from ..estimator import Prepared
+from ..trainer import Prepared
 from .constraints import make_constraints
 from .features import PositionFeatures
 from .fit import class_factors, drop_rare
@@ -22,13 +22,13 @@ from .segment_functions import function_of, name_of, seen_rows
 from .segment_tags import Segment
 
 if TYPE_CHECKING:
-    from .segmenter import SegmentTagger
+    from .segment_trainer import SegmentTrainer
 
 __all__ = ["prepare_segments"]
 
 
 def prepare_segments(
-    how: SegmentTagger,
+    how: SegmentTrainer,
     tokens: SegmentTokens,
     gold: Sequence[Sequence[Segment]],
     *,
@@ -40,7 +40,7 @@ def prepare_segments(
 
     Parameters
     ----------
-    how : SegmentTagger
+    how : SegmentTrainer
         The parameters. ``min_count`` counts positions, and for the features of segments the gold
         segments. Classes are weighed by position.
     tokens : SegmentTokens
@@ -116,7 +116,7 @@ def _check_choice(gold: Sequence[Sequence[Segment]], weight: Floats, most: int) 
 
 
 def _names(
-    how: SegmentTagger,
+    how: SegmentTrainer,
     words: Sequence[Any] | None,
     gold: Sequence[Sequence[Segment]],
     used: npt.NDArray[np.bool_],

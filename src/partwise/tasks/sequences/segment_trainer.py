@@ -1,0 +1,122 @@
+"""What trains segment taggers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ...errors import DataError
+from ...models.fit import check_weights
+from ...models.model import Model
+from ...values import is_integer
+from ..trainer import Prepared
+from .segment_features import SegmentFeatures, SegmentTokens, features_of, scheme_of
+from .segment_fit import prepare_segments
+from .segment_functions import BUILT_IN, name_of
+from .segment_tags import longest_segment
+from .segmentations import held, read_segmentations, segment_tokens
+from .sources import ColumnFile, Sequences
+from .trainers import SequenceTrainer
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = ["SegmentTrainer"]
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SegmentTrainer(SequenceTrainer):
+    """Trains segment taggers.
+
+    Parameters
+    ----------
+    loss : {"log", "hinge", "softmax-margin"}
+        "log" is a semi-Markov conditional random field; "hinge" a max-margin model with a cost of
+        1 for each token in a segment of a wrong label, "softmax-margin" a conditional random field
+        with such a cost. The cost does not depend on where segments begin and end.
+    weights : {"all", "observed"}
+        Whether a feature has a weight for every label, or only for those that it was seen with in
+        training; the same for transitions and lengths.
+    min_count : int
+        Features of fewer tokens, and features of fewer segments of the training labels, are
+        ignored.
+    max_length : int or None
+        The largest number of tokens of a segment; None: that of the longest one in training. Time
+        and memory grow with it.
+    outside : str, int or None
+        The label of tokens outside of all segments. Each of them is a segment of length 1. None:
+        segments cover all tokens.
+    scheme : {"auto", "IOB1", "IOB2", "IOBES", "BILOU"}
+        How tags spell segments, if y holds tags; "auto": one of the last three, by their letters.
+    segment_features : None, "text" or callable
+        Features of whole segments: "text" (the text in lower case, the first and the last word,
+        the words before and after, the shape of every word) of tokens that are words or dicts
+        with a key such as "w" or "word"; or a function ``(tokens, start, end)`` of the tokens of a
+        sequence as they are in X that returns features as tokens have them, a dict or strings.
+        Features that no segment of the training labels has are ignored. Model files hold no
+        functions: see `from_model`.
+    start, end : bool
+        Whether the labels of first and last segments have weights of their own.
+    constraints : callable, iterable of pairs or None
+        Labels of segments (from, to) that must not follow each other, or a function that returns
+        whether two may; see :func:`partwise.tasks.sequences.constraints.make_constraints`.
+    """
+
+    max_length: int | None = None
+    outside: Any = "O"
+    scheme: str = "auto"
+    segment_features: Any = None
+    constraints: Any = None
+
+    task: ClassVar[str] = "segment"
+
+    def check(self) -> None:
+        super().check()
+        longest = self.max_length
+        if longest is not None and not (is_integer(longest) and longest >= 1):
+            raise DataError(f"max_length is {longest!r}; give a whole number from 1, or None")
+        name_of(self.segment_features)
+
+    @classmethod
+    def _held(cls, model: Model) -> dict[str, Any]:
+        features, structure = features_of(model), model.structure
+        named: Any = features.segment_features
+        return {
+            "max_length": structure.constants()["max_length"],
+            "outside": model.meta.get("outside"),
+            "scheme": scheme_of(model) or "auto",
+            "segment_features": features.function or (None if named == "none" else named),
+            "start": structure.constants()["start"],
+            "end": structure.constants()["end"],
+            "constraints": model.constraints,
+        }
+
+    def _prepare(
+        self, source: Sequences | ColumnFile, sample_weight: Any, initial: Model | None
+    ) -> Prepared:
+        known = None if initial is None else initial.features
+        source = source.like(known.positions if isinstance(known, SegmentFeatures) else None)
+        named, words = name_of(self.segment_features), None
+        if named != "none":
+            source = held(source)
+        positions = source.tokens()
+        if named != "none":
+            words = segment_tokens(source, named in BUILT_IN)
+        y = source.sentences() if isinstance(source, ColumnFile) else source.y
+        gold, scheme = read_segmentations(
+            y, positions.lengths, positions.stacked, self.outside, self.scheme, source.place
+        )
+        if not len(positions):
+            raise DataError(
+                "there are no sequences to train on; give at least one with its segments"
+            )
+        positions.rows.check_finite("the features")
+        most = None if self.max_length is None else int(self.max_length)
+        return prepare_segments(
+            self,
+            SegmentTokens(positions, words),
+            gold,
+            most=longest_segment(gold, most, source.place),
+            weight=check_weights(sample_weight, len(positions)),
+            scheme=scheme,
+        )
