@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.commands import Run, runner
+from support.commands import Run, one_object, runner
 from support.grammar_of_arcs import treebank as arc_trees
 from support.grammar_of_phrases import treebank as phrase_trees
 
@@ -61,7 +61,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("task", "kind"), [("tag", SequenceTagger), ("segment", SegmentTagger)])
-def test_features_of_templates_are_not_found_in_tokens(
+def test_templates_read_columns_and_nothing_else(
     task: str, kind: Any, folder: Path, run: Run
 ) -> None:
     tagger = kind.from_model(load_model(folder / f"{task}.model"))
@@ -81,6 +81,14 @@ def test_features_of_templates_are_not_found_in_tokens(
         for method in methods:
             with pytest.raises(DataError, match="made by templates from the columns of a file"):
                 method(given)
+    code, out, _ = run("predict", folder / f"{task}.model", folder / task, "--json")
+    assert code == 0
+    wanted = one_object(out)["predictions"]
+    pairs = [list(zip(*pair, strict=True)) for pair in zip(words, tags, strict=True)]
+    listed = [[list(token) for token in sentence] for sentence in pairs]
+    for given in (columns, pairs, listed):
+        assert tagger.predict(given) == wanted
+        assert load_model(folder / f"{task}.model").predict(given) == wanted
     if task == "tag":
         named = [
             [[f"w[0]={word}", f"pos[0]={tag}"] for word, tag in zip(*pair, strict=True)]

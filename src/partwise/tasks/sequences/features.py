@@ -161,11 +161,16 @@ class PositionFeatures(Features):
             return Table(examples.rows, path=examples.path)
         if isinstance(examples, Rows):
             return Table(examples)
-        if self.templates is not None and lengths is None:
-            columns = as_columns(examples, self.n_inputs)
-            if columns is not None:
-                return ColumnFile(columns)
-        return Sequences.of(examples, lengths, X_transitions)
+        named = Sequences.of(examples, lengths, X_transitions)
+        if self.templates is None or lengths is not None:
+            return named
+        columns = as_columns(examples, self.n_inputs)
+        if columns is None:
+            return named
+        # Strings may be columns or names of features: columns, unless only the names are known.
+        found = ColumnFile(columns)
+        unknown = found.tokens(self).tally.nothing_known
+        return named if unknown and not named.tokens(self).tally.nothing_known else found
 
     def _names_unknown(self, tally: Tally) -> DataError:
         """Make the error of features by name where the model looks at columns."""
