@@ -40,6 +40,8 @@ __all__ = ["PositionFeatures"]
 _VOCABULARIES: Final = ("vocabulary", "transition_vocabulary")
 #: In front of the names of the arrays of the supporting positions.
 _SUPPORT: Final = "support_"
+#: How many sequences are looked at to tell columns from names of features.
+_LOOKED_AT: Final = 20
 _FIELDS: Final = {"n_inputs", "intercept", "templates", "n_transition_features", *_VOCABULARIES}
 
 
@@ -168,9 +170,11 @@ class PositionFeatures(Features):
         if columns is None:
             return named
         # Strings may be columns or names of features: columns, unless only the names are known.
-        found = ColumnFile(columns)
-        unknown = found.tokens(self).tally.nothing_known
-        return named if unknown and not named.tokens(self).tally.nothing_known else found
+        found, some = ColumnFile(columns), range(min(_LOOKED_AT, len(columns.lengths)))
+        strange = found.take(some).tokens(self).tally.nothing_known
+        if strange and not named.take(some).tokens(self).tally.nothing_known:
+            return named
+        return found
 
     def _names_unknown(self, tally: Tally) -> DataError:
         """Make the error of features by name where the model looks at columns."""
