@@ -14,21 +14,21 @@ from __future__ import annotations
 import logging
 import math
 from collections import deque
+from dataclasses import replace
 from typing import Any, ClassVar, Final, final
 
 import numpy as np
 
-from ..arrays import Floats
 from ..errors import MismatchError
-from ..problem.dual_point import DualPoint
-from ..problem.evaluation import Evaluator
 from ..problem.footprint import Footprint
 from ..problem.problem import Problem
-from .base import Epoch, Evaluation, Solver
-from .beginning import beginning
+from .base import Epoch
+from .composite import CompositeSolver
 from .eg.base import LINEAR, Annealing, easy_l2
 from .eg.online import OnlineEG
+from .goal import Goal
 from .options import check_options
+from .primal import PrimalSolver
 from .registry import SOLVERS, offered
 
 _logger = logging.getLogger(__name__)
@@ -42,61 +42,36 @@ _FEW_WEIGHTS: Final = 1_000_000
 
 
 @final
-class Automatic(Solver):
+class Automatic(CompositeSolver):
     """Chooses a solver by the problem, and changes it once where progress is too slow.
 
     Parameters
     ----------
-    problem, l2, evaluator, rng
-        As for the other solvers.
-    l1 : float
-        Weight of the absolute sum of the weights.
-    tol : float
-        The relative gap to be reached.
-    point : DualPoint or None
-        Where to start ...
-    initial_weights : ndarray or None
-        ... or with which stored weights.
+    goal : Goal
+        What is asked for.
     **options
         For the first solver.
     """
 
     name: ClassVar[str] = "auto"
     needs = frozenset[str]()
+    takes_l1 = True
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
-        *,
-        l1: float = 0.0,
-        tol: float = 1e-4,
-        point: DualPoint | None = None,
-        initial_weights: Floats | None = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(problem, l2, evaluator)
-        self.l1, self.tol = l1, tol
+    def __init__(self, goal: Goal, /, **options: Any) -> None:
+        super().__init__(goal)
         self.falls: deque[tuple[float, float]] = deque(maxlen=_WINDOW)  # passes, log estimate
         self.passes = 0.0
-        self.machine: Solver
-        more: dict[str, Any] = {"rng": rng}
-        name, why = first_choice(problem, l2, l1, options)
-        if l1 > 0.0:
-            more["l1"] = l1
-        elif problem.loss.tau == 0.0:
-            more["nearness"] = options.pop("nearness", None)
+        name, why = first_choice(goal.problem, goal.l2, goal.l1, options)
+        if goal.problem.loss.tau == 0.0:
+            options.setdefault("nearness", None)
         elif name == "online-eg":
             options.setdefault("order", "focused")
-            if point is None and initial_weights is None:
-                options.setdefault("annealing", default_annealing(problem, l2))
+            if not goal.warm:
+                options.setdefault("annealing", default_annealing(goal.problem, goal.l2))
         method = SOLVERS[name]
         check_options(method, options)
         self._say(name, f"{why}; {options}" if options else why)
-        more |= beginning(method, evaluator, l2, l1, point, initial_weights)
-        self.machine = method(problem, l2, evaluator, **more, **options)
+        self.machine = method(goal, **options)
 
     @classmethod
     def footprint(
@@ -129,7 +104,7 @@ class Automatic(Solver):
         if len(self.falls) < _WINDOW:
             return 0.0
         (first, high), (last, low) = self.falls[0], self.falls[-1]
-        wanted = math.log(max(self.tol * abs(epoch.dual), 1e-300))
+        wanted = math.log(max(self.goal.tol * abs(epoch.dual), 1e-300))
         rate = (high - low) / (last - first)
         if low <= wanted:
             return 0.0
@@ -150,38 +125,15 @@ class Automatic(Solver):
         if self.evaluator.primal(zero, self.l2, self.l1) < value:
             weights = zero
         few = self.problem.layout.n_weights <= _FEW_WEIGHTS
-        machine: LBFGS | TrustRegionNewton | OrthantWise
+        goal = replace(self.goal, start=None, initial_weights=weights)
+        machine: PrimalSolver
         if self.l1 > 0.0:
-            machine = OrthantWise(
-                self.problem, self.l2, self.evaluator, l1=self.l1, initial_weights=weights
-            )
+            machine = OrthantWise(goal)
         else:
-            method = TrustRegionNewton if few else LBFGS
-            machine = method(self.problem, self.l2, self.evaluator, initial_weights=weights)
+            machine = TrustRegionNewton(goal) if few else LBFGS(goal)
         self._say(machine.name, f"{before.name} would need about {left:.0f} passes more")
         machine.bound.add(linear, v)
         self.machine = machine
-
-    @property
-    def settled(self) -> bool:
-        """Whether the present solver is."""
-        return self.machine.settled
-
-    def evaluate(self) -> Evaluation:
-        """Give what the present solver certifies."""
-        return self.machine.evaluate()
-
-    def current_weights(self) -> Floats:
-        """Give those of the present solver."""
-        return self.machine.current_weights()
-
-    def dual_point(self) -> DualPoint:
-        """Give that of the present solver."""
-        return self.machine.dual_point()
-
-    def close(self) -> None:
-        """Close the present solver."""
-        self.machine.close()
 
 
 def first_choice(

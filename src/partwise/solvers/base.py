@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 
 from ..arrays import Floats
 from ..problem.dual_point import DualPoint
-from ..problem.evaluation import Evaluator
 from ..problem.footprint import Footprint
 from ..problem.problem import Problem
-from .options import check_values
+from .goal import Goal
 
 
 @dataclass(frozen=True)
@@ -21,6 +20,11 @@ class Evaluation:
     weights: Floats
     primal: float
     dual: float
+
+    @property
+    def gap(self) -> float:
+        """The duality gap."""
+        return self.primal - self.dual
 
 
 @dataclass(frozen=True)
@@ -46,27 +50,35 @@ class Epoch:
 
 
 class Solver(ABC):
-    """One algorithm, for one problem and one l2.
+    """One algorithm, for one goal.
 
-    ``needs`` names what the problem must offer; ``registry.offered`` lists the words. ``package``
-    is one that partwise does without, but this solver does not. ``occupies`` is what the solver
-    takes at its peak; where that depends on the problem or the options, `footprint` says it.
+    The options of a solver are the arguments of its constructor beside the goal.
+
+    Attributes
+    ----------
+    name : str
+        The name in the registry.
+    needs : frozenset of str
+        What the problem must offer; ``registry.offered`` lists the words.
+    takes_l1 : bool
+        Whether the solver can minimise an objective with l1 > 0.
+    package : str or None
+        A package that partwise does without, but this solver does not.
+    occupies : Footprint
+        What the solver takes at its peak; where that depends on the problem or the options,
+        `footprint` says it.
     """
 
     name: ClassVar[str]
     needs: ClassVar[frozenset[str]]
+    takes_l1: ClassVar[bool] = False
     package: ClassVar[str | None] = None
     occupies: ClassVar[Footprint] = Footprint(vectors=5, parts=3, examples=8)
 
-    def __new__(cls, *_: Any, **options: Any) -> Solver:
-        """Check the options against the annotations of the constructor."""
-        check_values(cls, options)
-        return super().__new__(cls)
-
-    def __init__(self, problem: Problem, l2: float, evaluator: Evaluator) -> None:
-        self.problem = problem
-        self.l2 = l2
-        self.evaluator = evaluator
+    def __init__(self, goal: Goal) -> None:
+        self.goal = goal
+        self.problem, self.evaluator, self.rng = goal.problem, goal.evaluator, goal.rng
+        self.l2, self.l1 = goal.l2, goal.l1
 
     @classmethod
     def footprint(
@@ -87,9 +99,9 @@ class Solver(ABC):
         """Let go of what the solver holds beside memory."""
 
     @property
-    @abstractmethod
     def settled(self) -> bool:
-        """Whether the running values are those of the target l2 (annealing is over)."""
+        """Whether the running values are those of the target l2: False while annealing."""
+        return True
 
     @abstractmethod
     def epoch(self) -> Epoch:

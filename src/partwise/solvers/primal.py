@@ -2,7 +2,7 @@
 
 With u_i = p(.|x_i; w) the gap is |grad P(w)|^2 / (2 l2) where l1 = 0, so a primal method needs no
 duals to be certified. Where another point between the gold labels and u is better it is taken
-(`scaling.py`); its entropy is exact, since log u_i(gold) = -loss_i(w) / tau.
+(`dual_line_search.py`); its entropy is exact, since log u_i(gold) = -loss_i(w) / tau.
 
 While l2 is small a single point is a poor one: its w(u) is off by grad P(w) / l2. So the points of
 earlier evaluations are kept, as one mixture:
@@ -19,56 +19,33 @@ import numpy as np
 from ..arrays import Floats
 from ..compiled.vectors import inner, shrunk_square
 from ..problem.dual_point import DualPoint
-from ..problem.evaluation import Evaluator, Slope, penalty
+from ..problem.evaluation import Slope, penalty
 from ..problem.footprint import Footprint
 from ..problem.problem import Problem
 from .base import Evaluation, Solver
-from .scaling import scaled_dual
+from .dual_line_search import search_dual_line
+from .goal import Goal
 
 
 class PrimalSolver(Solver):
     """A solver whose state is a weight vector.
 
-    Parameters
-    ----------
-    problem, l2, evaluator
-        What to solve.
-    l1 : float
-        Weight of the absolute sum of the weights, for solvers that take it.
-    start : ndarray or None
-        A dual point theta to start from: its w(u).
-    initial_weights : ndarray or None
-        Weights to start from, as stored; they go before ``start``.
+    It starts from the initial weights of the goal, or else from w(u) of its dual point.
     """
 
     needs = frozenset({"marginals", "tau>0"})
     occupies = Footprint(vectors=6, parts=1, examples=8)
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        *,
-        l1: float = 0.0,
-        start: Floats | None = None,
-        initial_weights: Floats | None = None,
-    ) -> None:
-        super().__init__(problem, l2, evaluator)
-        self.l1 = l1
-        self.bound = DualBound(l2, l1)
+    def __init__(self, goal: Goal) -> None:
+        super().__init__(goal)
+        self.bound = DualBound(goal.l2, goal.l1)
         self.weights: Floats
-        if initial_weights is not None:
-            self.weights = initial_weights.copy()
-        elif start is not None:
-            self.weights = evaluator.weights(start, l2, l1)
+        if goal.initial_weights is not None:
+            self.weights = goal.initial_weights.copy()
+        elif (theta := goal.theta()) is not None:
+            self.weights = goal.evaluator.weights(theta, goal.l2, goal.l1)
         else:
-            self.weights = problem.storage.zeros()
-
-    @property
-    def settled(self) -> bool:
-        """Always: there is one l2."""
-        return True
+            self.weights = goal.problem.storage.zeros()
 
     def evaluate(self) -> Evaluation:
         """Compute both sides from the weights."""
@@ -97,7 +74,7 @@ def primal_value(problem: Problem, slope: Slope, l2: float, l1: float = 0.0) -> 
 
 def certified(problem: Problem, slope: Slope, l2: float, l1: float = 0.0) -> Evaluation:
     """Give primal and dual values that belong to a slope."""
-    dual, _ = scaled_dual(_Mixture(problem, slope).linear, slope.v, l2, l1)
+    dual, _ = search_dual_line(_Mixture(problem, slope).linear, slope.v, l2, l1)
     return Evaluation(slope.weights, primal_value(problem, slope, l2, l1), dual)
 
 

@@ -23,8 +23,8 @@ from ...problem.design import scatter, score
 from ...problem.evaluation import lowest_entropy
 from ...problem.problem import example_marginals
 from .lazy import catch_up, catch_up_all, clear, settle
-from .pair import scatter_pair, score_pair
 from .sum_tree import find, put
+from .two_vectors import scatter_both, score_both
 
 #: Which example comes next: all alike; half of the time in proportion to L_i; the scheme of
 #: Schmidt, Le Roux and Bach (2013, section 5.5), less alike the more examples were seen.
@@ -251,7 +251,7 @@ def move(
     rho = 1.0 - alpha * rule.l2 / memory.order.size
     b, jump = alpha / m, alpha * (k - 1.0 / m)
     beta, s = rho * totals[BETA], totals[SLIDE]
-    change = scatter_pair(a.design, i, delta, memory.d, memory.z, s - jump / beta)
+    change = scatter_both(a.design, i, delta, memory.d, memory.z, s - jump / beta)
     totals[NORM] += change
     totals[STEPS] += 1.0
     if rule.l1 > 0.0:
@@ -279,7 +279,7 @@ def scores(a: Any, i: int, memory: Any, rule: Any, q: Any, pull: Any) -> None:
         catch_up(a.design, i, memory.z, memory.d, memory.stamp, now, *numbers)
         score(a.design, i, memory.z, q)
         return
-    score_pair(a.design, i, memory.z, memory.d, q, pull)
+    score_both(a.design, i, memory.z, memory.d, q, pull)
     beta, s = totals[BETA], totals[SLIDE]
     for r in range(a.part_ptr[i + 1] - a.part_ptr[i]):
         q[r] = beta * (q[r] - s * pull[r])

@@ -5,6 +5,7 @@ The kernels are in ``average_gradient.py``.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, TypeAlias, final
 
 import numpy as np
@@ -16,8 +17,11 @@ from ...problem.evaluation import Evaluator, Slope, not_finite
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem
 from ..base import Epoch, Evaluation
+from ..goal import Goal
+from ..gold_labels import gold_marginals, gold_places
 from ..options import OneOf, Share
 from ..primal import PrimalSolver, certified
+from ..scratch import scratch
 from .average_gradient import (
     BETA,
     CHOSEN,
@@ -49,21 +53,22 @@ Sampling: TypeAlias = Annotated[str, OneOf(SAMPLINGS)]
 class _AverageGradient(PrimalSolver):
     """What SAG and SAGA share.
 
+    From a start the gradients of all examples are known.
+
     Parameters
     ----------
-    problem, l2, evaluator, l1, start, initial_weights
-        As in :class:`PrimalSolver`. From a start the gradients of all examples are known.
-    rng : numpy.random.Generator
-        Draws the examples.
-    saga : bool
-        Whether the direction is SAGA's.
+    goal : Goal
+        What is asked for.
     sampling : {"uniform", "nus", "nus-2013"}
-        How examples are drawn.
+        How examples are drawn: all alike; half of the time in proportion to L_i, the estimate of
+        their curvature; or as Schmidt, Le Roux and Bach (2013, section 5.5) do.
     safe : bool
         Use the fixed step of the convergence proofs, with bounds on the curvature.
     share : float
         Which part of the step of SAG is taken.
     """
+
+    saga: ClassVar[bool] = False  # whether the direction is SAGA's
 
     @classmethod
     def footprint(
@@ -72,47 +77,33 @@ class _AverageGradient(PrimalSolver):
         """Say what z, d and v take, and copies of them; the marginals, and theta at the end."""
         return Footprint(vectors=8 if l1 else 7, parts=2, examples=14)
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
-        *,
-        l1: float,
-        start: Floats | None,
-        initial_weights: Floats | None,
-        saga: bool,
-        sampling: Sampling,
-        safe: bool,
-        share: Share = 1.0,
-    ) -> None:
+    def __init__(self, goal: Goal, *, sampling: Sampling, safe: bool, share: Share) -> None:
         if safe and sampling == "nus-2013":
             raise DataError("no safe step is known for sampling='nus-2013'; use 'uniform' or 'nus'")
+        problem, evaluator, l2, l1 = goal.problem, goal.evaluator, goal.l2, goal.l1
+        weights = goal.initial_weights
         # Steps with l1 are lazy only if m stays: they begin with the gradients at w = 0.
-        if l1 > 0.0 and start is None and initial_weights is None:
-            initial_weights = problem.storage.zeros()
-        if initial_weights is not None:
-            start = evaluator.scores(initial_weights)
-        mu, loss, linear = _distributions(problem, evaluator, start)
-        v = problem.storage.zeros() if start is None else evaluator.dual_sum(mu)
-        if initial_weights is None:
-            initial_weights = shrunk(v, l1) / l2
-        super().__init__(problem, l2, evaluator, l1=l1, initial_weights=initial_weights)
-        self.rng = rng
-        self.unpaid = 0.0 if start is None else 1.0  # the pass that found the first gradients
+        if l1 > 0.0 and not goal.warm:
+            weights = problem.storage.zeros()
+        theta = goal.theta() if weights is None else evaluator.scores(weights)
+        mu, loss, linear = _distributions(problem, evaluator, theta)
+        v = problem.storage.zeros() if theta is None else evaluator.dual_sum(mu)
+        if weights is None:
+            weights = shrunk(v, l1) / l2
+        super().__init__(replace(goal, start=None, initial_weights=weights))
+        self.unpaid = 0.0 if theta is None else 1.0  # the pass that found the first gradients
         examples = np.flatnonzero(problem.arrays.weight)
         curvature = np.zeros(problem.n_examples)
         if safe:
             curvature = problem.arrays.weight * problem.reach**2 / problem.arrays.tau
-        elif start is not None and sampling == "nus-2013":
+        elif theta is not None and sampling == "nus-2013":
             curvature[examples] = 1.0
         self.rule = Rule(
             sampling=SAMPLINGS.index(sampling),
-            saga=saga,
+            saga=self.saga,
             share=share,
             skipping=sampling == "nus",
-            fixed=self._fixed(curvature[examples], sampling, saga) if safe else 0.0,
+            fixed=self._fixed(curvature[examples], sampling) if safe else 0.0,
             l2=l2,
             l1=l1,
         )
@@ -121,11 +112,10 @@ class _AverageGradient(PrimalSolver):
         totals = self.memory.totals
         totals[BETA] = 1.0
         totals[LARGEST] = 1.0 if sampling == "uniform" else 0.0
-        totals[SEEN] = 0.0 if start is None else len(examples)
+        totals[SEEN] = 0.0 if theta is None else len(examples)
         totals[CHOSEN] = np.count_nonzero(curvature)
         totals[STEP] = self.rule.fixed or np.inf
-        size = problem.max_parts
-        self.buffers = (*(np.empty(size) for _ in range(6)), np.empty(problem.work_size))
+        self.buffers = scratch(problem, 6)
         self._measure()
 
     def _memory(
@@ -155,12 +145,12 @@ class _AverageGradient(PrimalSolver):
             totals=np.zeros(N_TOTALS),
         )
 
-    def _fixed(self, bound: Floats, sampling: str, saga: bool) -> float:
+    def _fixed(self, bound: Floats, sampling: str) -> float:
         """SAGA: n min(p) / (4 L + n mu), Proposition 1 (a); SAG: 1 / (16 L)."""
         n = len(bound)
         mu = self.l2 / n
         largest = bound.max() + mu
-        if not saga:
+        if not self.saga:
             return float(1.0 / (16.0 * largest))
         p = np.full(n, 1.0 / n)
         if sampling == "nus":
@@ -240,17 +230,15 @@ def _distributions(
 ) -> tuple[Floats, Floats, Floats]:
     """Give mu, -tau log u(gold) and tau H + cost.mu of u ~ exp(theta), or of the gold labels."""
     arrays, n = problem.arrays, problem.n_examples
-    mu, loss, linear = np.zeros(problem.n_parts), np.zeros(n), np.zeros(n)
-    owner = np.repeat(np.arange(n), np.diff(arrays.gold_ptr))
-    gold = arrays.part_ptr[owner] + arrays.gold_part
     if theta is None:
-        mu[gold] = arrays.gold_count
-        return mu, loss, linear
-    entropy = np.empty(n)
+        return gold_marginals(problem), np.zeros(n), np.zeros(n)
+    mu, entropy = np.zeros(problem.n_parts), np.empty(n)
     evaluator.marginals(theta, mu, entropy)
+    owner = np.repeat(np.arange(n), np.diff(arrays.gold_ptr))
     part_owner = np.repeat(np.arange(n), np.diff(arrays.part_ptr))
     log_z = entropy + np.bincount(part_owner, theta * mu, n)
-    loss = arrays.tau * (log_z - np.bincount(owner, theta[gold] * arrays.gold_count, n))
+    gold = theta[gold_places(problem)] * arrays.gold_count
+    loss = arrays.tau * (log_z - np.bincount(owner, gold, n))
     linear = arrays.tau * entropy
     if arrays.cost.size:
         linear += np.bincount(part_owner, arrays.cost * mu, n)
@@ -258,47 +246,12 @@ def _distributions(
 
 
 class SAG(_AverageGradient):
-    """SAG.
-
-    Parameters
-    ----------
-    problem, l2, evaluator, start, initial_weights
-        As in :class:`partwise.solvers.primal.PrimalSolver`.
-    rng : numpy.random.Generator
-        Draws the examples.
-    sampling : {"uniform", "nus", "nus-2013"}
-        How examples are drawn: all alike; half of the time in proportion to L_i, the estimate of
-        their curvature; or as Schmidt, Le Roux and Bach (2013, section 5.5) do.
-    safe : bool
-        Use the fixed step of the convergence proofs, with bounds on the curvature.
-    """
+    """SAG; its options are described in the base class."""
 
     name: ClassVar[str] = "sag"
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
-        *,
-        start: Floats | None = None,
-        initial_weights: Floats | None = None,
-        sampling: Sampling = "uniform",
-        safe: bool = False,
-    ) -> None:
-        super().__init__(
-            problem,
-            l2,
-            evaluator,
-            rng,
-            l1=0.0,
-            start=start,
-            initial_weights=initial_weights,
-            saga=False,
-            sampling=sampling,
-            safe=safe,
-        )
+    def __init__(self, goal: Goal, *, sampling: Sampling = "uniform", safe: bool = False) -> None:
+        super().__init__(goal, sampling=sampling, safe=safe, share=1.0)
 
 
 @final
@@ -307,26 +260,8 @@ class SAGNUS(SAG):
 
     name: ClassVar[str] = "sag-nus"
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
-        *,
-        start: Floats | None = None,
-        initial_weights: Floats | None = None,
-        sampling: Sampling = "nus",
-    ) -> None:
-        super().__init__(
-            problem,
-            l2,
-            evaluator,
-            rng,
-            start=start,
-            initial_weights=initial_weights,
-            sampling=sampling,
-        )
+    def __init__(self, goal: Goal, *, sampling: Sampling = "nus") -> None:
+        super().__init__(goal, sampling=sampling)
 
 
 @final
@@ -335,10 +270,8 @@ class SAGA(_AverageGradient):
 
     Parameters
     ----------
-    problem, l2, evaluator, l1, start, initial_weights
-        As in :class:`partwise.solvers.primal.PrimalSolver`.
-    rng, sampling, safe
-        As in :class:`SAG`.
+    goal, sampling, safe
+        As for :class:`SAG`.
     share : float
         Which part of the step of SAG is taken. It can bear 1 / (3 max_i L_i / (n p_i)), and
         L_i / (n p_i) is at most 1 / alpha: a third is safe. Schmidt et al. (2015) took all of it,
@@ -346,31 +279,15 @@ class SAGA(_AverageGradient):
     """
 
     name: ClassVar[str] = "saga"
+    takes_l1 = True
+    saga = True
 
     def __init__(
         self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
+        goal: Goal,
         *,
-        l1: float = 0.0,
-        start: Floats | None = None,
-        initial_weights: Floats | None = None,
         sampling: Sampling = "uniform",
         safe: bool = False,
         share: Share = 1.0 / 3.0,
     ) -> None:
-        super().__init__(
-            problem,
-            l2,
-            evaluator,
-            rng,
-            l1=l1,
-            start=start,
-            initial_weights=initial_weights,
-            saga=True,
-            sampling=sampling,
-            safe=safe,
-            share=share,
-        )
+        super().__init__(goal, sampling=sampling, safe=safe, share=share)

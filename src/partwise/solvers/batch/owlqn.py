@@ -12,19 +12,20 @@ Andrew and Gao (2007), "Scalable training of L1-regularized log-linear models". 
 from __future__ import annotations
 
 import math
-from collections import deque
 from typing import Any, ClassVar, Final, final
 
 import numpy as np
 
 from ...arrays import Floats
 from ...compiled.vectors import inner
-from ...problem.evaluation import Evaluator, Slope
+from ...problem.evaluation import Slope
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem
 from ..base import Epoch, Evaluation
+from ..goal import Goal
 from ..options import Count
 from ..primal import PrimalSolver, primal_value
+from .curvature_pairs import CurvaturePairs
 
 #: Armijo's constant and the backtracking factor of the paper's line search.
 _DECREASE: Final = 1e-4
@@ -37,13 +38,14 @@ class OrthantWise(PrimalSolver):
 
     Parameters
     ----------
-    problem, l2, evaluator, l1, start, initial_weights
-        As in :class:`partwise.solvers.primal.PrimalSolver`.
+    goal : Goal
+        What is asked for.
     memory : int
         How many pairs of steps and gradients are kept.
     """
 
     name: ClassVar[str] = "owl-qn"
+    takes_l1 = True
 
     @classmethod
     def footprint(
@@ -52,22 +54,10 @@ class OrthantWise(PrimalSolver):
         """Say what the pairs take, the slopes at two points and what lies between them."""
         return Footprint(vectors=7 + 2 * options.get("memory", 10), parts=1, examples=8)
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        *,
-        l1: float = 0.0,
-        start: Floats | None = None,
-        initial_weights: Floats | None = None,
-        memory: Count = 10,
-    ) -> None:
-        super().__init__(
-            problem, l2, evaluator, l1=l1, start=start, initial_weights=initial_weights
-        )
-        self.pairs: deque[tuple[Floats, Floats, float]] = deque(maxlen=memory)  # s, y, s.y
-        self.slope = evaluator.slope(self.weights)
+    def __init__(self, goal: Goal, *, memory: Count = 10) -> None:
+        super().__init__(goal)
+        self.pairs = CurvaturePairs(memory)
+        self.slope = goal.evaluator.slope(self.weights)
         self.passes = 1.0
 
     def epoch(self) -> Epoch:
@@ -82,35 +72,21 @@ class OrthantWise(PrimalSolver):
             self.pairs.clear()
             slope = self._search(old, pg, -pg)
         if slope is not None:
-            s = slope.weights - old.weights
             y = (self.l2 * slope.weights - slope.v) - g
-            sy = float(inner(s, y))
-            if sy > 0.0:
-                self.pairs.append((s, y, sy))
+            self.pairs.add(slope.weights - old.weights, y)
             self.slope, self.weights = slope, slope.weights
         value = self.evaluate()
         passes, self.passes = max(self.passes, 1.0), 0.0
-        return Epoch(passes, value.dual, value.primal - value.dual, self.l2)
+        return Epoch(passes, value.dual, value.gap, self.l2)
 
     def evaluate(self) -> Evaluation:
         """Give both sides at the weights."""
         return self.certified(self.slope)
 
     def _direction(self, pg: Floats) -> Floats:
-        """-H pg by the two loops of L-BFGS, kept to the signs of -pg."""
-        q = pg.copy()
-        factors = []
-        for s, y, sy in reversed(self.pairs):
-            factor = float(inner(s, q)) / sy
-            q -= factor * y
-            factors.append(factor)
-        if self.pairs:
-            _, y, sy = self.pairs[-1]
-            q *= sy / float(inner(y, y))
-        for (s, y, sy), factor in zip(self.pairs, reversed(factors), strict=True):
-            q += (factor - float(inner(y, q)) / sy) * s
-        d: Floats = np.where(q * pg > 0.0, -q, 0.0) if self.l1 else -q
-        return d
+        """-H pg, kept to the signs of -pg."""
+        d = self.pairs.descent(pg)
+        return np.where(d * pg < 0.0, d, 0.0) if self.l1 else d
 
     def _search(self, old: Slope, pg: Floats, d: Floats) -> Slope | None:
         """Give the slope at a better point of the orthant, or None if there is none."""

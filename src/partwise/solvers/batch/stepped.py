@@ -16,10 +16,10 @@ import numpy as np
 from scipy.optimize import minimize
 
 from ...arrays import Floats
-from ...problem.evaluation import Evaluator, Slope
+from ...problem.evaluation import Slope
 from ...problem.footprint import Footprint
-from ...problem.problem import Problem
 from ..base import Epoch, Evaluation
+from ..goal import Goal
 from ..primal import PrimalSolver, primal_value
 
 #: scipy stops by itself only where its arithmetic ends; the gap decides before that.
@@ -78,28 +78,14 @@ class _Iterations:
 
 
 class SteppedSolver(PrimalSolver):
-    """A solver that leaves its steps to ``scipy.optimize.minimize``.
-
-    Parameters
-    ----------
-    problem, l2, evaluator, start, initial_weights
-        As in :class:`PrimalSolver`.
-    """
+    """A solver that leaves its steps to ``scipy.optimize.minimize``."""
 
     method: ClassVar[str]
     # Beside the slopes at two points, what scipy copies on its way.
     occupies = Footprint(vectors=19, parts=1, examples=6)
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        *,
-        start: Floats | None = None,
-        initial_weights: Floats | None = None,
-    ) -> None:
-        super().__init__(problem, l2, evaluator, start=start, initial_weights=initial_weights)
+    def __init__(self, goal: Goal) -> None:
+        super().__init__(goal)
         self.passes = 0.0
         self.seen: Slope | None = None  # at the point that was evaluated last
         self.iterations = _Iterations(self._minimise)
@@ -155,7 +141,7 @@ class SteppedSolver(PrimalSolver):
             self.weights = point
         value = self.evaluate()
         passes, self.passes = max(self.passes, 1.0), 0.0
-        return Epoch(passes, value.dual, value.primal - value.dual, self.l2)
+        return Epoch(passes, value.dual, value.gap, self.l2)
 
     def evaluate(self) -> Evaluation:
         """Give both sides at the weights."""

@@ -18,9 +18,9 @@ from ...arrays import Floats, Ints
 from ...compiled.jit import FAST, njit
 from ...compiled.vectors import inner
 from ...problem.dual_point import DualPoint
-from ...problem.evaluation import Evaluator, not_finite
-from ...problem.problem import Problem
+from ...problem.evaluation import not_finite
 from ..base import Epoch, Evaluation, Solver
+from ..goal import Goal
 from ..options import OneOf
 from .contexts import find_contexts
 from .entropy_blocks import EntropyBlocks
@@ -47,13 +47,9 @@ class DualCoordinateDescent(Solver):
 
     Parameters
     ----------
-    problem, l2, evaluator
-        What to solve.
-    rng : numpy.random.Generator
-        Draws the orders.
-    start : ndarray or None
-        Theta of another fit, u_i(y) ~ exp(theta_iy). None: close to the gold labels, (36) for two
-        classes and (51) for more.
+    goal : Goal
+        What is asked for. Without a start the duals begin close to the gold labels, by (36) for
+        two classes and (51) for more.
     newton : {"modified", "line-search", "bisection"}
         How the sub-problem in one variable is solved: Algorithm 4; one Newton step with a line
         search (CDdual-ls); or halving until Newton steps are safe (Algorithm 9).
@@ -69,27 +65,24 @@ class DualCoordinateDescent(Solver):
 
     def __init__(
         self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
+        goal: Goal,
         *,
-        start: Floats | None = None,
         newton: Annotated[str, OneOf(METHODS)] = "modified",
         order: Annotated[str, OneOf(ORDERS)] = "focused",
         group: bool = True,
     ) -> None:
-        super().__init__(problem, l2, evaluator)
-        self.rng = rng
+        super().__init__(goal)
+        problem = goal.problem
         self.method = METHODS.index(newton)
         self.focused = order == "focused"
         self.contexts = find_contexts(problem, group)
         halved = problem.max_parts == 2 and not problem.storage.slot.size
         self.blocks: LogisticBlocks | EntropyBlocks = (LogisticBlocks if halved else EntropyBlocks)(
-            problem, l2, self.contexts, evaluator
+            problem, goal.l2, self.contexts, goal.evaluator
         )
-        if start is not None:
-            self._start_from(start)
+        theta = goal.theta()
+        if theta is not None:
+            self._start_from(theta)
         self.blocks.rebuild()
         # sum_x total_x H(alpha_x / total_x) is this less sum alpha log alpha.
         self.most = float(inner(self.contexts.total, np.log(self.contexts.total)))
@@ -108,11 +101,6 @@ class DualCoordinateDescent(Solver):
         alpha = np.zeros_like(self.contexts.counts)
         np.add.at(alpha, self.contexts.member[used], mass[used])
         self.blocks.alpha[:] = np.maximum(alpha, SMALLEST)
-
-    @property
-    def settled(self) -> bool:
-        """Always: there is one l2."""
-        return True
 
     def _draw(self) -> Ints:
         n = len(self.visits)

@@ -26,9 +26,10 @@ from ...arrays import Floats, Ints
 from ...compiled.exponential import exp, exp_into
 from ...compiled.jit import FAST, njit
 from ...compiled.vectors import inner
-from ...problem.evaluation import Evaluator, not_finite
+from ...problem.evaluation import not_finite
 from ...problem.problem import Problem
 from ..base import Epoch
+from ..goal import Goal
 from ..primal import PrimalSolver
 
 _BETA: Final = 0.5
@@ -189,27 +190,16 @@ class PrimalCoordinateDescent(PrimalSolver):
 
     Parameters
     ----------
-    problem, l2, evaluator, start, initial_weights
-        As in :class:`partwise.solvers.primal.PrimalSolver`.
-    rng : numpy.random.Generator
-        Draws the orders.
+    goal : Goal
+        What is asked for.
     """
 
     name: ClassVar[str] = "primal-cd"
     needs = frozenset({"multiclass", "log loss", "unconstrained labels"})
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
-        *,
-        start: Floats | None = None,
-        initial_weights: Floats | None = None,
-    ) -> None:
-        super().__init__(problem, l2, evaluator, start=start, initial_weights=initial_weights)
-        self.rng = rng
+    def __init__(self, goal: Goal) -> None:
+        super().__init__(goal)
+        problem, evaluator = goal.problem, goal.evaluator
         self.columns = make_columns(problem)
         shape = (problem.n_examples, problem.max_parts)
         q = evaluator.scores(self.weights).reshape(shape)

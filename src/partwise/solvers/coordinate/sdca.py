@@ -24,11 +24,14 @@ from ...compiled.jit import FAST, njit
 from ...compiled.vectors import shrunk
 from ...problem.design import scatter, score
 from ...problem.dual_point import DualPoint
-from ...problem.evaluation import Evaluator, not_finite
+from ...problem.evaluation import not_finite
 from ...problem.footprint import Footprint
-from ...problem.problem import Problem, example_marginals
+from ...problem.problem import example_marginals
 from ..base import Epoch, Evaluation, Solver
-from ..eg.base import first_theta, gold_parts
+from ..eg.base import first_theta
+from ..goal import Goal
+from ..gold_labels import gold_parts
+from ..scratch import scratch
 
 
 @njit(fastmath=FAST)
@@ -126,39 +129,19 @@ def sdca_epoch(
 
 @final
 class SDCA(Solver):
-    """Stochastic dual coordinate ascent.
-
-    Parameters
-    ----------
-    problem, l2, evaluator
-        What to solve.
-    rng : numpy.random.Generator
-        Draws the examples.
-    l1 : float
-        Weight of the absolute sum of the weights.
-    marginals : ndarray or None
-        Those of a dual point to start from.
-    """
+    """Stochastic dual coordinate ascent."""
 
     name: ClassVar[str] = "sdca"
     occupies = Footprint(vectors=6, parts=2, examples=6)
     needs = frozenset({"marginals", "tau>0", "entropy"})
+    takes_l1 = True
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
-        *,
-        l1: float = 0.0,
-        marginals: Floats | None = None,
-    ) -> None:
-        super().__init__(problem, l2, evaluator)
-        self.rng, self.l1 = rng, l1
-        n, size = problem.n_examples, problem.max_parts
+    def __init__(self, goal: Goal) -> None:
+        super().__init__(goal)
+        problem, evaluator = goal.problem, goal.evaluator
+        marginals = goal.marginals()
         if marginals is None:
-            self.mu, self.entropy = np.empty(problem.n_parts), np.empty(n)
+            self.mu, self.entropy = np.empty(problem.n_parts), np.empty(problem.n_examples)
             theta = gold_parts(problem, first_theta(problem))
             evaluator.marginals(theta, self.mu, self.entropy)
         else:
@@ -167,18 +150,13 @@ class SDCA(Solver):
         self.gap = np.where(problem.arrays.weight > 0.0, 1.0, 0.0)  # shares, at the last visits
         self.seen = False
         self.d = problem.storage.zeros()
-        self.buffers = (*(np.empty(size) for _ in range(5)), np.empty(problem.work_size))
+        self.buffers = scratch(problem, 5)
         self._rebuild()
 
     def _rebuild(self) -> None:
         """Compute v and w from mu: the running ones drift."""
         self.v = self.evaluator.dual_sum(self.mu)
         self.w = shrunk(self.v, self.l1) / self.l2
-
-    @property
-    def settled(self) -> bool:
-        """Always: there is one l2."""
-        return True
 
     def _draw(self) -> Ints:
         n = self.problem.n_examples

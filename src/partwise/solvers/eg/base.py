@@ -16,13 +16,15 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from ...arrays import Floats
-from ...compiled.vectors import approach, inner
+from ...compiled.vectors import inner
 from ...errors import DataError
 from ...problem.dual_point import DualPoint
-from ...problem.evaluation import Evaluator
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem
 from ..base import Evaluation, Solver
+from ..goal import Goal
+from ..gold_labels import gold_marginals, gold_parts
+from ..iterate_average import IterateAverage
 from ..options import CountFrom0, Factor, NotNegative, Positive
 
 
@@ -65,40 +67,21 @@ VERTEX: Final = 50.0
 NORM, LINEAR, VISITS = range(3)
 
 
-class Average:
-    """Averages the iterates v since the last power of two, with weights that grow linearly.
-
-    For the hinge loss the primal at w(u) may lag behind the dual; any weights may serve a
-    certificate, and the averaged ones are often better.
-    """
-
-    def __init__(self) -> None:
-        self.v: Floats | None = None
-        self.added = 0
-        self.begun = 0
-
-    def add(self, v: Floats) -> None:
-        """Take one more iterate in."""
-        self.added += 1
-        if self.v is None or self.added & (self.added - 1) == 0:
-            self.v, self.begun = v.copy(), self.added
-        else:
-            approach(self.v, v, 2.0 / (self.added - self.begun + 2.0))
-
-
 class ExponentiatedGradient(Solver):
     """The state of an EG solver and its certificate.
 
+    It starts from the theta of the goal if there is one.
+
     Parameters
     ----------
-    problem, l2, evaluator
-        What to solve.
-    start : float, ndarray or None
-        The first theta: a number for the parts of the gold label, 0 elsewhere (0: the uniform
-        distribution), or a whole theta from another fit. None: 10, or 3 for the hinge, the
-        values that served best; too small a number saturates examples, too large a one is slow
-        for the hinge, whose steps are the same however far theta has to go. ``VERTEX``: the
-        distributions that are the gold labels, where w = 0.
+    goal : Goal
+        What is asked for.
+    start : float or None
+        Else the first theta of the parts of the gold labels, with 0 elsewhere (0: the uniform
+        distribution). None: 10, or 3 for the hinge, the values that served best; too small a
+        number saturates examples, too large a one is slow for the hinge, whose steps are the same
+        however far theta has to go. ``VERTEX``: the distributions that are the gold labels, where
+        w = 0.
     first_step : float
         The first eta of every example.
     annealing : Annealing, tuple or None
@@ -117,41 +100,36 @@ class ExponentiatedGradient(Solver):
 
     def __init__(
         self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
+        goal: Goal,
         *,
-        start: NotNegative | Floats | None = None,
+        start: NotNegative | None = None,
         first_step: Positive = 0.5,
         annealing: Annealing | None = None,
     ) -> None:
-        super().__init__(problem, l2, evaluator)
-        arrays = problem.arrays
-        n = problem.n_examples
-        if isinstance(start, np.ndarray):
-            theta = np.array(start, dtype=np.float64)
-            if theta.shape != (problem.n_parts,):
-                raise DataError(
-                    f"start has shape {theta.shape}; give a number, or one number for each of the "
-                    f"{problem.n_parts} parts"
-                )
-        else:
-            if start is None:
-                start = first_theta(problem)
-            theta = gold_parts(problem, start)
-        vertices = not isinstance(start, np.ndarray) and start >= VERTEX
+        super().__init__(goal)
+        problem, n = goal.problem, goal.problem.n_examples
+        if start is None:
+            start = first_theta(problem)
+        given = goal.theta()
+        vertices = given is None and start >= VERTEX
+        theta = gold_parts(problem, start) if given is None else np.array(given, dtype=np.float64)
+        if theta.shape != (problem.n_parts,):
+            raise DataError(
+                f"start has shape {theta.shape}; give one number for each of the "
+                f"{problem.n_parts} parts"
+            )
         self.duals = Duals(
             theta=theta,
-            mu=gold_parts(problem, arrays.gold_count) if vertices else np.empty_like(theta),
+            mu=gold_marginals(problem) if vertices else np.empty_like(theta),
             entropy=np.zeros(n),
             eta=np.full(n, float(first_step)),
-            gap=np.where(arrays.weight > 0.0, np.inf, 0.0),
+            gap=np.where(problem.arrays.weight > 0.0, np.inf, 0.0),
             v=np.empty(0),
             totals=np.zeros(3),
         )
         self.annealing = None if annealing is None else Annealing(*annealing)
         self.epochs = 0
-        self.average = Average()
+        self.average = IterateAverage(goal.l2)
         if vertices:
             self.rebuild()
         else:
@@ -191,15 +169,9 @@ class ExponentiatedGradient(Solver):
     def evaluate(self) -> Evaluation:
         """Compute mu, H and v from theta again, then both sides."""
         self.refresh()
-        dual = self.running_dual(self.l2)
         weights = self.current_weights()
-        primal = self.evaluator.primal(weights, self.l2)
-        if self.average.v is not None:
-            averaged = self.average.v / self.l2
-            other = self.evaluator.primal(averaged, self.l2)
-            if other < primal:
-                weights, primal = averaged, other
-        return Evaluation(weights, primal, dual)
+        weights, primal = self.average.better_weights(self.evaluator, self.l2, weights)
+        return Evaluation(weights, primal, self.running_dual(self.l2))
 
     def current_weights(self) -> Floats:
         """w(u); while annealing, for the l2 of the last epoch, since v / l2 is then far off."""
@@ -220,18 +192,3 @@ def easy_l2(problem: Problem) -> float:
     design = problem.arrays.design
     squares = inner(design.value, design.value) if design.value.size else len(design.start)
     return 0.5 * float(squares) / max(1, len(design.site_part))
-
-
-def gold_parts(problem: Problem, value: float | Floats) -> Floats:
-    """Give a number a part: a value, or one of each, on those of the gold labels, 0 elsewhere."""
-    arrays = problem.arrays
-    parts = np.zeros(problem.n_parts)
-    offset = np.repeat(arrays.part_ptr[:-1], np.diff(arrays.gold_ptr))
-    parts[offset + arrays.gold_part] = value
-    return parts
-
-
-def scratch(problem: Problem) -> tuple[Any, ...]:
-    """The buffers that an epoch needs: five as long as the parts of one example, one work."""
-    size = problem.max_parts
-    return (*(np.empty(size) for _ in range(5)), np.empty(problem.work_size))

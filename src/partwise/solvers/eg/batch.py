@@ -12,14 +12,13 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from ...arrays import Floats
 from ...compiled.jit import FAST, njit
 from ...compiled.vectors import inner
 from ...problem.design import score
-from ...problem.evaluation import Evaluator
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem
 from ..base import Epoch
+from ..goal import Goal
 from ..options import NotNegative, Positive
 from .base import Annealing, ExponentiatedGradient
 
@@ -44,7 +43,7 @@ class BatchEG(ExponentiatedGradient):
 
     Parameters
     ----------
-    problem, l2, evaluator, start, first_step, annealing
+    goal, start, first_step, annealing
         As in :class:`ExponentiatedGradient`.
     safe : bool
         Use the fixed step of Theorem 1 instead of the search.
@@ -61,20 +60,16 @@ class BatchEG(ExponentiatedGradient):
 
     def __init__(
         self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
+        goal: Goal,
         *,
-        start: NotNegative | Floats | None = None,
+        start: NotNegative | None = None,
         first_step: Positive = 0.5,
         safe: bool = False,
         annealing: Annealing | None = None,
     ) -> None:
-        super().__init__(
-            problem, l2, evaluator, start=start, first_step=first_step, annealing=annealing
-        )
+        super().__init__(goal, start=start, first_step=first_step, annealing=annealing)
         self.safe = safe
-        self.eta = safe_step(problem, l2) if safe else first_step
+        self.eta = safe_step(goal.problem, goal.l2) if safe else first_step
 
     def epoch(self) -> Epoch:
         """Take one step; every trial of it counts as a pass."""

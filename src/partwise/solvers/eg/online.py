@@ -25,11 +25,13 @@ from ...arrays import Floats, Ints
 from ...compiled.jit import FAST, njit
 from ...errors import MismatchError
 from ...problem.design import score
-from ...problem.evaluation import Evaluator, not_finite
+from ...problem.evaluation import not_finite
 from ...problem.problem import Problem, example_marginals, example_maximum
 from ..base import Epoch
+from ..goal import Goal
 from ..options import NotNegative, OneOf, Positive
-from .base import LINEAR, NORM, VERTEX, VISITS, Annealing, ExponentiatedGradient, scratch
+from ..scratch import scratch
+from .base import LINEAR, NORM, VERTEX, VISITS, Annealing, ExponentiatedGradient
 from .shrinking import scatter_shrunk
 
 ORDERS = ("permutation", "focused", "replacement", "deterministic")
@@ -193,13 +195,11 @@ class OnlineEG(ExponentiatedGradient):
 
     Parameters
     ----------
-    problem, l2, evaluator, annealing
+    goal, annealing
         As in :class:`ExponentiatedGradient`.
-    start : float, ndarray or None
+    start : float or None
         As there, with distributions that all count in w from the beginning; None: examples enter
         at their first visit (for tau > 0).
-    rng : numpy.random.Generator
-        Draws the orders.
     order : {"permutation", "focused", "replacement", "deterministic"}
         A new random permutation each epoch; the same, but examples whose share of the gap was
         small at their last visit are left out for up to two epochs (for tau > 0); sampling with
@@ -216,18 +216,16 @@ class OnlineEG(ExponentiatedGradient):
 
     def __init__(
         self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
+        goal: Goal,
         *,
-        start: NotNegative | Floats | None = None,
+        start: NotNegative | None = None,
         order: Annotated[str, OneOf(ORDERS)] = "permutation",
         first_step: FirstStep = 0.5,
         safe: bool = False,
         annealing: Annealing | None = None,
     ) -> None:
-        if order == "focused" and problem.loss.tau == 0.0:
+        problem, tau = goal.problem, goal.problem.loss.tau
+        if order == "focused" and tau == 0.0:
             raise MismatchError(
                 "the focused order needs a smooth loss, whose shares of the gap are known; use "
                 "order='permutation' with the hinge"
@@ -235,18 +233,17 @@ class OnlineEG(ExponentiatedGradient):
         trial = first_step == "trial"
         eta = 1.0 if trial else float(first_step)
         self.entry = 1.0
-        if start is None and problem.loss.tau > 0.0:
+        if start is None and tau > 0.0 and not goal.warm:
             start, self.entry = VERTEX, _ENTRY / VERTEX
-        super().__init__(problem, l2, evaluator, start=start, first_step=eta, annealing=annealing)
-        self.rng = rng
+        super().__init__(goal, start=start, first_step=eta, annealing=annealing)
         self.order = order
         self.safe = safe
-        self.buffers = scratch(problem)
+        self.buffers = scratch(problem, 5)
         self.age = np.zeros(problem.n_examples, dtype=np.int64)  # epochs since the last visit
         # A safe step always improves the dual, so there is no need to go below it.
-        self.least = np.minimum(1e-3, safe_steps(problem, l2))
+        self.least = np.minimum(1e-3, safe_steps(problem, goal.l2))
         if safe:
-            self.duals.eta[:] = safe_steps(problem, l2)
+            self.duals.eta[:] = safe_steps(problem, goal.l2)
         elif trial:
             self._trial()
 

@@ -7,7 +7,7 @@ of multipliers, as in Tomioka, Suzuki and Sugiyama 2011):
 
     min_w  P(w) + k/2 |w - z|^2,    w(u) = shrunk(v(u) + k z, l1) / (l2 + k)
 
-:mod:`partwise.solvers.nearness` says how k and z are chosen. The examples' part of the gap is
+:mod:`partwise.solvers.proximal_term` says how k and z are chosen. The examples' part of the gap is
 sum_i c_i tau KL(u_i, p_i).
 """
 
@@ -19,13 +19,14 @@ import numpy as np
 
 from ...arrays import Floats
 from ...compiled.vectors import inner, shrunk
-from ...problem.evaluation import Evaluator, penalty
+from ...problem.evaluation import penalty
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem
 from ..base import Epoch, Evaluation
-from ..nearness import Nearness
+from ..dual_line_search import search_dual_line
+from ..goal import Goal
 from ..options import NotNegative, OneOf
-from ..scaling import scaled_dual
+from ..proximal_term import ProximalTerm
 from .base import LINEAR, VISITS, easy_l2
 from .online import ORDERS, FirstStep, OnlineEG, safe_steps
 
@@ -41,18 +42,17 @@ class ProximalEG(OnlineEG):
 
     Parameters
     ----------
-    problem, l2, evaluator, rng, start, order, first_step
+    goal : Goal
+        What is asked for; its initial weights are the first z.
+    start, order, first_step
         As in :class:`OnlineEG`.
-    l1 : float
-        Weight of the absolute sum of the weights.
-    initial_weights : ndarray or None
-        Stored weights z to begin near to; without ``start`` the duals begin at their marginals.
     nearness : float or None
         The first k; None: one for which the first problem is easy, or less near a solution.
     """
 
     name: ClassVar[str] = "proximal-eg"
     needs = frozenset({"marginals", "tau>0"})
+    takes_l1 = True
 
     @classmethod
     def footprint(
@@ -63,40 +63,31 @@ class ProximalEG(OnlineEG):
 
     def __init__(
         self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
+        goal: Goal,
         *,
-        l1: float = 0.0,
-        start: NotNegative | Floats | None = None,
-        initial_weights: Floats | None = None,
+        start: NotNegative | None = None,
         order: Annotated[str, OneOf(ORDERS)] = "focused",
         first_step: FirstStep = 0.5,
         nearness: NotNegative | None = None,
     ) -> None:
-        if initial_weights is not None and start is None:
-            start = evaluator.scores(initial_weights)
-        super().__init__(
-            problem, l2, evaluator, rng, start=start, order=order, first_step=first_step
-        )
-        self.l1 = l1
+        super().__init__(goal, start=start, order=order, first_step=first_step)
+        problem, l2, l1 = goal.problem, goal.l2, goal.l1
         self.weights = problem.storage.zeros()
-        if initial_weights is not None:
-            self.weights[:] = initial_weights
-        elif isinstance(start, np.ndarray):
+        if goal.initial_weights is not None:
+            self.weights[:] = goal.initial_weights
+        elif goal.warm:
             self.weights[:] = shrunk(self.duals.v, l1) / l2
         if nearness is None:
             nearness = max(easy_l2(problem) - l2, 0.0)
-            if isinstance(start, np.ndarray) and l1 == 0.0:
+            if goal.warm and l1 == 0.0:
                 nearness = min(nearness, _WARM * l2)
-        self.nearness = Nearness(nearness, self.weights, l2, _PROPORTION)
+        self.proximal_term = ProximalTerm(nearness, self.weights, l2, _PROPORTION)
         self.near = problem.storage.zeros()
         self.shrunk = problem.storage.zeros() if l1 else self.near
 
     def epoch(self) -> Epoch:
         """Visit the examples once for the problem near the weights so far."""
-        k, z = self.nearness.k, self.nearness.centre
+        k, z = self.proximal_term.k, self.proximal_term.centre
         duals, totals = self.duals, self.duals.totals
         l2 = self.l2 + k
         self.least = np.minimum(1e-3, safe_steps(self.problem, l2))
@@ -118,7 +109,7 @@ class ProximalEG(OnlineEG):
             + penalty(self.weights, self.l2, self.l1)
             - dual
         )
-        self.nearness.steer(own, others, self.weights)
+        self.proximal_term.steer(own, others, self.weights)
         return Epoch(passes, dual, own + others, self.l2)
 
     def scaled(self) -> tuple[float, float]:
@@ -127,7 +118,7 @@ class ProximalEG(OnlineEG):
         The entropy is concave, so s times that of u is a bound from below.
         """
         linear = float(self.duals.totals[LINEAR])
-        return scaled_dual(lambda s: s * linear, self.duals.v, self.l2, self.l1)
+        return search_dual_line(lambda s: s * linear, self.duals.v, self.l2, self.l1)
 
     def evaluate(self) -> Evaluation:
         """Compute mu, H and v from theta again, then both sides."""

@@ -22,8 +22,8 @@ from ...arrays import Floats
 from ...compiled.jit import FAST, njit
 from ...compiled.prefetch import prefetch
 from ...problem.design import fetch_example, scatter, score
-from ...problem.evaluation import Evaluator, not_finite
-from ...problem.problem import Problem
+from ...problem.evaluation import not_finite
+from ..goal import Goal
 from ..options import NotNegative
 from .marginal_ascent import LINEAR, NORM, MarginalAscent
 
@@ -158,39 +158,16 @@ class CrammerSinger(MarginalAscent):
 
     Parameters
     ----------
-    problem, l2, evaluator
-        What to solve.
-    rng : numpy.random.Generator
-        Draws the order of the examples.
-    marginals : ndarray or None
-        Those of a dual point to start from; without it, the gold labels.
-    initial_weights, nearness
+    goal, nearness
         As in :class:`MarginalAscent`.
     """
 
     name: ClassVar[str] = "crammer-singer"
     needs = frozenset({"maximum", "tau=0", "multiclass"})
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
-        *,
-        marginals: Floats | None = None,
-        initial_weights: Floats | None = None,
-        nearness: NotNegative | None = 0.0,
-    ) -> None:
-        super().__init__(
-            problem,
-            l2,
-            evaluator,
-            marginals=marginals,
-            initial_weights=initial_weights,
-            nearness=nearness,
-        )
-        self.rng = rng
+    def __init__(self, goal: Goal, *, nearness: NotNegative | None = 0.0) -> None:
+        super().__init__(goal, nearness=nearness)
+        problem = goal.problem
         self.square = 0.5 * problem.reach**2  # |x_i|^2
         n = problem.n_examples
         self.wait, self.due = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)

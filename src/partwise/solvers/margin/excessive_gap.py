@@ -31,7 +31,7 @@ guesses L_k
 
 since t_k^2 L_k = mu_{k+1}: the rate stays, with the constant that the data have.
 
-theta of beta and alpha~ is never stored: one vector stands for it (implied.py). Both grow like
+theta of beta and alpha~ is never stored: one vector stands for it (linear_theta.py). Both grow like
 1/mu, and only their logarithms are held, so the marginals lose nothing before mu nears the rounding
 of the scores. alpha has no theta; its marginals are kept, and are always a mixture.
 """
@@ -46,11 +46,12 @@ import numpy as np
 from ...arrays import Floats
 from ...compiled.vectors import inner
 from ...problem.dual_point import DualPoint
-from ...problem.evaluation import Evaluator, Slope, penalty
+from ...problem.evaluation import Slope, penalty
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem
 from ..base import Epoch, Evaluation, Solver
-from ..implied import first_implied
+from ..goal import Goal
+from ..linear_theta import first_linear_theta
 from ..options import NotNegative
 from .mixture import Mixture
 
@@ -68,10 +69,8 @@ class ExcessiveGap(Solver):
 
     Parameters
     ----------
-    problem, l2, evaluator
-        What to solve.
-    initial_weights : ndarray or None
-        Stored weights w: the centre u0 is then p(.|x_i; w) at temperature 1.
+    goal : Goal
+        What is asked for; from weights w, the centre u0 is p(.|x_i; w) at temperature 1.
     gold : float
         Else the theta of the parts of the gold labels in the centre; 0: the uniform distributions.
     safe : bool
@@ -82,19 +81,11 @@ class ExcessiveGap(Solver):
     occupies = Footprint(vectors=9, parts=3, examples=8)
     needs = frozenset({"marginals", "tau=0"})
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        *,
-        initial_weights: Floats | None = None,
-        gold: NotNegative = 0.0,
-        safe: bool = False,
-    ) -> None:
-        super().__init__(problem, l2, evaluator)
+    def __init__(self, goal: Goal, *, gold: NotNegative = 0.0, safe: bool = False) -> None:
+        super().__init__(goal)
+        problem, l2, evaluator = goal.problem, goal.l2, goal.evaluator
         self.safe = safe
-        self.centre = first_implied(problem, initial_weights, gold)
+        self.centre = first_linear_theta(problem, goal.weights(), gold)
         first = self.centre.slope(evaluator)
         self.log_z = self._sum(first.losses)
         self.w = first.v / l2
@@ -117,11 +108,6 @@ class ExcessiveGap(Solver):
         self.alpha.mu = self.tilde.copy()
         self.lipschitz = self.mu
         self.k = 1
-
-    @property
-    def settled(self) -> bool:
-        """Always: there is one l2."""
-        return True
 
     def _sum(self, values: Floats) -> float:
         return float(inner(values, self.problem.arrays.weight))

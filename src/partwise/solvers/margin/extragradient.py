@@ -52,11 +52,11 @@ import numpy as np
 from ...arrays import Floats
 from ...compiled.vectors import inner
 from ...problem.dual_point import DualPoint
-from ...problem.evaluation import Evaluator, Slope
+from ...problem.evaluation import Slope
 from ...problem.footprint import Footprint
-from ...problem.problem import Problem
 from ..base import Epoch, Evaluation, Solver
-from ..implied import Implied, first_implied
+from ..goal import Goal
+from ..linear_theta import LinearTheta, first_linear_theta
 from ..options import NotNegative, OneOf
 from .excessive_gap import largest_cost
 from .mixture import Mixture
@@ -74,7 +74,7 @@ class _Place(NamedTuple):
     """One (w, u)."""
 
     w: Floats
-    point: Implied
+    point: LinearTheta
     slope: Slope
 
 
@@ -84,10 +84,8 @@ class Extragradient(Solver):
 
     Parameters
     ----------
-    problem, l2, evaluator
-        What to solve.
-    initial_weights : ndarray or None
-        Stored weights w to start from, with u_i = p(.|x_i; w) at temperature 1.
+    goal : Goal
+        What is asked for; from weights w it starts with u_i = p(.|x_i; w) at temperature 1.
     gold : float
         Else w = 0, and the first theta of the parts of the gold labels; 0: the uniform
         distributions.
@@ -101,20 +99,19 @@ class Extragradient(Solver):
 
     def __init__(
         self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
+        goal: Goal,
         *,
-        initial_weights: Floats | None = None,
         gold: NotNegative = 0.0,
         step: Annotated[str, OneOf(STEPS)] = "search",
     ) -> None:
-        super().__init__(problem, l2, evaluator)
+        super().__init__(goal)
+        problem, l2, evaluator = goal.problem, goal.l2, goal.evaluator
         self.step = step
-        point = first_implied(problem, initial_weights, gold)
+        weights = goal.weights()
+        point = first_linear_theta(problem, weights, gold)
         self.ahead = np.empty(problem.n_parts)
         slope = point.slope(evaluator, self.ahead)
-        w = problem.storage.zeros() if initial_weights is None else initial_weights
+        w = problem.storage.zeros() if weights is None else weights
         self.place = _Place(w, point, slope)
         self.log_z = self._sum(slope.losses)
         self.mean_w = w
@@ -130,11 +127,6 @@ class Extragradient(Solver):
         self.first = l2 / self.m**2
         self.total = 0.0
         self.passes = 1.0
-
-    @property
-    def settled(self) -> bool:
-        """Always: there is one l2."""
-        return True
 
     def _sum(self, values: Floats) -> float:
         return float(inner(values, self.problem.arrays.weight))

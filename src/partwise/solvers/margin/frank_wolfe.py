@@ -22,10 +22,12 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ...compiled.jit import njit
-from ...problem.evaluation import Evaluator, not_finite
+from ...problem.evaluation import not_finite
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem, example_maximum
+from ..goal import Goal
 from ..options import Count, NotNegative, OneOf
+from ..scratch import scratch
 from .atoms import add_atom, atom_score, atoms_bytes, gold_atoms, grown, keep_atom
 from .marginal_ascent import MarginalAscent, score_with_cost, step
 
@@ -132,20 +134,14 @@ class FrankWolfe(MarginalAscent):
 
     Parameters
     ----------
-    problem, l2, evaluator
-        What to solve.
-    rng : numpy.random.Generator
-        Draws the examples.
+    goal, nearness
+        As in :class:`MarginalAscent`.
     sampling : {"gap", "uniform"}
         Draw half of the examples in proportion to their share of the gap, or visit all in turn.
     pairwise : bool
         Move weight from one label to another where that promises more than to move all.
     room : int or None
         How many labels an example keeps; None: 100, or fewer where there are many examples.
-    marginals : ndarray or None
-        Those of a dual point to start from; without it, the gold labels.
-    initial_weights, nearness
-        As in :class:`MarginalAscent`.
     """
 
     name: ClassVar[str] = "bcfw"
@@ -161,35 +157,21 @@ class FrankWolfe(MarginalAscent):
 
     def __init__(
         self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
+        goal: Goal,
         *,
         sampling: Annotated[str, OneOf(("gap", "uniform"))] = "gap",
         pairwise: bool = True,
         room: Count | None = None,
-        marginals: Floats | None = None,
-        initial_weights: Floats | None = None,
         nearness: NotNegative | None = 0.0,
     ) -> None:
-        super().__init__(
-            problem,
-            l2,
-            evaluator,
-            marginals=marginals,
-            initial_weights=initial_weights,
-            nearness=nearness,
-        )
-        self.rng, self.sampling = rng, sampling
-        self.pairwise = pairwise
-        self.room = _room(problem, room)
-        self.atoms = gold_atoms(problem, self.room)
-        if marginals is not None:
+        super().__init__(goal, nearness=nearness)
+        self.sampling, self.pairwise = sampling, pairwise
+        self.room = _room(goal.problem, room)
+        self.atoms = gold_atoms(goal.problem, self.room)
+        if goal.start is not None:
             self.atoms.alpha[:] = 0.0
-        self.d = problem.storage.zeros()
-        size = problem.max_parts
-        self.buffers = (*(np.empty(size) for _ in range(4)), np.empty(problem.work_size))
+        self.d = goal.problem.storage.zeros()
+        self.buffers = scratch(goal.problem, 4)
 
     def _draw(self) -> Ints:
         n = self.problem.n_examples

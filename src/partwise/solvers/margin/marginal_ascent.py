@@ -2,9 +2,9 @@
 
 The dual is then a function of mu alone, D = sum_i c_i cost_i.mu_i - |v(mu)|^2 / (2 l2). A solver
 moves the marginals of one example after the other, with v and both terms kept up to date. It may
-do so for a problem near earlier weights (:mod:`partwise.solvers.nearness`); a dual point then lacks
-the weights that go with it, so the dual value is that of the best point on the way to it from the
-gold labels.
+do so for a problem near earlier weights (:mod:`partwise.solvers.proximal_term`); a dual point then
+lacks the weights that go with it, so the dual value is that of the best point on the way to it from
+the gold labels.
 
 The kernels are compiled without fast-math flags: a label that scores as well as another makes the
 way depend on the last bit, and with the flags code that was just compiled and the same code from
@@ -21,18 +21,20 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...arrays import Floats, Ints
+from ...arrays import Floats
 from ...compiled.jit import njit
 from ...compiled.vectors import inner
 from ...problem.design import any_change, scatter, score
 from ...problem.dual_point import DualPoint
-from ...problem.evaluation import Evaluator
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem
 from ..base import Epoch, Evaluation, Solver
-from ..eg.base import Average, easy_l2
-from ..nearness import Nearness
+from ..eg.base import easy_l2
+from ..goal import Goal
+from ..gold_labels import gold_marginals, gold_places
+from ..iterate_average import IterateAverage
 from ..options import NotNegative
+from ..proximal_term import ProximalTerm
 
 _logger = logging.getLogger(__name__)
 
@@ -107,12 +109,9 @@ class MarginalAscent(Solver):
 
     Parameters
     ----------
-    problem, l2, evaluator
-        What to solve.
-    marginals : ndarray or None
-        Those of a dual point to start from; without it, the gold labels.
-    initial_weights : ndarray or None
-        Stored weights to be near to at first; without them, those of the dual point.
+    goal : Goal
+        What is asked for. Without a dual point the marginals begin at the gold labels; its initial
+        weights, or else those of the dual point, are the first centre of the proximal term.
     nearness : float or None
         The first factor of a proximal term; 0: none; None: one that makes the first problem easy.
     """
@@ -131,35 +130,23 @@ class MarginalAscent(Solver):
             return Footprint(vectors=5, parts=2, examples=5)
         return Footprint(vectors=7, parts=2.5, examples=5)
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        *,
-        marginals: Floats | None = None,
-        initial_weights: Floats | None = None,
-        nearness: NotNegative | None = 0.0,
-    ) -> None:
-        super().__init__(problem, l2, evaluator)
+    def __init__(self, goal: Goal, *, nearness: NotNegative | None = 0.0) -> None:
+        super().__init__(goal)
+        problem, l2 = goal.problem, goal.l2
         self.gap = np.where(problem.arrays.weight > 0.0, np.inf, 0.0)  # shares, at the last visits
         self.v, self.totals = problem.storage.zeros(), np.zeros(2)
-        self.average = Average()
+        self.average = IterateAverage()
+        marginals = goal.marginals()
         if marginals is None:
             self.mu = gold_marginals(problem)
         else:
             self.mu = marginals.copy()
             self._rebuild()
-        self.weights = self.v / l2 if initial_weights is None else initial_weights
+        self.weights = self.v / l2 if goal.initial_weights is None else goal.initial_weights
         k = max(easy_l2(problem), l2) if nearness is None else nearness
-        self.nearness = Nearness(k, self.weights, l2, _PROPORTION)
+        self.proximal_term = ProximalTerm(k, self.weights, l2, _PROPORTION)
         self.proximal = k > 0.0
         self.estimates: deque[float] = deque(maxlen=_WINDOW)
-
-    @property
-    def settled(self) -> bool:
-        """Always: there is one l2."""
-        return True
 
     @abstractmethod
     def visit(self, l2: float, v: Floats) -> float:
@@ -167,7 +154,7 @@ class MarginalAscent(Solver):
 
     def epoch(self) -> Epoch:
         """Go through the examples, and take the weights into the mean."""
-        k, z = self.nearness.k, self.nearness.centre
+        k, z = self.proximal_term.k, self.proximal_term.centre
         if k == 0.0:
             passes = self.visit(self.l2, self.v)
             self.average.add(self.v / self.l2)
@@ -181,7 +168,7 @@ class MarginalAscent(Solver):
         dual, own = self._value(self._share()), float(self.gap.sum())
         others = self.totals[LINEAR] - inner(self.weights, self.v) - dual
         others += 0.5 * self.l2 * inner(self.weights, self.weights)
-        self.nearness.steer(own, others, self.weights)
+        self.proximal_term.steer(own, others, self.weights)
         estimate = own + max(others, 0.0)
         self._watch(estimate)
         return Epoch(passes, dual, estimate, self.l2)
@@ -190,7 +177,7 @@ class MarginalAscent(Solver):
         """Drop the proximal term where it holds the weights back: few examples, many weights."""
         if len(self.estimates) == _WINDOW and estimate > _FALL * self.estimates[0]:
             _logger.info("%s: goes on without a proximal term, the gap hardly falls", self.name)
-            self.nearness.k = 0.0
+            self.proximal_term.k = 0.0
         self.estimates.append(estimate)
 
     def _rebuild(self) -> None:
@@ -214,16 +201,12 @@ class MarginalAscent(Solver):
         """Compute v and both sides from mu; the primal at the weights or at the mean of those."""
         self._rebuild()
         weights = self.current_weights()
-        primal = self.evaluator.primal(weights, self.l2)
-        if self.average.v is not None:
-            other = self.evaluator.primal(self.average.v, self.l2)
-            if other < primal:
-                weights, primal = self.average.v.copy(), other
+        weights, primal = self.average.better_weights(self.evaluator, self.l2, weights)
         return Evaluation(weights, primal, self._value(self._share()))
 
     def current_weights(self) -> Floats:
         """Give those of the last epoch; without a proximal term, w(u)."""
-        return self.weights if self.nearness.k else self.v / self.l2
+        return self.weights if self.proximal_term.k else self.v / self.l2
 
     def dual_point(self) -> DualPoint:
         """Give the marginals, and the scores at w."""
@@ -232,17 +215,3 @@ class MarginalAscent(Solver):
             mu = s * mu
             mu[gold_places(self.problem)] += (1.0 - s) * self.problem.arrays.gold_count
         return DualPoint(self.evaluator.scores(self.current_weights()), mu)
-
-
-def gold_marginals(problem: Problem) -> Floats:
-    """Give the marginals of the gold labels."""
-    mu = np.zeros(problem.n_parts)
-    mu[gold_places(problem)] = problem.arrays.gold_count
-    return mu
-
-
-def gold_places(problem: Problem) -> Ints:
-    """Give the places of the parts of the gold labels among those of all examples."""
-    arrays = problem.arrays
-    places: Ints = np.repeat(arrays.part_ptr[:-1], np.diff(arrays.gold_ptr)) + arrays.gold_part
-    return places

@@ -23,11 +23,12 @@ import numpy as np
 from ...arrays import Floats, Ints
 from ...compiled.vectors import inner
 from ...problem.dual_point import DualPoint
-from ...problem.evaluation import Evaluator, Slope, penalty
+from ...problem.evaluation import Slope, penalty
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem
 from ..base import Epoch, Evaluation, Solver
-from ..margin.marginal_ascent import gold_marginals
+from ..goal import Goal
+from ..gold_labels import gold_marginals
 from ..options import Count
 from .bundle_qp import require_clarabel
 from .working_set import WorkingSet
@@ -43,18 +44,15 @@ class BMRM(Solver):
 
     Parameters
     ----------
-    problem, l2, evaluator
-        What to solve.
+    goal : Goal
+        What is asked for. It starts from its initial weights, or else from w(u) of its dual point;
+        for the hinge that point is also the first plane.
     rescaling : {"margin", "slack"}
         For the hinge: which one. With "slack" the loss is max_y cost(y) (1 + w.f(y) - w.f(gold)),
         and primal, dual and certificate are those of that problem. It is for classifiers and
         chains with a cost of 1 for each error.
     patience : int
         A plane that has had no weight in so many programs, one after the other, is dropped.
-    marginals : ndarray or None
-        Those of a dual point to start from: for the hinge its plane, otherwise its w(u).
-    initial_weights : ndarray or None
-        Weights to start from, as stored; they go before ``marginals``.
     """
 
     name: ClassVar[str] = "bmrm"
@@ -69,19 +67,10 @@ class BMRM(Solver):
         labels = 20.0 * PLANES * len(problem.arrays.gold_part)
         return Footprint(vectors=3 + PLANES, parts=4, examples=6, other=labels)
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        *,
-        rescaling: Rescaling = "margin",
-        patience: Count = 5,
-        marginals: Floats | None = None,
-        initial_weights: Floats | None = None,
-    ) -> None:
-        super().__init__(problem, l2, evaluator)
+    def __init__(self, goal: Goal, *, rescaling: Rescaling = "margin", patience: Count = 5) -> None:
+        super().__init__(goal)
         require_clarabel()
+        problem, l2, evaluator = goal.problem, goal.l2, goal.evaluator
         self.worst = WorstLabels(problem, evaluator, rescaling)
         # Only for the labels of margin rescaling is the mixture a point that others can start from.
         self.mixes = problem.loss.tau == 0.0 and rescaling == "margin"
@@ -93,6 +82,7 @@ class BMRM(Solver):
         self.best = Evaluation(self.weights, np.inf, 0.0)
         self.slope: Slope | None = None  # at the weights, if they were evaluated
         self.point = self.gold  # the worst labels there
+        marginals = goal.marginals()
         if marginals is not None:
             v = evaluator.dual_sum(marginals)
             self.weights = v / l2
@@ -100,13 +90,8 @@ class BMRM(Solver):
                 none = np.zeros(problem.n_examples)
                 self._add(v, evaluator.dual_linear(marginals, none), marginals)
                 self._improve()
-        if initial_weights is not None:
-            self.weights = initial_weights.copy()
-
-    @property
-    def settled(self) -> bool:
-        """Always: there is one l2."""
-        return True
+        if goal.initial_weights is not None:
+            self.weights = goal.initial_weights.copy()
 
     def _visit(self) -> Slope:
         """Give the risk and its slope at the weights, and keep them if they are the best."""
@@ -132,8 +117,7 @@ class BMRM(Solver):
         linear = float(inner(slope.linear, self.problem.arrays.weight))
         self._add(slope.v, linear, self.point if self.mixes else None)
         self._improve()
-        gap = self.best.primal - self.best.dual
-        return Epoch(1.0, self.best.dual, gap, self.l2)
+        return Epoch(1.0, self.best.dual, self.best.gap, self.l2)
 
     def _add(self, v: Floats, linear: float, mu: Floats | None) -> None:
         self.planes.append(v)

@@ -7,14 +7,13 @@ Tsochantaridis et al. 2005), which takes fewer passes and larger programs.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, final
 
-from ...arrays import Floats
-from ...problem.dual_point import DualPoint
-from ...problem.evaluation import Evaluator
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem
-from ..base import Epoch, Evaluation, Solver
+from ..composite import CompositeSolver
+from ..goal import Goal
 from ..options import Count, OneOf
 from .bmrm import BMRM
 from .each_slack import EachSlack
@@ -22,13 +21,13 @@ from .worst_labels import Rescaling
 
 
 @final
-class CuttingPlanes(Solver):
+class CuttingPlanes(CompositeSolver):
     """Cutting planes, with one slack for all examples or one for each.
 
     Parameters
     ----------
-    problem, l2, evaluator
-        What to solve.
+    goal : Goal
+        What is asked for; it starts from its dual point, or else from the gold labels.
     slack : {"one", "each"}
         Which of the two.
     rescaling : {"margin", "slack"}
@@ -42,8 +41,6 @@ class CuttingPlanes(Solver):
         of a block's labels, its memory with their square.
     patience : int
         A plane that has had no weight in so many programs, one after the other, is dropped.
-    marginals : ndarray or None
-        Those of a dual point to start from; without it, the gold labels.
     """
 
     name: ClassVar[str] = "svm-struct"
@@ -59,50 +56,17 @@ class CuttingPlanes(Solver):
 
     def __init__(
         self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
+        goal: Goal,
         *,
         slack: Annotated[str, OneOf(("one", "each"))] = "one",
         rescaling: Rescaling = "margin",
         block: Count | None = None,
         patience: Count = 5,
-        marginals: Floats | None = None,
     ) -> None:
-        super().__init__(problem, l2, evaluator)
+        super().__init__(goal)
+        goal = replace(goal, initial_weights=None)
         self.machine: BMRM | EachSlack
         if slack == "one":
-            self.machine = BMRM(
-                problem, l2, evaluator, rescaling=rescaling, patience=patience, marginals=marginals
-            )
+            self.machine = BMRM(goal, rescaling=rescaling, patience=patience)
         else:
-            self.machine = EachSlack(
-                problem,
-                l2,
-                evaluator,
-                rescaling=rescaling,
-                block=block,
-                patience=patience,
-                marginals=marginals,
-            )
-
-    @property
-    def settled(self) -> bool:
-        """Always: there is one l2."""
-        return True
-
-    def epoch(self) -> Epoch:
-        """Visit all examples once."""
-        return self.machine.epoch()
-
-    def evaluate(self) -> Evaluation:
-        """Give what the form of the method certifies."""
-        return self.machine.evaluate()
-
-    def current_weights(self) -> Floats:
-        """Give w(u)."""
-        return self.machine.current_weights()
-
-    def dual_point(self) -> DualPoint:
-        """Give the mixture of labels, or with slack rescaling the scores at w."""
-        return self.machine.dual_point()
+            self.machine = EachSlack(goal, rescaling=rescaling, block=block, patience=patience)

@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 from ...arrays import Floats, Ints
 from ...compiled.vectors import inner
 from ...problem.dual_point import DualPoint
-from ...problem.evaluation import Evaluator, penalty
-from ...problem.problem import Problem
+from ...problem.evaluation import penalty
 from ..base import Epoch, Evaluation, Solver
-from ..eg.base import Average
-from ..margin.marginal_ascent import LINEAR, NORM, gold_marginals
+from ..goal import Goal
+from ..gold_labels import gold_marginals
+from ..iterate_average import IterateAverage
+from ..margin.marginal_ascent import LINEAR, NORM
 from ..options import Count
 from .bundle_qp import require_clarabel
 from .sparse_planes import against, last_products, mixed_in, no_planes, planes_of
@@ -59,16 +60,15 @@ class EachSlack(Solver):
 
     Parameters
     ----------
-    problem, l2, evaluator
-        What to solve.
+    goal : Goal
+        What is asked for; for margin rescaling it starts from its dual point, else from the gold
+        labels.
     rescaling : {"margin", "slack"}
         Which hinge loss; see :class:`~partwise.solvers.planes.worst_labels.WorstLabels`.
     block : int or None
         How many examples share a program; None: all if there are at most 200, else 10.
     patience : int
         A label that has had no weight in so many programs, one after the other, is dropped.
-    marginals : ndarray or None
-        Those of a dual point to start from; without it, and for slack rescaling, the gold labels.
     """
 
     name: ClassVar[str] = "n-slack"
@@ -76,18 +76,16 @@ class EachSlack(Solver):
 
     def __init__(
         self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
+        goal: Goal,
         *,
         rescaling: Rescaling = "margin",
         block: Count | None = None,
         patience: Count = 5,
-        marginals: Floats | None = None,
     ) -> None:
-        super().__init__(problem, l2, evaluator)
+        super().__init__(goal)
         require_clarabel()
-        self.worst = WorstLabels(problem, evaluator, rescaling)
+        problem, l2 = goal.problem, goal.l2
+        self.worst = WorstLabels(problem, goal.evaluator, rescaling)
         self.mixes = rescaling == "margin"
         n = problem.n_examples
         size = (n if n <= _JOINT else _FEW) if block is None else block
@@ -97,8 +95,9 @@ class EachSlack(Solver):
         self.gold = gold_marginals(problem)
         self.v, self.totals = problem.storage.zeros(), np.zeros(2)
         self.d = problem.storage.zeros()  # between uses all 0
-        self.average = Average()
+        self.average = IterateAverage(l2)
         self.best = Evaluation(self.v, np.inf, 0.0)
+        marginals = goal.marginals()
         if marginals is not None and self.mixes:
             self._start(marginals)
 
@@ -115,11 +114,6 @@ class EachSlack(Solver):
             held = mu[a.part_ptr[block.begin] : a.part_ptr[block.end]]
             self._add(block, used, cost, held, alpha=1.0)
         self._rebuild()
-
-    @property
-    def settled(self) -> bool:
-        """Always: there is one l2."""
-        return True
 
     def epoch(self) -> Epoch:
         """Visit all blocks in turn."""
@@ -196,7 +190,8 @@ class EachSlack(Solver):
     def evaluate(self) -> Evaluation:
         """Compute both sides from the labels; the weights are the best that were evaluated."""
         self._rebuild()
-        vectors = [self.v] if self.average.v is None else [self.v, self.average.v]
+        mean = self.average.value
+        vectors = [self.v] if mean is None else [self.v, mean]
         for v in vectors:
             weights = v / self.l2
             losses = self.worst.find(weights, 1.0).losses

@@ -17,11 +17,12 @@ import numpy as np
 from ...arrays import Floats, Ints
 from ...compiled.jit import FAST, njit
 from ...problem.design import scatter, score
-from ...problem.evaluation import Evaluator
 from ...problem.footprint import Footprint
-from ...problem.problem import Problem, example_marginals
+from ...problem.problem import example_marginals
+from ..goal import Goal
 from ..options import Positive
-from .base import SEARCH, Eta, StochasticSolver, scratch
+from ..scratch import scratch
+from .base import SEARCH, Eta, StochasticSolver
 from .blocks import every_block, make_blocks, touch
 
 
@@ -112,7 +113,7 @@ class AdaGrad(StochasticSolver):
 
     Parameters
     ----------
-    problem, l2, evaluator, rng, eta, start, initial_weights
+    goal, eta
         As in :class:`partwise.solvers.stochastic.base.StochasticSolver`.
     delta : float
         Added to the root of the sum of squares.
@@ -121,34 +122,19 @@ class AdaGrad(StochasticSolver):
     name: ClassVar[str] = "adagrad"
     occupies = Footprint(vectors=7, parts=1, examples=8)
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
-        *,
-        eta: Eta = SEARCH,
-        delta: Positive = 1.0,
-        start: Floats | None = None,
-        initial_weights: Floats | None = None,
-    ) -> None:
-        super().__init__(
-            problem,
-            l2,
-            evaluator,
-            rng,
-            eta=eta,
-            settings={"delta": delta},
-            start=start,
-            initial_weights=initial_weights,
-        )
+    def __init__(self, goal: Goal, *, eta: Eta = SEARCH, delta: Positive = 1.0) -> None:
+        super().__init__(goal, eta=eta)
+        problem = goal.problem
         self.delta = delta
         zeros = problem.storage.zeros
         self.gains = Gains(w=self.weights, square=zeros(), g=zeros())
         self.blocks = make_blocks(problem)
         self.all_blocks = every_block(problem)
         self.buffers = scratch(problem, 4)
+
+    def with_step(self, goal: Goal, eta: float) -> AdaGrad:
+        """Keep delta."""
+        return AdaGrad(goal, eta=eta, delta=self.delta)
 
     def visit(self, order: Ints, eta: float) -> int:
         """Take a step for each example, then let all weights shrink that were not touched."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import math
 from abc import abstractmethod
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 import numpy as np
 
@@ -20,9 +20,9 @@ from ...arrays import Floats, Ints
 from ...errors import DataError
 from ...problem.evaluation import Evaluator
 from ...problem.footprint import Footprint
-from ...problem.problem import Problem
 from ...problem.subset import subset
 from ..base import Epoch
+from ..goal import Goal
 from ..options import OneOf, Positive
 from ..primal import PrimalSolver
 from .step_search import best_power, trial_sample
@@ -39,34 +39,18 @@ class StochasticSolver(PrimalSolver):
 
     Parameters
     ----------
-    problem, l2, evaluator, start, initial_weights
-        As in :class:`partwise.solvers.primal.PrimalSolver`.
-    rng : numpy.random.Generator
-        Draws a new order of the examples for every epoch, and the sample for the search.
+    goal : Goal
+        What is asked for; its rng draws a new order of the examples for every epoch, and the
+        sample for the search.
     eta : float or "search"
         The step; "search" tries powers of 10 on a tenth of the examples.
-    settings : dict
-        The further options, with which trials are made too.
     """
 
     occupies = Footprint(vectors=5, parts=1, examples=8)
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
-        *,
-        eta: Eta,
-        settings: dict[str, Any],
-        start: Floats | None,
-        initial_weights: Floats | None,
-    ) -> None:
-        super().__init__(problem, l2, evaluator, start=start, initial_weights=initial_weights)
-        self.rng = rng
-        self.settings = settings
-        self.examples: Ints = np.flatnonzero(problem.arrays.weight > 0.0)
+    def __init__(self, goal: Goal, *, eta: Eta = SEARCH) -> None:
+        super().__init__(goal)
+        self.examples: Ints = np.flatnonzero(goal.problem.arrays.weight > 0.0)
         self.eta = None if eta == SEARCH else float(eta)
         self.visits = 0
 
@@ -74,6 +58,10 @@ class StochasticSolver(PrimalSolver):
     def lam(self) -> float:
         """The l2 of the mean over the examples."""
         return self.l2 / len(self.examples)
+
+    def with_step(self, goal: Goal, eta: float) -> StochasticSolver:
+        """Return a solver with the options of this one but for the step, for a trial."""
+        return type(self)(goal, eta=eta)
 
     @abstractmethod
     def visit(self, order: Ints, eta: float) -> int:
@@ -111,17 +99,10 @@ class StochasticSolver(PrimalSolver):
         evaluator = Evaluator(part, self.evaluator.n_jobs)
         order = np.arange(len(sample))
 
+        goal = Goal(part, l2, evaluator, np.random.default_rng(0), initial_weights=self.weights)
+
         def trial(eta: float) -> float:
-            other: StochasticSolver = type(self)(
-                part,
-                l2,
-                evaluator,
-                np.random.default_rng(0),
-                eta=eta,
-                start=None,
-                initial_weights=self.weights,
-                **self.settings,
-            )
+            other = self.with_step(goal, eta)
             bad = other.visit(order, eta)
             self.visits += other.visits
             if bad >= 0:
@@ -136,8 +117,3 @@ class StochasticSolver(PrimalSolver):
         if eta == 0.0:
             raise DataError(f"{self.name} diverges with every eta from 1 down; scale the features")
         return eta
-
-
-def scratch(problem: Problem, rows: int) -> tuple[Any, ...]:
-    """Give rows of buffers as long as the parts of one example, and one for the oracles."""
-    return (*(np.empty(problem.max_parts) for _ in range(rows)), np.empty(problem.work_size))

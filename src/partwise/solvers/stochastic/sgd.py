@@ -29,11 +29,13 @@ from ...arrays import Floats, Ints
 from ...compiled.jit import FAST, njit
 from ...compiled.vectors import inner
 from ...problem.design import scatter, score
-from ...problem.evaluation import Evaluator, lowest_entropy
-from ...problem.problem import Problem, example_marginals, example_maximum
+from ...problem.evaluation import lowest_entropy
+from ...problem.problem import example_marginals, example_maximum
 from ..base import Evaluation
+from ..goal import Goal
 from ..options import OneOf
-from .base import SEARCH, Eta, StochasticSolver, scratch
+from ..scratch import scratch
+from .base import SEARCH, Eta, StochasticSolver
 
 SCHEDULES: Final = ("decreasing", "constant")
 
@@ -41,7 +43,7 @@ SCHEDULES: Final = ("decreasing", "constant")
 _SMALL: Final = 1e-3
 
 
-class Descent(NamedTuple):
+class SGDState(NamedTuple):
     """The iterate and what is kept beside it."""
 
     w: Floats  # a weight
@@ -50,7 +52,7 @@ class Descent(NamedTuple):
     totals: Floats
 
 
-#: Positions in ``Descent.totals``: steps; iterates in the average; what is left of the first w;
+#: Positions in ``SGDState.totals``: steps; iterates in the average; what is left of the first w;
 #: sum coef c_i (tau H + cost_i.mu); sum of c_i loss_i at the visits of the last epoch.
 STEPS, COUNT, KEPT, LINEAR, LOSS = range(5)
 
@@ -136,52 +138,33 @@ def sgd_epoch(
     return bad
 
 
-class _Descent(StochasticSolver):
+class _PlainSGD(StochasticSolver):
     """What the solvers of this file share: one compiled epoch, and the certificate."""
 
     needs = frozenset({"marginals", "maximum"})
+    averaged: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
-        *,
-        eta: Eta,
-        settings: dict[str, Any],
-        start: Floats | None,
-        initial_weights: Floats | None,
-        averaged: bool = False,
-    ) -> None:
-        super().__init__(
-            problem,
-            l2,
-            evaluator,
-            rng,
-            eta=eta,
-            settings=settings,
-            start=start,
-            initial_weights=initial_weights,
-        )
+    def __init__(self, goal: Goal, *, eta: Eta = SEARCH) -> None:
+        super().__init__(goal, eta=eta)
+        problem = goal.problem
         # Weights that came from elsewhere are no sum of terms: they are told apart.
         self.origin = self.weights if self.weights.any() else None
-        self.descent = Descent(
+        self.state = SGDState(
             w=self.weights.copy(),
-            u=problem.storage.zeros() if averaged else np.zeros(0),
+            u=problem.storage.zeros() if self.averaged else np.zeros(0),
             coef=np.zeros(problem.n_examples),
             totals=np.zeros(5),
         )
-        self.descent.totals[KEPT] = 1.0
+        self.state.totals[KEPT] = 1.0
         self.buffers = scratch(problem, 4)
 
-    def schedule(self, eta: float) -> tuple[float, float]:
+    def steps(self, eta: float) -> tuple[float, float]:
         """Give first and rate."""
         return eta, 0.0
 
     def visit(self, order: Ints, eta: float) -> int:
         """Take a step for each example."""
-        s, first, rate = self.descent, *self.schedule(eta)
+        s, first, rate = self.state, *self.steps(eta)
         arrays = self.problem.arrays
         bad = sgd_epoch(arrays, s, order, self.l2, self.lam, first, rate, self.buffers)
         self.visits += len(order)
@@ -190,7 +173,7 @@ class _Descent(StochasticSolver):
 
     def running_dual(self) -> float:
         """D of the terms that the last iterate is made of, scaled to where D is largest."""
-        s = self.descent
+        s = self.state
         made = s.w if self.origin is None else s.w - s.totals[KEPT] * self.origin
         norm, linear = self.l2 * inner(made, made), float(s.totals[LINEAR])
         if s.coef.min() < 0.0 or linear <= 0.0 or norm == 0.0:
@@ -200,7 +183,7 @@ class _Descent(StochasticSolver):
 
     def values(self) -> tuple[float, float]:
         """Give the free dual value; the primal is that of the iterates on their way."""
-        s, dual = self.descent, self.running_dual()
+        s, dual = self.state, self.running_dual()
         return dual, float(s.totals[LOSS] + 0.5 * self.l2 * inner(s.w, s.w)) - dual
 
     def evaluate(self) -> Evaluation:
@@ -213,7 +196,7 @@ class _Descent(StochasticSolver):
 
 
 @final
-class SGD(_Descent):
+class SGD(_PlainSGD):
     """Stochastic gradient descent with steps that decrease, or with a constant step.
 
     The steps eta / (1 + k/n) are those of Collins et al. (2008), section 7.1.3. In the long run
@@ -223,7 +206,7 @@ class SGD(_Descent):
 
     Parameters
     ----------
-    problem, l2, evaluator, rng, eta, start, initial_weights
+    goal, eta
         As in :class:`partwise.solvers.stochastic.base.StochasticSolver`.
     schedule : {"decreasing", "constant"}
         The steps.
@@ -233,74 +216,37 @@ class SGD(_Descent):
 
     def __init__(
         self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
+        goal: Goal,
         *,
         eta: Eta = SEARCH,
         schedule: Annotated[str, OneOf(SCHEDULES)] = "decreasing",
-        start: Floats | None = None,
-        initial_weights: Floats | None = None,
     ) -> None:
-        super().__init__(
-            problem,
-            l2,
-            evaluator,
-            rng,
-            eta=eta,
-            settings={"schedule": schedule},
-            start=start,
-            initial_weights=initial_weights,
-        )
-        self.decreasing = schedule == "decreasing"
+        super().__init__(goal, eta=eta)
+        self.schedule = schedule
 
-    def schedule(self, eta: float) -> tuple[float, float]:
+    def with_step(self, goal: Goal, eta: float) -> SGD:
+        """Keep the schedule."""
+        return SGD(goal, eta=eta, schedule=self.schedule)
+
+    def steps(self, eta: float) -> tuple[float, float]:
         """Give eta / (1 + k/n), or eta."""
-        return eta, 1.0 / len(self.examples) if self.decreasing else 0.0
+        return eta, 1.0 / len(self.examples) if self.schedule == "decreasing" else 0.0
 
 
 @final
-class AveragedSGD(_Descent):
+class AveragedSGD(_PlainSGD):
     """Stochastic gradient descent with a constant step; the weights are the mean of all iterates.
 
     The mean forgets the start as 1/k. What the constant step leaves of the noise averages out as
     1/k too; where the loss is not quadratic a distance of order eta stays.
-
-    Parameters
-    ----------
-    problem, l2, evaluator, rng, eta, start, initial_weights
-        As in :class:`partwise.solvers.stochastic.base.StochasticSolver`.
     """
 
     name: ClassVar[str] = "asgd"
-
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
-        *,
-        eta: Eta = SEARCH,
-        start: Floats | None = None,
-        initial_weights: Floats | None = None,
-    ) -> None:
-        super().__init__(
-            problem,
-            l2,
-            evaluator,
-            rng,
-            eta=eta,
-            settings={},
-            start=start,
-            initial_weights=initial_weights,
-            averaged=True,
-        )
+    averaged = True
 
 
 @final
-class Pegasos(_Descent):
+class Pegasos(_PlainSGD):
     """Pegasos (Shalev-Shwartz et al. 2011): the steps are eta / (lam k), k = 1, 2, ...
 
     With eta = 1 the first step forgets where it started, and after every epoch w is v(u) / l2 of
@@ -311,34 +257,15 @@ class Pegasos(_Descent):
 
     Parameters
     ----------
-    problem, l2, evaluator, rng, eta, start, initial_weights
+    goal, eta
         As in :class:`partwise.solvers.stochastic.base.StochasticSolver`.
     """
 
     name: ClassVar[str] = "pegasos"
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
-        *,
-        eta: Eta = 1.0,
-        start: Floats | None = None,
-        initial_weights: Floats | None = None,
-    ) -> None:
-        super().__init__(
-            problem,
-            l2,
-            evaluator,
-            rng,
-            eta=eta,
-            settings={},
-            start=start,
-            initial_weights=initial_weights,
-        )
+    def __init__(self, goal: Goal, *, eta: Eta = 1.0) -> None:
+        super().__init__(goal, eta=eta)
 
-    def schedule(self, eta: float) -> tuple[float, float]:
+    def steps(self, eta: float) -> tuple[float, float]:
         """Give eta / (lam (1 + k)), k = 0, 1, ..."""
         return eta / self.lam, 1.0

@@ -22,11 +22,12 @@ import numpy as np
 from ...arrays import Floats, Ints
 from ...compiled.jit import FAST, njit
 from ...problem.design import scatter, score
-from ...problem.evaluation import Evaluator
 from ...problem.footprint import Footprint
-from ...problem.problem import Problem, example_marginals
+from ...problem.problem import example_marginals
+from ..goal import Goal
 from ..options import Decay, NotNegative
-from .base import SEARCH, Eta, StochasticSolver, scratch
+from ..scratch import scratch
+from .base import SEARCH, Eta, StochasticSolver
 from .blocks import every_block, make_blocks, touch
 
 #: The square root of the rounding error balances rounding against curvature.
@@ -139,7 +140,7 @@ class MetaDescent(StochasticSolver):
 
     Parameters
     ----------
-    problem, l2, evaluator, rng, eta, start, initial_weights
+    goal, eta
         As in :class:`partwise.solvers.stochastic.base.StochasticSolver`.
     meta : float
         How fast the gains change.
@@ -152,27 +153,14 @@ class MetaDescent(StochasticSolver):
 
     def __init__(
         self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
+        goal: Goal,
         *,
         eta: Eta = SEARCH,
         meta: NotNegative = 0.02,
         decay: Decay = 0.99,
-        start: Floats | None = None,
-        initial_weights: Floats | None = None,
     ) -> None:
-        super().__init__(
-            problem,
-            l2,
-            evaluator,
-            rng,
-            eta=eta,
-            settings={"meta": meta, "decay": decay},
-            start=start,
-            initial_weights=initial_weights,
-        )
+        super().__init__(goal, eta=eta)
+        problem = goal.problem
         self.meta, self.decay = meta, decay
         self.blocks = make_blocks(problem)
         self.all_blocks = every_block(problem)
@@ -191,6 +179,10 @@ class MetaDescent(StochasticSolver):
             self.weights[first[b] : first[b] + width[b]] = 0.0
         used = count > 0.0
         count[used] = self.l2 / count[used]
+
+    def with_step(self, goal: Goal, eta: float) -> MetaDescent:
+        """Keep meta and decay."""
+        return MetaDescent(goal, eta=eta, meta=self.meta, decay=self.decay)
 
     def visit(self, order: Ints, eta: float) -> int:
         """Take a step for each example."""

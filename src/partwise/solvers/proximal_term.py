@@ -31,7 +31,7 @@ _GROWTH: Final = 1.2
 _PATIENCE: Final = 5
 
 
-class Nearness:
+class ProximalTerm:
     """The factor k and the centre z of a proximal term.
 
     Parameters

@@ -16,16 +16,16 @@ from ..problem.evaluation import Dial, Evaluator, Slope
 from ..problem.problem import Problem
 
 
-class Implied(NamedTuple):
+class LinearTheta(NamedTuple):
     """A dual point u_i(y) ~ exp(theta_i.y) of the family."""
 
     z: Floats  # a weight
     cost: float
     gold: float
 
-    def moved(self, w: Floats, eta: float, kept: float = 1.0) -> Implied:
+    def moved(self, w: Floats, eta: float, kept: float = 1.0) -> LinearTheta:
         """Give the point of kept theta_i + eta (F_i w + cost_i)."""
-        return Implied(kept * self.z + eta * w, kept * self.cost + eta, kept * self.gold)
+        return LinearTheta(kept * self.z + eta * w, kept * self.cost + eta, kept * self.gold)
 
     def slope(self, evaluator: Evaluator, into: Floats | None = None) -> Slope:
         """Compute v(u) and what belongs to it; the losses are log Z_i - gold_i.F_i z."""
@@ -36,12 +36,12 @@ class Implied(NamedTuple):
         return DualPoint(evaluator.scores(self.z, Dial(1.0, self.cost, self.gold)), mu)
 
 
-def first_implied(problem: Problem, weights: Floats | None, gold: float) -> Implied:
+def first_linear_theta(problem: Problem, weights: Floats | None, gold: float) -> LinearTheta:
     """Give the point p(.|x_i; w) of some weights w, or else that with theta = gold on gold parts.
 
     For tau = 0 the temperature of p is 1.
     """
     if weights is None:
-        return Implied(problem.storage.zeros(), 0.0, gold)
+        return LinearTheta(problem.storage.zeros(), 0.0, gold)
     scale = 1.0 / (problem.loss.tau or 1.0)
-    return Implied(scale * weights, scale, 0.0)
+    return LinearTheta(scale * weights, scale, 0.0)

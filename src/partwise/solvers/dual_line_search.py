@@ -16,7 +16,7 @@ from ..arrays import Floats
 from ..compiled.vectors import inner, shrunk_square
 
 
-def scaled_dual(
+def search_dual_line(
     linear: Callable[[float], float], v: Floats, l2: float, l1: float
 ) -> tuple[float, float]:
     """Give the largest D(u(s)), and its s.

@@ -18,7 +18,7 @@ from ..problem.problem import Problem
 _LARGEST: Final = 1e150
 
 
-def check_magnitude(problem: Problem, l2: float) -> None:
+def check_overflow(problem: Problem, l2: float) -> None:
     """Raise a DataError where squares of features, weights or scores would overflow.
 
     Parameters

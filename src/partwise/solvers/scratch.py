@@ -1,0 +1,14 @@
+"""The room that a compiled epoch works in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..problem.problem import Problem
+
+
+def scratch(problem: Problem, rows: int) -> tuple[Any, ...]:
+    """Return buffers as long as the parts of one example, and behind them one for the oracles."""
+    return (*(np.empty(problem.max_parts) for _ in range(rows)), np.empty(problem.work_size))
