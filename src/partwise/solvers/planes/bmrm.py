@@ -23,13 +23,14 @@ import numpy as np
 from ...arrays import Floats, Ints
 from ...compiled.vectors import inner
 from ...problem.dual_point import DualPoint
-from ...problem.evaluation import Slope, penalty
+from ...problem.evaluation import Slope
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem
 from ..base import Epoch, Evaluation, Solver
 from ..goal import Goal
 from ..gold_labels import gold_marginals
 from ..options import Count
+from ..primal import primal_value
 from .bundle_qp import require_clarabel
 from .working_set import WorkingSet
 from .worst_labels import Rescaling, WorstLabels
@@ -97,8 +98,7 @@ class BMRM(Solver):
         """Give the risk and its slope at the weights, and keep them if they are the best."""
         if self.slope is None:
             self.slope = self._risk()
-            primal = float(inner(self.slope.losses, self.problem.arrays.weight))
-            primal += penalty(self.weights, self.l2)
+            primal = primal_value(self.problem, self.slope, self.l2)
             if primal < self.best.primal:
                 self.best = Evaluation(self.weights, primal, self.best.dual)
         return self.slope
@@ -156,7 +156,5 @@ class BMRM(Solver):
         if not self.mixes:
             return DualPoint(theta)
         mu = self.gold.copy()
-        for k in np.flatnonzero(self.known.alpha):
-            parts, counts = self.labels[k]
-            mu[parts] += self.known.alpha[k] * counts
+        self.known.mix(self.labels, mu)
         return DualPoint(theta, mu)

@@ -172,9 +172,7 @@ class EachSlack(Solver):
     def _mixture(self) -> Floats:
         mu: Floats = self.gold.copy()
         for block in self.blocks:
-            for k in np.flatnonzero(block.known.alpha):
-                parts, counts = block.labels[k]
-                mu[parts] += block.known.alpha[k] * counts
+            block.known.mix(block.labels, mu)
         return mu
 
     def _rebuild(self) -> None:

@@ -59,6 +59,12 @@ class WorkingSet:
         self.alpha = bundle_optimum(self.gram / self.l2, linear, self.group, self.alpha)
         self.idle = np.where(self.alpha > 0.0, 0, self.idle + 1)
 
+    def mix(self, labels: list[tuple[Ints, Floats]], mu: Floats) -> None:
+        """Add the label of every plane, given by parts and counts, to mu with its weight."""
+        for k in np.flatnonzero(self.alpha):
+            parts, counts = labels[k]
+            mu[parts] += self.alpha[k] * counts
+
     def drop_idle(self) -> NDArray[np.bool_]:
         """Drop the planes that have long had no weight; give which stay."""
         stay: NDArray[np.bool_] = self.idle < self.patience

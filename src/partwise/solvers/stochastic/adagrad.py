@@ -144,7 +144,3 @@ class AdaGrad(StochasticSolver):
         self.visits += len(order)
         shrink_rest(self.gains, *self.all_blocks, self.blocks.clock, len(order), *step)
         return int(bad)
-
-    def values(self) -> tuple[float, float]:
-        """Know nothing of the dual: the sum of the gradients is not kept."""
-        return math.nan, math.inf

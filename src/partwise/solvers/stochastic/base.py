@@ -70,9 +70,12 @@ class StochasticSolver(PrimalSolver):
         Adds the calls of an oracle to ``visits`` and leaves ``weights`` up to date.
         """
 
-    @abstractmethod
     def values(self) -> tuple[float, float]:
-        """Give the dual value and the estimate of the gap that the last epoch brought."""
+        """Return the dual value and the estimate of the gap after the last epoch.
+
+        A method that does not keep the sum of its gradients knows neither.
+        """
+        return math.nan, math.inf
 
     def epoch(self) -> Epoch:
         """Visit every example that has a weight, in a new order."""

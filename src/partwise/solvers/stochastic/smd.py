@@ -192,7 +192,3 @@ class MetaDescent(StochasticSolver):
         self.visits += int(calls)
         _settle(self.state, *self.all_blocks, self.blocks.clock, len(order), self.decay)
         return int(bad)
-
-    def values(self) -> tuple[float, float]:
-        """Know nothing of the dual: the sum of the gradients is not kept."""
-        return math.nan, math.inf
