@@ -29,7 +29,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Epoch:
-    """What one epoch tells, at no extra cost.
+    """What is known after one epoch at no extra cost.
 
     Attributes
     ----------
@@ -38,7 +38,8 @@ class Epoch:
     dual : float
         The running dual value for the l2 that the epoch used.
     gap_estimate : float
-        A free estimate of the gap; it says when a full evaluation is worth its cost.
+        A free estimate of the gap, from which the loop decides when a full evaluation is worth its
+        cost; inf if there is none.
     l2 : float
         The l2 that the epoch used; larger than the target while annealing.
     """
@@ -50,9 +51,9 @@ class Epoch:
 
 
 class Solver(ABC):
-    """One algorithm, for one goal.
+    """One algorithm, made for one goal.
 
-    The options of a solver are the arguments of its constructor beside the goal.
+    The options of a solver are the keyword arguments of its constructor.
 
     Attributes
     ----------
@@ -63,10 +64,10 @@ class Solver(ABC):
     takes_l1 : bool
         Whether the solver can minimise an objective with l1 > 0.
     package : str or None
-        A package that partwise does without, but this solver does not.
+        An optional package that this solver needs.
     occupies : Footprint
-        What the solver takes at its peak; where that depends on the problem or the options,
-        `footprint` says it.
+        The memory that the solver takes at its peak. A solver whose memory depends on the problem
+        or the options overrides `footprint` instead.
     """
 
     name: ClassVar[str]
@@ -84,7 +85,7 @@ class Solver(ABC):
     def footprint(
         cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
     ) -> Footprint:
-        """Say what the solver will take at its peak beside the problem.
+        """Return the memory that the solver takes at its peak, beside that of the problem.
 
         Parameters
         ----------
@@ -96,16 +97,16 @@ class Solver(ABC):
         return cls.occupies
 
     def close(self) -> None:  # noqa: B027 - most solvers hold nothing
-        """Let go of what the solver holds beside memory."""
+        """Release what the solver holds beside memory."""
 
     @property
     def settled(self) -> bool:
-        """Whether the running values are those of the target l2: False while annealing."""
+        """Whether the running values belong to the target l2; False while annealing."""
         return True
 
     @abstractmethod
     def epoch(self) -> Epoch:
-        """Go through the data once, in one compiled call."""
+        """Work for a while, as a rule once through the data in one compiled call."""
 
     @abstractmethod
     def evaluate(self) -> Evaluation:
@@ -113,8 +114,8 @@ class Solver(ABC):
 
     @abstractmethod
     def current_weights(self) -> Floats:
-        """Give the running weights, without an evaluation."""
+        """Return the running weights, without an evaluation."""
 
     @abstractmethod
     def dual_point(self) -> DualPoint:
-        """Give the point u, from which another fit can start."""
+        """Return the dual point u, from which another fit can start."""

@@ -31,11 +31,11 @@ class Goal:
     evaluator : Evaluator
         Computes primal and dual values of the problem, in threads.
     rng : numpy.random.Generator
-        For the solvers that draw.
+        Used by the solvers that draw random numbers.
     l1 : float
         Weight of |w|_1, for the solvers that take it.
     tol : float
-        The relative gap to be reached, for the solvers that plan.
+        The relative gap to be reached, for the solvers that plan ahead.
     start : DualPoint or None
         The dual point of an earlier fit.
     initial_weights : ndarray or None
@@ -53,7 +53,7 @@ class Goal:
 
     @property
     def warm(self) -> bool:
-        """Whether an earlier fit says where to start."""
+        """Whether the fit starts from the result of an earlier one."""
         return self.start is not None or self.initial_weights is not None
 
     def theta(self) -> Floats | None:
@@ -86,7 +86,7 @@ class Goal:
     def _point(self) -> DualPoint | None:
         """Return the dual point of the earlier fit, or for a smooth loss that of its weights.
 
-        No dual point of the hinge loss goes with any weights.
+        For the hinge loss, weights do not determine a dual point.
         """
         if self.start is not None or self.initial_weights is None or self.problem.loss.tau == 0.0:
             return self.start

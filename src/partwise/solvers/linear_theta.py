@@ -1,6 +1,6 @@
-"""Duals that one vector stands for: no theta is stored.
+"""Duals that are a linear function of one vector, so that no theta is stored.
 
-Where every theta_i moves along the scores of the same weights, all of them stay in a small family
+If every theta_i moves along the scores of the same weights, all of them stay in a small family
 (Bartlett et al. 2004, section 3):
 
     theta_i = F_i z + cost cost_i + gold [gold_i]
@@ -17,14 +17,14 @@ from ..problem.problem import Problem
 
 
 class LinearTheta(NamedTuple):
-    """A dual point u_i(y) ~ exp(theta_i.y) of the family."""
+    """A dual point u_i(y) ~ exp(theta_i.y) of this family."""
 
-    z: Floats  # a weight
+    z: Floats  # one per weight
     cost: float
     gold: float
 
     def moved(self, w: Floats, eta: float, kept: float = 1.0) -> LinearTheta:
-        """Give the point of kept theta_i + eta (F_i w + cost_i)."""
+        """Return the point with kept theta_i + eta (F_i w + cost_i)."""
         return LinearTheta(kept * self.z + eta * w, kept * self.cost + eta, kept * self.gold)
 
     def slope(self, evaluator: Evaluator, into: Floats | None = None) -> Slope:
@@ -32,12 +32,12 @@ class LinearTheta(NamedTuple):
         return evaluator.slope(self.z, Dial(1.0, self.cost, self.gold), into)
 
     def dual_point(self, evaluator: Evaluator, mu: Floats | None = None) -> DualPoint:
-        """Write theta out, for another solver to start from."""
+        """Return theta written out, for another solver to start from."""
         return DualPoint(evaluator.scores(self.z, Dial(1.0, self.cost, self.gold)), mu)
 
 
 def first_linear_theta(problem: Problem, weights: Floats | None, gold: float) -> LinearTheta:
-    """Give the point p(.|x_i; w) of some weights w, or else that with theta = gold on gold parts.
+    """Return the point p(.|x_i; w) of weights w, or the one with theta = gold on gold parts.
 
     For tau = 0 the temperature of p is 1.
     """

@@ -1,8 +1,8 @@
-"""Which options a solver takes and which values they may have, read off its signature.
+"""The options of a solver and their allowed values, read from the signature of its constructor.
 
-The annotations of a constructor say it all: a plain type, a number within bounds, one of some
-words, or a union of these. What users give is checked against them before a solver is made, so no
-constructor does so itself.
+An option is annotated with a plain type, a number within bounds, one of some words, or a union of
+these. The values that users give are checked against the annotations before a solver is made, so
+constructors do not check them again.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Within:
-    """The finite numbers from ``low`` to ``high``, in the words of a message.
+    """The finite numbers from ``low`` to ``high``, and how a message describes them.
 
     Attributes
     ----------
     words : str
-        How a message puts it.
+        The description of these numbers in a message.
     low, high : float
-        The bounds, which belong to it ...
+        The bounds, which are allowed themselves ...
     above, below : bool
         ... unless the number must be above ``low``, or below ``high``.
     """
@@ -56,14 +56,14 @@ class Within:
     below: bool = False
 
     def holds(self, value: Any) -> bool:
-        """Whether the number is one of them."""
+        """Return whether the number is within the bounds."""
         inside = self.low < value if self.above else self.low <= value
         return bool(inside and (value < self.high if self.below else value <= self.high))
 
 
 @dataclass(frozen=True)
 class OneOf:
-    """Some words."""
+    """One of some words."""
 
     choices: tuple[str, ...]
 
@@ -77,7 +77,7 @@ Growth: TypeAlias = Annotated[float, Within("a number from 1", low=1.0)]
 Count: TypeAlias = Annotated[int, Within("a whole number from 1", low=1.0)]
 CountFrom0: TypeAlias = Annotated[int, Within("a whole number from 0")]
 
-#: What a plain type allows.
+#: The values that a plain type allows.
 _PLAIN: Final = {
     float: Within("a finite number", low=-math.inf),
     int: Within("a whole number", low=-math.inf),
@@ -91,7 +91,7 @@ def offered_options(solver: type[Solver]) -> tuple[str, ...]:
 
 
 def check_options(solver: type[Solver], options: Mapping[str, Any]) -> None:
-    """Raise a DataError for an option that a solver has not, or whose value it cannot take.
+    """Raise a DataError if the solver lacks an option, or does not allow its value.
 
     A constructor with ``**options`` checks them itself. Options without an annotation, and those
     of types that are not known here, may be anything.
@@ -133,7 +133,7 @@ def _is_record(kind: Any) -> bool:
 
 
 def _limits(kind: Any) -> tuple[Any, Any]:
-    """Give the plain type of a kind, and what limits its values or None."""
+    """Return the plain type of a kind, and what limits its values or None."""
     if get_origin(kind) is Annotated:
         return get_args(kind)
     return kind, _PLAIN.get(kind)
@@ -158,7 +158,7 @@ def _fits(value: Any, kind: Any) -> bool:
 
 
 def _fits_record(value: Any, record: Any) -> bool:
-    """Whether the value is a record, or a plain tuple of its fields, that all fit."""
+    """Return whether the value is a record, or a plain tuple of fields that all fit."""
     least = len(record._fields) - len(record._field_defaults)
     if not isinstance(value, (tuple, list)) or not least <= len(value) <= len(record._fields):
         return False

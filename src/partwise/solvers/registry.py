@@ -1,4 +1,4 @@
-"""Which solver a name stands for, and whether it fits the problem."""
+"""The solvers by name, and the check that a solver fits a problem."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def make_solver(name: str, goal: Goal, options: dict[str, Any] | None = None) ->
     return solver(goal, **options)
 
 
-#: What a solver may need, in the words of a message.
+#: How a message describes what a solver needs.
 _WORDS: Final = {
     "entropy": "labels whose entropy is a sum over parts",
     "log loss": "the log loss",
@@ -100,7 +100,7 @@ def _ready(solver: type[Solver]) -> bool:
 
 
 def offered(problem: Problem) -> frozenset[str]:
-    """What a problem offers to solvers."""
+    """Return what a problem offers to solvers."""
     offers = {"marginals", "maximum"}
     if problem.loss.tau > 0.0:
         offers.add("tau>0")

@@ -1,4 +1,4 @@
-"""The room that a compiled epoch works in."""
+"""The buffers that a compiled epoch works in."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from ..problem.problem import Problem
 
 
 def scratch(problem: Problem, rows: int) -> tuple[Any, ...]:
-    """Return buffers as long as the parts of one example, and behind them one for the oracles."""
+    """Return ``rows`` buffers as long as the parts of one example, and one for the oracles."""
     return (*(np.empty(problem.max_parts) for _ in range(rows)), np.empty(problem.work_size))

@@ -16,7 +16,7 @@ from ...problem.storage import filled_width
 
 @njit(fastmath=FAST)
 def score_both(design: Any, i: int, x: Any, y: Any, p: Any, q: Any) -> None:
-    """p = F_i x and q = F_i y."""
+    """Compute p = F_i x and q = F_i y."""
     valued = design.value.size > 0
     room = np.empty((2, design.widest))
     for s in range(design.site_ptr[i], design.site_ptr[i + 1]):
@@ -73,7 +73,7 @@ def score_both(design: Any, i: int, x: Any, y: Any, p: Any, q: Any) -> None:
 
 @njit(fastmath=FAST)
 def scatter_both(design: Any, i: int, delta: Any, x: Any, y: Any, times: float) -> Any:
-    """x += F_i^T delta, y += times F_i^T delta; returns the change of |x|^2."""
+    """Add F_i^T delta to x and times F_i^T delta to y; returns the change of |x|^2."""
     valued, masked = design.value.size > 0, design.live.size > 0
     room = np.empty(design.widest)
     norm = 0.0

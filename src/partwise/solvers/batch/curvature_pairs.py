@@ -16,13 +16,13 @@ from ...compiled.vectors import inner
 
 @njit
 def _add(x: Any, factor: float, y: Any) -> None:
-    """x += factor y, without a vector in between."""
+    """Add factor y to x, without a temporary vector."""
     for k in range(x.size):
         x[k] += factor * y[k]
 
 
 class CurvaturePairs:
-    """The last few pairs.
+    """The last few pairs of a step and the change of the gradient along it.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ class LBFGS(SteppedSolver):
     Parameters
     ----------
     goal : Goal
-        What is asked for.
+        What to solve.
     memory : int
         How many pairs of steps and gradients are kept.
     """
@@ -30,7 +30,7 @@ class LBFGS(SteppedSolver):
     def footprint(
         cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
     ) -> Footprint:
-        """Say what the pairs take, and the room of the same size that scipy works in."""
+        # The pairs, and as much again that scipy works in.
         return Footprint(vectors=23 + 2 * options.get("memory", 10), parts=1, examples=6)
 
     def __init__(self, goal: Goal, *, memory: Count = 10) -> None:
@@ -38,5 +38,5 @@ class LBFGS(SteppedSolver):
         super().__init__(goal)
 
     def settings(self) -> dict[str, Any]:
-        """Keep the memory; never stop by scipy's own rules."""
+        # scipy must never stop by rules of its own.
         return {"maxcor": self.memory, "maxfun": 10**9, "ftol": 0.0, "gtol": 0.0, "maxls": 50}

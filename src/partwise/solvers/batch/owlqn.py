@@ -1,7 +1,7 @@
 """Orthant-wise L-BFGS for l1 > 0.
 
 Andrew and Gao (2007), "Scalable training of L1-regularized log-linear models". Within an orthant
-|w|_1 is linear, so a quasi-Newton step serves there:
+|w|_1 is linear, so a quasi-Newton step can be taken there:
 
     g     = l2 w - v                                  the gradient of the smooth part
     pg    = the subgradient g + l1 [-1, 1] nearest to 0, sign(w) where w is not 0
@@ -39,7 +39,7 @@ class OrthantWise(PrimalSolver):
     Parameters
     ----------
     goal : Goal
-        What is asked for.
+        What to solve.
     memory : int
         How many pairs of steps and gradients are kept.
     """
@@ -51,7 +51,7 @@ class OrthantWise(PrimalSolver):
     def footprint(
         cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
     ) -> Footprint:
-        """Say what the pairs take, the slopes at two points and what lies between them."""
+        # The pairs, the slopes at two points, and what lies between them.
         return Footprint(vectors=7 + 2 * options.get("memory", 10), parts=1, examples=8)
 
     def __init__(self, goal: Goal, *, memory: Count = 10) -> None:
@@ -61,14 +61,14 @@ class OrthantWise(PrimalSolver):
         self.passes = 1.0
 
     def epoch(self) -> Epoch:
-        """Take one step; every evaluation within it counts as a pass."""
+        """Take one step; every evaluation of the slope counts as a pass."""
         old = self.slope
         g = self.l2 * old.weights - old.v
         pg = pseudo_gradient(old.weights, g, self.l1)
         d = self._direction(pg)
         slope = self._search(old, pg, d)
         if slope is None and self.pairs:
-            # The memory led astray: forget it, and try the steepest descent.
+            # The pairs gave no descent: forget them, and try the steepest descent.
             self.pairs.clear()
             slope = self._search(old, pg, -pg)
         if slope is not None:
@@ -80,16 +80,15 @@ class OrthantWise(PrimalSolver):
         return Epoch(passes, value.dual, value.gap, self.l2)
 
     def evaluate(self) -> Evaluation:
-        """Give both sides at the weights."""
         return self.certified(self.slope)
 
     def _direction(self, pg: Floats) -> Floats:
-        """-H pg, kept to the signs of -pg."""
+        """Return -H pg, restricted to the signs of -pg."""
         d = self.pairs.descent(pg)
         return np.where(d * pg < 0.0, d, 0.0) if self.l1 else d
 
     def _search(self, old: Slope, pg: Floats, d: Floats) -> Slope | None:
-        """Give the slope at a better point of the orthant, or None if there is none."""
+        """Return the slope at a better point of the orthant, or None if there is none."""
         before = primal_value(self.problem, old, self.l2, self.l1)
         orthant = np.where(old.weights != 0.0, np.sign(old.weights), -np.sign(pg))
         length = math.sqrt(inner(d, d))
@@ -111,7 +110,7 @@ class OrthantWise(PrimalSolver):
 
 
 def pseudo_gradient(weights: Floats, gradient: Floats, l1: float) -> Floats:
-    """Give the subgradient of P nearest to 0, from the gradient of its smooth part."""
+    """Return the subgradient of P nearest to 0, from the gradient of its smooth part."""
     at_zero = np.sign(gradient) * np.maximum(np.abs(gradient) - l1, 0.0)
     nearest: Floats = np.where(weights != 0.0, gradient + l1 * np.sign(weights), at_zero)
     return nearest

@@ -1,11 +1,11 @@
-"""Dual coordinate descent for classifiers: each context's duals are solved for, one at a time.
+"""Dual coordinate descent for classifiers: solves for the duals of one context at a time.
 
     min_alpha  |v|^2 / (2 l2) + sum_xy alpha_xy log alpha_xy,    sum_y alpha_xy = total_x, alpha > 0
     v(alpha) = sum_xy (counts_xy - alpha_xy) f(x, y)
 
 Yu, Huang and Lin, "Dual coordinate descent methods for logistic regression and maximum entropy
-models" (2011): Algorithm 5 for two classes, Algorithms 6 and 7 for more. What a block's problem
-is solved to begins at 1e-2 and is tightened to 1e-8 as the solver finds less and less to do.
+models" (2011): Algorithm 5 for two classes, Algorithms 6 and 7 for more. The tolerance to which the
+problem of a block is solved begins at 1e-2, and falls to 1e-8 as the blocks need fewer steps.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .subproblem import METHODS, SMALLEST
 
 ORDERS: Final = ("permutation", "focused")
 
-#: What |g'| of a block is brought to, at first and at last.
+#: The tolerance for |g'| of a block, at first and at last.
 _LOOSE: Final = 1e-2
 _TIGHT: Final = 1e-8
 #: "focused" leaves a context out while its share of the gap is below this part of the mean ...
@@ -42,13 +42,14 @@ _WAIT: Final = 3
 class DualCoordinateDescent(Solver):
     """Dual coordinate descent.
 
-    A context of m examples is visited m times an epoch. Visited once, the heaviest contexts hold
-    all others up: they are solved for weights that will have changed much by the next time.
+    A context of m examples is visited m times per epoch. If it were visited once, the heaviest
+    contexts would hold up all others: they would be solved for weights that have changed much by
+    their next visit.
 
     Parameters
     ----------
     goal : Goal
-        What is asked for. Without a start the duals begin close to the gold labels, by (36) for
+        What to solve. Without a start the duals begin close to the gold labels, by (36) for
         two classes and (51) for more.
     newton : {"modified", "line-search", "bisection"}
         How the sub-problem in one variable is solved: Algorithm 4; one Newton step with a line
@@ -84,7 +85,7 @@ class DualCoordinateDescent(Solver):
         if theta is not None:
             self._start_from(theta)
         self.blocks.rebuild()
-        # sum_x total_x H(alpha_x / total_x) is this less sum alpha log alpha.
+        # sum_x total_x H(alpha_x / total_x) is this minus sum alpha log alpha.
         self.most = float(inner(self.contexts.total, np.log(self.contexts.total)))
         self.tol = _LOOSE
         n = len(self.contexts.first)
@@ -93,7 +94,10 @@ class DualCoordinateDescent(Solver):
         self.age = np.zeros(n, dtype=np.int64)  # epochs since the last visit
 
     def _start_from(self, theta: Floats) -> None:
-        """alpha_x = sum of c_i u_i over the examples of a context: v is theirs, D no lower."""
+        """Start from theta: alpha_x is the sum of c_i u_i over the examples of a context.
+
+        v is then that of the examples, and D is no lower than theirs.
+        """
         mu = np.empty_like(theta)
         self.evaluator.marginals(theta, mu, np.empty(self.problem.n_examples))
         used = self.contexts.member >= 0
@@ -125,24 +129,21 @@ class DualCoordinateDescent(Solver):
         return Epoch(passes, self._dual(), float(self.blocks.share.sum()), self.l2)
 
     def _dual(self) -> float:
-        """D(u) from the duals and the running weights."""
+        """Return D(u) from the duals and the running weights."""
         return self.most - float(_negative_entropy(self.blocks.alpha)) - self.blocks.penalty()
 
     def evaluate(self) -> Evaluation:
-        """Rebuild the weights from the duals, then compute both sides."""
         alpha = self.blocks.alpha
-        # Each visit may leave the sum a rounding off.
+        # Each visit may change the sum by a rounding error.
         alpha *= (self.contexts.total / alpha.sum(axis=1))[:, None]
         self.blocks.rebuild()
         weights = self.current_weights()
         return Evaluation(weights, self.evaluator.primal(weights, self.l2), self._dual())
 
     def current_weights(self) -> Floats:
-        """Give the running weights."""
         return self.blocks.weights()
 
     def dual_point(self) -> DualPoint:
-        """Give theta = log u, which is finite."""
         alpha = self.blocks.alpha
         theta = np.log(alpha) - np.log(alpha.sum(axis=1, keepdims=True))
         return DualPoint(self.contexts.spread(theta, 0.0).ravel())
@@ -150,9 +151,10 @@ class DualCoordinateDescent(Solver):
 
 @njit
 def _due(visits: Ints, share: Any, size: Any, least: float, age: Ints, out: Ints) -> Any:
-    """Put the visits of the contexts whose turn it is into out; returns how many they are.
+    """Write the visits of the contexts whose turn it is into out; returns how many there are.
 
-    It is the turn of those with a share of at least so much an example, and of those that waited.
+    These are the contexts whose share of the gap is at least ``least`` per example, and those that
+    have waited.
     """
     for i in range(age.size):
         age[i] = 0 if share[i] >= least * size[i] or age[i] + 1 >= _WAIT else age[i] + 1
@@ -165,7 +167,7 @@ def _due(visits: Ints, share: Any, size: Any, least: float, age: Ints, out: Ints
 
 @njit
 def _shuffle(items: Ints, uniform: Floats) -> None:
-    """Put the items into a random order, given as many numbers in [0, 1)."""
+    """Shuffle the items, given as many random numbers in [0, 1)."""
     for k in range(items.size):
         j = int(uniform[k] * (k + 1))
         items[k], items[j] = items[j], items[k]
@@ -173,7 +175,7 @@ def _shuffle(items: Ints, uniform: Floats) -> None:
 
 @njit(fastmath=FAST)
 def _negative_entropy(alpha: Floats) -> float:
-    """sum_x sum_y alpha_xy log alpha_xy."""
+    """Return sum_x sum_y alpha_xy log alpha_xy."""
     value = 0.0
     for i in range(alpha.shape[0]):
         for y in range(alpha.shape[1]):

@@ -7,9 +7,9 @@ that maximises the dual:
     mu_i <- mu_i + g (p_i - mu_i),    d = c_i F_i^T (p_i - mu_i),    w = shrunk(v, l1) / l2
     D(g) - D(0) = c_i tau [H(g) - H(0)] + g c_i (F_i w + cost_i).(p_i - mu_i) - g^2 |d|^2 / (2 l2)
 
-an equality where l1 = 0 and a lower bound else. H must be a function of the marginals, which a
-structure offers or not. Examples are drawn half uniformly, half in proportion to their share of
-the gap, tau KL(u_i, p_i), which is exact at every visit.
+where l1 = 0; with l1 > 0 the right side is a lower bound. The entropy must be a function of the
+marginals, so not every structure will do. Half of the examples are drawn uniformly, half in
+proportion to their share of the gap, tau KL(u_i, p_i), which is exact at every visit.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from ..scratch import scratch
 
 @njit(fastmath=FAST)
 def _move(design: Any, i: int, d: Any, g: float, v: Any, w: Any, l2: float, l1: float) -> None:
-    """v -= g d, w = shrunk(v, l1) / l2 and d = 0, in the blocks of example i."""
+    """v -= g d, w = shrunk(v, l1) / l2 and then d = 0, in the blocks of example i."""
     for s in range(design.site_ptr[i], design.site_ptr[i + 1]):
         n = design.site_width[s]
         for e in range(design.entry_ptr[s], design.entry_ptr[s + 1]):
@@ -53,7 +53,7 @@ def _move(design: Any, i: int, d: Any, g: float, v: Any, w: Any, l2: float, l1: 
 def _fraction(
     a: Any, entropy: Any, i: int, own: Any, way: Any, along: float, square: float, scratch: Any
 ) -> Any:
-    """Where D(g) stops rising in (0, 1), to 0.1%; scratch gets mu_i there. Gives g and H(g).
+    """Find where D(g) stops rising in (0, 1), to 0.1%; returns g and H(g), and mu_i in scratch.
 
     along: c_i (F_i w + cost_i).way; square: |d|^2 / l2. D is concave and D'(1) <= 0; the search
     keeps D'(low) >= 0, so D(low) >= D(0).
@@ -77,7 +77,7 @@ def _fraction(
             high, at_high = g, rise
         if low > 0.0 and high - low <= 1e-3 * high:
             break
-        # The chord between the ends, kept away from both.
+        # Where the chord between the ends crosses 0, kept away from both ends.
         share = 0.5 if math.isinf(at_low) else at_low / (at_low - at_high)
         g = low + min(max(share, 0.05), 0.95) * (high - low)
     for r in range(own.size):
@@ -154,7 +154,7 @@ class SDCA(Solver):
         self._rebuild()
 
     def _rebuild(self) -> None:
-        """Compute v and w from mu: the running ones drift."""
+        """Compute v and w from mu, since the running ones drift."""
         self.v = self.evaluator.dual_sum(self.mu)
         self.w = shrunk(self.v, self.l1) / self.l2
 
@@ -167,7 +167,7 @@ class SDCA(Solver):
         return self.rng.choice(n, size=n, p=0.5 * share + 0.5 / n)
 
     def epoch(self) -> Epoch:
-        """Visit as many examples as there are; the shares of the gap are those before it."""
+        """Visit as many examples as there are, drawn by the shares of the gap before the epoch."""
         arrays = self.problem.arrays
         bad = sdca_epoch(
             arrays,
@@ -188,14 +188,12 @@ class SDCA(Solver):
         return self.evaluator.dual(self.mu, self.entropy, self.v, self.l2, self.l1)
 
     def evaluate(self) -> Evaluation:
-        """Compute v, w and both sides from the marginals."""
         self._rebuild()
         return Evaluation(self.w, self.evaluator.primal(self.w, self.l2, self.l1), self._dual())
 
     def current_weights(self) -> Floats:
-        """Give w(u)."""
         return self.w
 
     def dual_point(self) -> DualPoint:
-        """Give the marginals, and the scores at w, which belong to the same optimum."""
+        """Return the marginals, and the scores at w, which have the same optimum."""
         return DualPoint(self.evaluator.scores(self.w), self.mu)

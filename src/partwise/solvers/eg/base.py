@@ -1,7 +1,7 @@
-"""What batch and online exponentiated gradient share: the duals and their evaluation.
+"""What batch and online exponentiated gradient have in common: the duals and their evaluation.
 
 Collins, Globerson, Koo, Carreras and Bartlett (2008), sections 3 and 4. The dual variables of
-example i are a distribution over its labels, held through one number a part:
+example i are a distribution over its labels, represented by one number per part:
 
     u_i(y) ~ exp(theta_i.y),    theta_i <- theta_i + eta (F_i w + cost_i - tau theta_i)
     w = v / l2,                 v = sum_i c_i F_i^T (gold_i - mu_i)
@@ -40,7 +40,7 @@ class Annealing(NamedTuple):
     factor: Factor = 0.7
 
     def at(self, target: float, t: int) -> float:
-        """The l2 of epoch t."""
+        """Return the l2 of epoch t."""
         l2 = target + (self.start - target) * self.factor ** max(0, t - self.hold + 1)
         return l2 if l2 > 1.1 * target else target
 
@@ -48,12 +48,12 @@ class Annealing(NamedTuple):
 class Duals(NamedTuple):
     """The dual variables and what is kept beside them."""
 
-    theta: Floats  # a part
-    mu: Floats  # a part: expected counts under theta
-    entropy: Floats  # an example
-    eta: Floats  # an example: its step
-    gap: Floats  # an example: estimate of its share of the gap, at its last visit
-    v: Floats  # a weight
+    theta: Floats  # one per part
+    mu: Floats  # one per part: expected counts under theta
+    entropy: Floats  # one per example
+    eta: Floats  # one per example: its step
+    gap: Floats  # one per example: estimate of its share of the gap, at its last visit
+    v: Floats  # one per weight
     totals: Floats  # |v|^2, sum_i c_i (tau H_i + cost_i.mu_i), visits
 
     def copy(self) -> Duals:
@@ -70,18 +70,18 @@ NORM, LINEAR, VISITS = range(3)
 class ExponentiatedGradient(Solver):
     """The state of an EG solver and its certificate.
 
-    It starts from the theta of the goal if there is one.
+    It starts from the theta of the goal if the goal has a start.
 
     Parameters
     ----------
     goal : Goal
-        What is asked for.
+        What to solve.
     start : float or None
-        Else the first theta of the parts of the gold labels, with 0 elsewhere (0: the uniform
-        distribution). None: 10, or 3 for the hinge, the values that served best; too small a
-        number saturates examples, too large a one is slow for the hinge, whose steps are the same
-        however far theta has to go. ``VERTEX``: the distributions that are the gold labels, where
-        w = 0.
+        Otherwise this is the first theta of the parts of the gold labels, and theta is 0
+        elsewhere; 0 is the uniform distribution. None: 10, or 3 for the hinge, the values that
+        worked best. Too small a number saturates examples; too large a number is slow for the
+        hinge, whose steps do not grow with theta. From ``VERTEX`` on, the distributions are the
+        gold labels, where w = 0.
     first_step : float
         The first eta of every example.
     annealing : Annealing, tuple or None
@@ -94,7 +94,7 @@ class ExponentiatedGradient(Solver):
     def footprint(
         cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
     ) -> Footprint:
-        """Say what theta and mu, v and w take; for the hinge the mean of v, and w of that."""
+        # theta and mu, v and w; for the hinge also the mean of v, and w of that.
         vectors = 2 if problem.loss.tau > 0.0 else 4
         return Footprint(vectors=vectors, parts=2, examples=7)
 
@@ -142,7 +142,6 @@ class ExponentiatedGradient(Solver):
 
     @property
     def settled(self) -> bool:
-        """Whether annealing is over."""
         return self.epochs > 0 and self.last_l2 == self.l2
 
     @property
@@ -156,39 +155,37 @@ class ExponentiatedGradient(Solver):
         self.rebuild()
 
     def rebuild(self) -> None:
-        """Compute v and the totals from mu and H: the running ones drift."""
+        """Compute v and the totals from mu and H, since the running ones drift."""
         v = self.evaluator.dual_sum(self.duals.mu)
         self.duals = self.duals._replace(v=v)
         self.duals.totals[NORM] = inner(v, v)
         self.duals.totals[LINEAR] = self.evaluator.dual_linear(self.duals.mu, self.duals.entropy)
 
     def running_dual(self, l2: float) -> float:
-        """D(u) from the running totals."""
+        """Return D(u) from the running totals."""
         return float(self.duals.totals[LINEAR] - self.duals.totals[NORM] / (2.0 * l2))
 
     def evaluate(self) -> Evaluation:
-        """Compute mu, H and v from theta again, then both sides."""
         self.refresh()
         weights = self.current_weights()
         weights, primal = self.average.better_weights(self.evaluator, self.l2, weights)
         return Evaluation(weights, primal, self.running_dual(self.l2))
 
     def current_weights(self) -> Floats:
-        """w(u); while annealing, for the l2 of the last epoch, since v / l2 is then far off."""
+        # While annealing v / l2 is far off, so the l2 of the last epoch is taken.
         return self.duals.v / self.last_l2
 
     def dual_point(self) -> DualPoint:
-        """Theta itself."""
         return DualPoint(self.duals.theta)
 
 
 def first_theta(problem: Problem) -> float:
-    """Give the first theta of the parts of the gold labels: the values that served best."""
+    """Return the first theta of the parts of the gold labels that served best."""
     return 10.0 if problem.loss.tau > 0.0 else 3.0
 
 
 def easy_l2(problem: Problem) -> float:
-    """Give half the mean squared norm of a position's features, an l2 for which EG is fast."""
+    """Return half the mean squared norm of a position's features, an l2 for which EG is fast."""
     design = problem.arrays.design
     squares = inner(design.value, design.value) if design.value.size else len(design.start)
     return 0.5 * float(squares) / max(1, len(design.site_part))

@@ -27,7 +27,7 @@ from .base import Annealing, ExponentiatedGradient
 def batch_eg_directions(
     a: Any, v: Any, l2: float, theta: Any, out: Any, begin: int, end: int
 ) -> None:
-    """out_i = F_i w + cost_i - tau theta_i for i in [begin, end): the way of every EG step."""
+    """Compute out_i = F_i w + cost_i - tau theta_i for i in [begin, end), the way of an EG step."""
     for i in range(begin, end):
         lo, hi = a.part_ptr[i], a.part_ptr[i + 1]
         score(a.design, i, v, out[lo:hi])
@@ -55,7 +55,7 @@ class BatchEG(ExponentiatedGradient):
     def footprint(
         cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
     ) -> Footprint:
-        """Say what theta and mu of two points take, the way between, and three products."""
+        # theta and mu of two points, the way between them, and three products.
         return replace(super().footprint(problem, l2, l1, options), parts=8, examples=4)
 
     def __init__(
@@ -72,7 +72,7 @@ class BatchEG(ExponentiatedGradient):
         self.eta = safe_step(goal.problem, goal.l2) if safe else first_step
 
     def epoch(self) -> Epoch:
-        """Take one step; every trial of it counts as a pass."""
+        """Take one step; every trial counts as a pass."""
         l2 = self.current_l2
         arrays, old = self.problem.arrays, self.duals
         before = self.running_dual(l2)
@@ -114,6 +114,6 @@ class BatchEG(ExponentiatedGradient):
 
 
 def safe_step(problem: Problem, l2: float) -> float:
-    """1 / (tau + n |A|), with |A| <= max_i max_y c_i |F_i^T (gold_i - y)|^2 / l2: Theorem 1."""
+    """Return 1 / (tau + n |A|), |A| <= max_i max_y c_i |F_i^T (gold_i - y)|^2 / l2: Theorem 1."""
     size = float((problem.arrays.weight * problem.reach**2).max(initial=0.0)) / l2
     return 1.0 / max(problem.arrays.tau + problem.n_examples * size, 1e-300)

@@ -5,13 +5,13 @@ Dual     max_u  sum_i c_i [tau H(u_i) + cost_i.mu_i] - |v(u)|^2 / (2 l2)
 Update   theta_i <- theta_i + eta_i (F_i w + cost_i - tau theta_i),  v kept up to date
 
 Figures 2, 3 and 16 of Collins et al. (2008). Each example has a step eta_i of its own: it is
-halved until the dual improves, then multiplied by 1.05. The change in the dual costs O(1) for the
-norm: scatter returns the change of |v|^2.
+halved until the dual improves, then multiplied by 1.05. The change of the norm in the dual costs
+nothing extra, since scatter returns the change of |v|^2.
 
-For tau > 0 an example is at its gold label, and does not count in w, until its first visit, which
-leaves from a theta of 3 on the parts of that label. So w begins at 0 and never sums up errors of
-examples that w knew nothing about. Such a visit that does not improve the dual doubles that theta
-instead of halving the step: near enough to the gold label the dual always improves.
+For tau > 0 an example stays at its gold label, and does not count in w, until its first visit. That
+visit starts from a theta of 3 on the parts of the gold label. So w begins at 0 and never holds
+errors that were made without it. A first visit that does not improve the dual doubles this theta
+instead of halving the step: close enough to the gold label the dual always improves.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FirstStep: TypeAlias = Positive | Annotated[str, OneOf(("trial",))]
 _FOCUS = 0.3
 #: ... but visits it at least every so many epochs.
 _WAIT = 3
-#: The theta, on the parts of the gold label, that a first visit leaves from ...
+#: The theta of the parts of the gold label that a first visit starts from ...
 _ENTRY: Final = 3.0
 #: ... and how often it may double.
 _DOUBLINGS: Final = 6
@@ -54,7 +54,7 @@ _ROUNDING: Final = 1e-13
 
 @njit(fastmath=FAST)
 def can_gain(a: Any, i: int, q: Any, mu: Any, masked: Any, work: Any) -> Any:
-    """max_y q.y - q.mu, the share of example i in the gap where tau = 0; 0 within rounding."""
+    """Return max_y q.y - q.mu, the share of example i in the gap for tau = 0; 0 within rounding."""
     high = example_maximum(a, i, q, mu[:0], masked, work)
     mean = 0.0
     for r in range(q.size):
@@ -129,7 +129,7 @@ def online_eg_epoch(
                 size += abs(q[r]) * mu[r]
                 change = mu[r] - old_mu[r]
                 spread += (theta[r] - old[r]) * change  # KL(u, u') + KL(u', u)
-                # delta: what v lacks after the trials before this one
+                # delta: the change of v that is still to be made after the trials so far
                 delta[r] = -c * change - delta[r]
             if a.cost.size > 0:
                 for r in range(n):
@@ -148,10 +148,10 @@ def online_eg_epoch(
                 improved += 1
             stay = False
             if tau == 0.0 and halvings > 0 and abs(gain) <= noise:
-                # The dual cannot tell whether the step was good, so eta does not grow. Where the
-                # example has something to gain the step is taken all the same; if it changed
-                # nothing, theta is far out and has to come back: eta doubles. Where the example
-                # has nothing to gain theta would run off to infinity: it stays.
+                # Rounding hides whether the step was good, so eta does not grow. If the example
+                # can still gain, the step is taken all the same; and if it changed nothing, theta
+                # is far out and has to come back, so eta doubles. If the example has nothing to
+                # gain, theta would run off to infinity, so it stays.
                 stay = can_gain(a, i, q[:n], old_mu, masked, work) <= 0.0
                 moved = 0.0
                 for r in range(n):
@@ -198,8 +198,8 @@ class OnlineEG(ExponentiatedGradient):
     goal, annealing
         As in :class:`ExponentiatedGradient`.
     start : float or None
-        As there, with distributions that all count in w from the beginning; None: examples enter
-        at their first visit (for tau > 0).
+        As in :class:`ExponentiatedGradient`, with all examples in w from the beginning. None: for
+        tau > 0, examples enter w at their first visit.
     order : {"permutation", "focused", "replacement", "deterministic"}
         A new random permutation each epoch; the same, but examples whose share of the gap was
         small at their last visit are left out for up to two epochs (for tau > 0); sampling with
@@ -285,10 +285,10 @@ class OnlineEG(ExponentiatedGradient):
         return int(improved)
 
     def _trial(self) -> None:
-        """Find the first step on a tenth of the examples, then put the duals back.
+        """Find the first step on a tenth of the examples, then restore the duals.
 
-        A first visit nearly always improves the dual, however long its step: so examples that
-        have not entered do so before the trials. A safe step improves it for all.
+        A first visit nearly always improves the dual, however long its step, so examples that have
+        not entered w do so before the trials. A safe step improves the dual for all examples.
         """
         examples = np.flatnonzero(self.problem.arrays.weight)
         sample = self.rng.permutation(examples)[: max(1, len(examples) // 10)]
@@ -311,7 +311,6 @@ class OnlineEG(ExponentiatedGradient):
         self.duals.eta[:] = eta
 
     def epoch(self) -> Epoch:
-        """Visit as many examples as there are."""
         totals = self.duals.totals
         l2 = self.current_l2
         halvings = 0 if self.safe else (2 if self.epochs == 0 else 5)
@@ -325,6 +324,6 @@ class OnlineEG(ExponentiatedGradient):
 
 
 def safe_steps(problem: Problem, l2: float) -> Floats:
-    """1 / (tau + c_i |A_ii|) with |A_ii| <= max_y |F_i^T (gold_i - y)|^2 / l2: Theorem 2."""
+    """Return 1 / (tau + c_i |A_ii|), |A_ii| <= max_y |F_i^T (gold_i - y)|^2 / l2: Theorem 2."""
     size = problem.arrays.weight * problem.reach**2 / l2
     return 1.0 / np.maximum(problem.arrays.tau + size, 1e-300)

@@ -36,7 +36,7 @@ class PrimalEG(Solver):
     Parameters
     ----------
     goal : Goal
-        What is asked for; from weights w it starts at u_i = p(.|x_i; w).
+        What to solve; from weights w it starts at u_i = p(.|x_i; w).
     gold : float or None
         Else the first theta of the parts of the gold labels; None: as for the other EG solvers.
     first_step : float
@@ -70,7 +70,7 @@ class PrimalEG(Solver):
         return float(linear - inner(slope.v, slope.v) / (2.0 * self.l2))
 
     def epoch(self) -> Epoch:
-        """Take one step; every trial of it counts as a pass."""
+        """Take one step; every trial counts as a pass."""
         tau, before = self.problem.loss.tau, self._dual(self.slope)
         w = self.current_weights()
         passes = 0
@@ -87,7 +87,7 @@ class PrimalEG(Solver):
             if passes > 60:
                 dual = before
                 break
-        # What the step gained, for the whole way: twice the gap where only the entropy curves.
+        # The gain of the step, scaled to the whole way; twice the gap if only the entropy curves.
         estimate = (dual - before) / (2.0 * eta * tau if tau else eta)
         if not self.safe:
             self.eta = min(1.05 * self.eta, 1.0 / tau if tau else 1e6)
@@ -96,16 +96,13 @@ class PrimalEG(Solver):
         return Epoch(float(passes), dual, max(estimate, 0.0), self.l2)
 
     def evaluate(self) -> Evaluation:
-        """Compute the primal at w(u), and at the mean of these where that may be better."""
         weights = self.current_weights()
         weights, primal = self.average.better_weights(self.evaluator, self.l2, weights)
         return Evaluation(weights, primal, self._dual(self.slope))
 
     def current_weights(self) -> Floats:
-        """Give w(u)."""
         weights: Floats = self.slope.v / self.l2
         return weights
 
     def dual_point(self) -> DualPoint:
-        """Write theta out, for another solver to start from."""
         return self.point.dual_point(self.evaluator)

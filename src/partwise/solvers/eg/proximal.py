@@ -1,14 +1,14 @@
 """Online exponentiated gradient with a proximal term: for l1 > 0, and for an l2 that is small.
 
-The dual of an elastic net with a small l2 is hard: w(u) = shrunk(v, l1) / l2 makes much of every
-error in v. So each epoch solves a problem near the last weights z instead, which has an l2 of
-l2 + k and is easy (the proximal point method of Rockafellar 1976; for the dual this is the method
-of multipliers, as in Tomioka, Suzuki and Sugiyama 2011):
+The dual of an elastic net with a small l2 is hard: w(u) = shrunk(v, l1) / l2 amplifies every error
+in v. So each epoch solves a problem near the last weights z instead, which has an l2 of l2 + k and
+is easy (the proximal point method of Rockafellar 1976; for the dual this is the method of
+multipliers, as in Tomioka, Suzuki and Sugiyama 2011):
 
     min_w  P(w) + k/2 |w - z|^2,    w(u) = shrunk(v(u) + k z, l1) / (l2 + k)
 
-:mod:`partwise.solvers.proximal_term` says how k and z are chosen. The examples' part of the gap is
-sum_i c_i tau KL(u_i, p_i).
+:mod:`partwise.solvers.proximal_term` describes how k and z are chosen. The examples' part of the
+gap is sum_i c_i tau KL(u_i, p_i).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .online import ORDERS, FirstStep, OnlineEG, safe_steps
 
 #: The examples' part of the gap, divided by the weights' part, that k is steered to.
 _PROPORTION: Final = 0.1
-#: From duals or weights that are given, k begins at most at this times l2.
+#: If the goal has a start, the first k is at most this times l2.
 _WARM: Final = 10.0
 
 
@@ -43,11 +43,12 @@ class ProximalEG(OnlineEG):
     Parameters
     ----------
     goal : Goal
-        What is asked for; its initial weights are the first z.
+        What to solve; its initial weights, or else those of its dual point, are the first z.
     start, order, first_step
         As in :class:`OnlineEG`.
     nearness : float or None
-        The first k; None: one for which the first problem is easy, or less near a solution.
+        The first k. None: one for which the first problem is easy, or a smaller one if the goal has
+        a start.
     """
 
     name: ClassVar[str] = "proximal-eg"
@@ -58,7 +59,7 @@ class ProximalEG(OnlineEG):
     def footprint(
         cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
     ) -> Footprint:
-        """Say what theta, mu and v take, the centre, the weights before and now, two sums."""
+        # theta, mu and v; the centre, the weights before and now, and two sums.
         return Footprint(vectors=9 if l1 else 6, parts=2, examples=8)
 
     def __init__(
@@ -86,7 +87,7 @@ class ProximalEG(OnlineEG):
         self.shrunk = problem.storage.zeros() if l1 else self.near
 
     def epoch(self) -> Epoch:
-        """Visit the examples once for the problem near the weights so far."""
+        """Visit the examples once, for the problem near the present weights."""
         k, z = self.proximal_term.k, self.proximal_term.centre
         duals, totals = self.duals, self.duals.totals
         l2 = self.l2 + k
@@ -113,7 +114,7 @@ class ProximalEG(OnlineEG):
         return Epoch(passes, dual, own + others, self.l2)
 
     def scaled(self) -> tuple[float, float]:
-        """Give D of the best point between the gold labels and u, and its s.
+        """Return D of the best point between the gold labels and u, and the s of that point.
 
         The entropy is concave, so s times that of u is a bound from below.
         """
@@ -121,11 +122,9 @@ class ProximalEG(OnlineEG):
         return search_dual_line(lambda s: s * linear, self.duals.v, self.l2, self.l1)
 
     def evaluate(self) -> Evaluation:
-        """Compute mu, H and v from theta again, then both sides."""
         self.refresh()
         primal = self.evaluator.primal(self.weights, self.l2, self.l1)
         return Evaluation(self.weights, primal, self.scaled()[0])
 
     def current_weights(self) -> Floats:
-        """Give those of the last epoch."""
         return self.weights

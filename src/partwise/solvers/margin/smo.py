@@ -23,7 +23,7 @@ from ..goal import Goal
 from ..scratch import scratch
 from .marginal_ascent import MarginalAscent, score_with_cost, step
 
-#: What is smaller may be rounding: no weight is taken from there.
+#: Smaller marginals may be rounding; no weight is taken from them.
 LEAST: Final = 1e-12
 
 
@@ -74,7 +74,6 @@ class SMO(MarginalAscent):
         self.buffers = scratch(goal.problem, 5)
 
     def visit(self, l2: float, v: Floats) -> float:
-        """Visit every example once."""
         bad = smo_epoch(
             self.problem.arrays,
             self.rng.permutation(self.problem.n_examples),

@@ -1,8 +1,8 @@
 """SMO first, then online EG (Bartlett et al. 2004, section 5).
 
-SMO starts up quickly and EG overtakes it. The marginals that SMO ends with become the theta that EG
-begins with: the logarithms of conditional probabilities, theta = -grad H(mu). A label without
-weight would never get any from EG, so a little of the uniform distribution is mixed in.
+SMO is fast at first, and EG overtakes it. EG starts from the theta of the marginals that SMO ends
+with: the logarithms of conditional probabilities, theta = -grad H(mu). EG never gives weight to a
+label that has none, so a small share of the uniform distribution is mixed in.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class SMOThenEG(CompositeSolver):
     Parameters
     ----------
     goal : Goal
-        What is asked for.
+        What to solve.
     smo_epochs : int
         How many epochs of SMO come first.
     """
@@ -48,7 +48,6 @@ class SMOThenEG(CompositeSolver):
         self.machine: SMO | OnlineEG = SMO(goal)
 
     def epoch(self) -> Epoch:
-        """Let the present method go on."""
         if self.left == 0 and isinstance(self.machine, SMO):
             self.machine = self._gradient(self.machine.mu)
         self.left = max(self.left - 1, 0)

@@ -35,25 +35,25 @@ from .bundle_qp import require_clarabel
 from .working_set import WorkingSet
 from .worst_labels import Rescaling, WorstLabels
 
-#: Planes that are kept at a time, mostly.
+#: How many planes are usually kept at a time.
 PLANES: Final = 12
 
 
 @final
 class BMRM(Solver):
-    """The bundle method; one plane a pass, for the risk as a whole.
+    """The bundle method: one plane per pass, for the risk as a whole.
 
     Parameters
     ----------
     goal : Goal
-        What is asked for. It starts from its initial weights, or else from w(u) of its dual point;
+        What to solve. It starts from its initial weights, or else from w(u) of its dual point;
         for the hinge that point is also the first plane.
     rescaling : {"margin", "slack"}
         For the hinge: which one. With "slack" the loss is max_y cost(y) (1 + w.f(y) - w.f(gold)),
         and primal, dual and certificate are those of that problem. It is for classifiers and
         chains with a cost of 1 for each error.
     patience : int
-        A plane that has had no weight in so many programs, one after the other, is dropped.
+        A plane without weight in this many programs in a row is dropped.
     """
 
     name: ClassVar[str] = "bmrm"
@@ -64,7 +64,7 @@ class BMRM(Solver):
     def footprint(
         cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
     ) -> Footprint:
-        """Say what so many planes take, and the labels that each of them is made of."""
+        # So many planes, and the labels that each of them is made of.
         labels = 20.0 * PLANES * len(problem.arrays.gold_part)
         return Footprint(vectors=3 + PLANES, parts=4, examples=6, other=labels)
 
@@ -73,7 +73,7 @@ class BMRM(Solver):
         require_clarabel()
         problem, l2, evaluator = goal.problem, goal.l2, goal.evaluator
         self.worst = WorstLabels(problem, evaluator, rescaling)
-        # Only for the labels of margin rescaling is the mixture a point that others can start from.
+        # Only with margin rescaling is the mixture a dual point that other solvers can start from.
         self.mixes = problem.loss.tau == 0.0 and rescaling == "margin"
         self.planes: list[Floats] = []
         self.labels: list[tuple[Ints, Floats]] = []  # y - gold: parts and counts
@@ -95,7 +95,7 @@ class BMRM(Solver):
             self.weights = goal.initial_weights.copy()
 
     def _visit(self) -> Slope:
-        """Give the risk and its slope at the weights, and keep them if they are the best."""
+        """Return the risk and its slope at the weights; the best weights are kept."""
         if self.slope is None:
             self.slope = self._risk()
             primal = primal_value(self.problem, self.slope, self.l2)
@@ -112,7 +112,7 @@ class BMRM(Solver):
         return Slope(self.weights, found.losses, found.offset, v)
 
     def epoch(self) -> Epoch:
-        """Add the plane at the weights, and go to the best point of all planes."""
+        """Add the plane at the weights, then move to the minimum over all planes."""
         slope = self._visit()
         linear = float(inner(slope.linear, self.problem.arrays.weight))
         self._add(slope.v, linear, self.point if self.mixes else None)
@@ -142,16 +142,15 @@ class BMRM(Solver):
         self.best = Evaluation(self.best.weights, self.best.primal, max(self.best.dual, dual))
 
     def evaluate(self) -> Evaluation:
-        """Give the best weights that were met, the present ones among them, and the best dual."""
+        """Return the best weights so far, the present ones included, and the best dual value."""
         self._visit()
         return self.best
 
     def current_weights(self) -> Floats:
-        """Give the weights of the last program."""
         return self.weights
 
     def dual_point(self) -> DualPoint:
-        """Give the scores at the weights, and for the hinge the mixture of labels."""
+        """Return the scores at the weights, and for the hinge the mixture of labels."""
         theta = self.evaluator.scores(self.weights)
         if not self.mixes:
             return DualPoint(theta)

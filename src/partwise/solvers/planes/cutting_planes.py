@@ -1,6 +1,6 @@
 """SVM-Struct: cutting planes for the hinge loss.
 
-``slack="one"`` is the bundle method (``bmrm.py``): one plane a pass, for all examples together
+``slack="one"`` is the bundle method (``bmrm.py``): one plane per pass, for all examples together
 (Joachims, Finley and Yu 2009). ``slack="each"`` keeps labels for each example (``each_slack.py``;
 Tsochantaridis et al. 2005), which takes fewer passes and larger programs.
 """
@@ -27,7 +27,7 @@ class CuttingPlanes(CompositeSolver):
     Parameters
     ----------
     goal : Goal
-        What is asked for; it starts from its dual point, or else from the gold labels.
+        What to solve; it starts from its dual point, or else from the gold labels.
     slack : {"one", "each"}
         Which of the two.
     rescaling : {"margin", "slack"}
@@ -37,10 +37,10 @@ class CuttingPlanes(CompositeSolver):
         each error.
     block : int or None
         With ``slack="each"``: how many examples share a program; None: all if there are at most
-        200, else 10. All is the method as published. The time of a program grows with the cube
+        200, else 10. The published method uses all. The time of a program grows with the cube
         of a block's labels, its memory with their square.
     patience : int
-        A plane that has had no weight in so many programs, one after the other, is dropped.
+        A plane without weight in this many programs in a row is dropped.
     """
 
     name: ClassVar[str] = "svm-struct"
@@ -51,7 +51,7 @@ class CuttingPlanes(CompositeSolver):
     def footprint(
         cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
     ) -> Footprint:
-        """Say what the planes of the bundle method take; those of examples are not foreseen."""
+        # That of the bundle method; what labels of single examples take is not known in advance.
         return BMRM.footprint(problem, l2, l1, options)
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What the stochastic gradient methods share: the order, the search for a step, the passes.
+"""What the stochastic gradient methods have in common: the order, the first step, the passes.
 
 They see the objective as a mean over the n examples that have a weight:
 
@@ -35,12 +35,12 @@ Eta: TypeAlias = Positive | Annotated[str, OneOf((SEARCH,))]
 
 
 class StochasticSolver(PrimalSolver):
-    """A solver that takes a step for each example, of a size that theory does not tell.
+    """A solver that takes one step per example, of a size that theory does not give.
 
     Parameters
     ----------
     goal : Goal
-        What is asked for; its rng draws a new order of the examples for every epoch, and the
+        What to solve; its rng draws a new order of the examples for every epoch, and the
         sample for the search.
     eta : float or "search"
         The step; "search" tries powers of 10 on a tenth of the examples.
@@ -60,12 +60,12 @@ class StochasticSolver(PrimalSolver):
         return self.l2 / len(self.examples)
 
     def with_step(self, goal: Goal, eta: float) -> StochasticSolver:
-        """Return a solver with the options of this one but for the step, for a trial."""
+        """Return a solver for a trial, with the options of this one except for the step."""
         return type(self)(goal, eta=eta)
 
     @abstractmethod
     def visit(self, order: Ints, eta: float) -> int:
-        """Take a step for each example of order; give the first that diverged, or -1.
+        """Take one step per example of order; returns the first that diverged, or -1.
 
         Adds the calls of an oracle to ``visits`` and leaves ``weights`` up to date.
         """
@@ -78,7 +78,6 @@ class StochasticSolver(PrimalSolver):
         return math.nan, math.inf
 
     def epoch(self) -> Epoch:
-        """Visit every example that has a weight, in a new order."""
         if self.eta is None:
             self.eta = self._search()
         bad = self.visit(self.rng.permutation(self.examples), self.eta)
@@ -91,13 +90,13 @@ class StochasticSolver(PrimalSolver):
         return Epoch(passes, *self.values(), self.l2)
 
     def current_weights(self) -> Floats:
-        """Give a copy of the weights, which the next epoch changes in place."""
+        # A copy, since the next epoch changes the weights in place.
         weights: Floats = self.weights.copy()
         return weights
 
     def _search(self) -> float:
         sample = trial_sample(self.examples, self.rng)
-        # With l2 in proportion, lam and thus every step is that of the whole problem.
+        # With l2 in proportion, lam and thus every step are those of the whole problem.
         part, l2 = subset(self.problem, sample), self.l2 * len(sample) / len(self.examples)
         evaluator = Evaluator(part, self.evaluator.n_jobs)
         order = np.arange(len(sample))

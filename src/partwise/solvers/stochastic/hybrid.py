@@ -29,9 +29,9 @@ from ..goal import Goal
 from ..options import Count, Growth
 from ..primal import PrimalSolver
 
-#: A step must give this part of the decrease that the slope promises.
+#: A step must achieve this fraction of the decrease that the slope predicts.
 _ENOUGH: Final = 1e-4
-#: Below this relative change of the objective rounding decides; the slope is then compared.
+#: A smaller relative change of the objective may be rounding; slopes are then compared instead.
 _ROUNDING: Final = 1e-12
 _TRIALS: Final = 40
 
@@ -56,7 +56,7 @@ class Hybrid(PrimalSolver):
     Parameters
     ----------
     goal : Goal
-        What is asked for.
+        What to solve.
     first_batch : int or None
         How many examples the first batch has; None: one in a hundred.
     growth : float
@@ -71,7 +71,7 @@ class Hybrid(PrimalSolver):
     def footprint(
         cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
     ) -> Footprint:
-        """Say what the pairs take, the slopes at two points and what lies between them."""
+        # The pairs, the slopes at two points, and what lies between them.
         return Footprint(vectors=8 + 2 * options.get("memory", 10), parts=1, examples=8)
 
     def __init__(
@@ -100,7 +100,7 @@ class Hybrid(PrimalSolver):
         return self.size == len(self.order)
 
     def _take(self) -> None:
-        """Make the problem of the batch."""
+        """Build the problem of the batch."""
         if self.full:
             self.batch, self.batch_evaluator = self.problem, self.evaluator
         else:
@@ -119,14 +119,14 @@ class Hybrid(PrimalSolver):
         return Point(weights, loss, v, value, self.l2 * weights - scale * v)
 
     def _direction(self) -> Floats:
-        """The direction of L-BFGS; without pairs, a step of length 1 against the gradient."""
+        """Return the direction of L-BFGS; without pairs, a unit step against the gradient."""
         d = self.pairs.descent(self.point.gradient)
         if not self.pairs:
             d /= max(math.sqrt(inner(d, d)), 1e-300)
         return d
 
     def _search(self, d: Floats) -> Point | None:
-        """Go along d, back by interpolation until the batch's objective decreases enough."""
+        """Search along d, backwards by interpolation, until the batch's objective falls enough."""
         here = self.point
         slope = float(inner(here.gradient, d))
         step = 1.0
@@ -142,7 +142,7 @@ class Hybrid(PrimalSolver):
         return None
 
     def epoch(self) -> Epoch:
-        """Take one iteration; then let the batch grow."""
+        """Take one iteration, then let the batch grow."""
         found = self._search(self._direction())
         if found is None:
             self.pairs.clear()  # begin anew from here, with the gradient
@@ -172,14 +172,14 @@ class Hybrid(PrimalSolver):
         self.point = self._point(self.weights, loss, self.point.v + slope.v)
 
     def evaluate(self) -> Evaluation:
-        """Give both sides; with the full batch they are known."""
+        # With the full batch the slope is known already.
         if self.slope is None:
             return super().evaluate()
         return self.certified(self.slope)
 
 
 def _backwards(step: float, change: float, slope: float, after: float) -> float:
-    """Give the minimum of the cubic through both ends of a step, within safe bounds."""
+    """Return the minimum of the cubic through both ends of a step, within safe bounds."""
     if not (math.isfinite(change) and math.isfinite(after)):
         return 0.1 * step
     middle = slope + after - 3.0 * change / step

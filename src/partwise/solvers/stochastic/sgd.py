@@ -3,7 +3,7 @@
     w <- (1 - alpha_k lam) w + alpha_k c_i F_i^T (gold_i - mu_i(w)),   lam = l2 / n
     alpha_k = first / (1 + k rate),   k = 0, 1, ... counts the steps
 
-With w = beta v the shrinking is one product; v changes only where example i has features. The
+With w = beta v, shrinking w takes one product, and v changes only where example i has features. The
 average of the iterates (Xu 2010) needs one more vector u and the sum B of all beta:
 
     sum_s beta_s v_s = B v - u,    u <- u + B d where v <- v + d
@@ -14,8 +14,8 @@ being the gold label; the entropy is concave, so with coef as weights
 
     D >= s sum coef c_i (tau H + cost_i.mu) - s^2 l2/2 |w|^2,    s max_i coef_i <= 1
 
-That costs nothing and holds for the hinge, where mu is a maximiser. For tau > 0 the marginals at
-the last w give another dual point, as a rule a better one.
+This bound costs nothing, and it holds for the hinge, where mu is a maximiser. For tau > 0 the
+marginals at the last w are another dual point, which is usually better.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from .base import SEARCH, Eta, StochasticSolver
 
 SCHEDULES: Final = ("decreasing", "constant")
 
-#: beta is multiplied into v when it is below this: B v - u would lose as many digits.
+#: beta is multiplied into v below this, since B v - u would lose as many digits.
 _SMALL: Final = 1e-3
 
 
 class SGDState(NamedTuple):
-    """The iterate and what is kept beside it."""
+    """The iterate, and what is kept beside it."""
 
-    w: Floats  # a weight
-    u: Floats  # a weight: minus the sum of the iterates between epochs; empty: no average
-    coef: Floats  # an example: sum of the coefficients of its terms in w
+    w: Floats  # one per weight
+    u: Floats  # one per weight: minus the sum of the iterates between epochs; empty: no average
+    coef: Floats  # one per example: sum of the coefficients of its terms in w
     totals: Floats
 
 
@@ -59,7 +59,7 @@ STEPS, COUNT, KEPT, LINEAR, LOSS = range(5)
 
 @njit(fastmath=FAST)
 def _fold(s: Any, beta: float, total: float) -> None:
-    """Multiply beta into v and take B v into u, so that both begin anew."""
+    """Multiply beta into v and add B v to u, so that both start anew."""
     if s.u.size > 0:
         for k in range(s.u.size):
             s.u[k] -= total * s.w[k]
@@ -139,7 +139,7 @@ def sgd_epoch(
 
 
 class _PlainSGD(StochasticSolver):
-    """What the solvers of this file share: one compiled epoch, and the certificate."""
+    """What the solvers of this file have in common: one compiled epoch, and the certificate."""
 
     needs = frozenset({"marginals", "maximum"})
     averaged: ClassVar[bool] = False
@@ -147,7 +147,7 @@ class _PlainSGD(StochasticSolver):
     def __init__(self, goal: Goal, *, eta: Eta = SEARCH) -> None:
         super().__init__(goal, eta=eta)
         problem = goal.problem
-        # Weights that came from elsewhere are no sum of terms: they are told apart.
+        # Weights from an earlier fit are not a sum of terms, so they are kept apart.
         self.origin = self.weights if self.weights.any() else None
         self.state = SGDState(
             w=self.weights.copy(),
@@ -159,11 +159,10 @@ class _PlainSGD(StochasticSolver):
         self.buffers = scratch(problem, 4)
 
     def steps(self, eta: float) -> tuple[float, float]:
-        """Give first and rate."""
+        """Return first and rate of the steps."""
         return eta, 0.0
 
     def visit(self, order: Ints, eta: float) -> int:
-        """Take a step for each example."""
         s, first, rate = self.state, *self.steps(eta)
         arrays = self.problem.arrays
         bad = sgd_epoch(arrays, s, order, self.l2, self.lam, first, rate, self.buffers)
@@ -172,7 +171,7 @@ class _PlainSGD(StochasticSolver):
         return int(bad)
 
     def running_dual(self) -> float:
-        """D of the terms that the last iterate is made of, scaled to where D is largest."""
+        """Return D of the terms that make up the last iterate, scaled to where D is largest."""
         s = self.state
         made = s.w if self.origin is None else s.w - s.totals[KEPT] * self.origin
         norm, linear = self.l2 * inner(made, made), float(s.totals[LINEAR])
@@ -182,12 +181,12 @@ class _PlainSGD(StochasticSolver):
         return float(scale * (linear - 0.5 * scale * norm))
 
     def values(self) -> tuple[float, float]:
-        """Give the free dual value; the primal is that of the iterates on their way."""
+        # The losses were summed up on the way, each at the iterate of its visit.
         s, dual = self.state, self.running_dual()
         return dual, float(s.totals[LOSS] + 0.5 * self.l2 * inner(s.w, s.w)) - dual
 
     def evaluate(self) -> Evaluation:
-        """Give both sides; for tau > 0 the better of two dual points."""
+        # For tau > 0 the better of two dual points is taken.
         if self.problem.loss.tau > 0.0:
             value = super().evaluate()
             return Evaluation(value.weights, value.primal, max(value.dual, self.running_dual()))
@@ -197,7 +196,7 @@ class _PlainSGD(StochasticSolver):
 
 @final
 class SGD(_PlainSGD):
-    """Stochastic gradient descent with steps that decrease, or with a constant step.
+    """Stochastic gradient descent with decreasing steps, or with a constant step.
 
     The steps eta / (1 + k/n) are those of Collins et al. (2008), section 7.1.3. In the long run
     they are (eta l2) / (lam k): the objective approaches the optimum as 1/k if eta l2 > 1/2, and
@@ -225,11 +224,9 @@ class SGD(_PlainSGD):
         self.schedule = schedule
 
     def with_step(self, goal: Goal, eta: float) -> SGD:
-        """Keep the schedule."""
         return SGD(goal, eta=eta, schedule=self.schedule)
 
     def steps(self, eta: float) -> tuple[float, float]:
-        """Give eta / (1 + k/n), or eta."""
         return eta, 1.0 / len(self.examples) if self.schedule == "decreasing" else 0.0
 
 
@@ -267,5 +264,4 @@ class Pegasos(_PlainSGD):
         super().__init__(goal, eta=eta)
 
     def steps(self, eta: float) -> tuple[float, float]:
-        """Give eta / (lam (1 + k)), k = 0, 1, ..."""
         return eta / self.lam, 1.0

@@ -37,17 +37,17 @@ _STEP: Final = math.sqrt(np.finfo(np.float64).eps)
 class Meta(NamedTuple):
     """The weights and what meta-descent keeps for each of them."""
 
-    w: Floats  # a weight
-    v: Floats  # a weight
-    gain: Floats  # a weight: eta_j / eta
-    share: Floats  # a weight, used where a block begins: l2 / n_j
-    g: Floats  # a weight: 0 between steps
-    h: Floats  # a weight: H v; 0 between steps
+    w: Floats  # one per weight
+    v: Floats  # one per weight
+    gain: Floats  # one per weight: eta_j / eta
+    share: Floats  # one per weight, used where a block begins: l2 / n_j
+    g: Floats  # one per weight: 0 between steps
+    h: Floats  # one per weight: H v; 0 between steps
 
 
 @njit
 def _occurrences(design: Any, order: Any, blocks: Any, share: Any) -> None:
-    """Count into share, where a block begins, the examples of order that have it."""
+    """Count the examples of order that have each block, into share where the block begins."""
     for step in range(order.size):
         count = touch(design, order[step], step, blocks)
         for b in range(count):
@@ -121,7 +121,7 @@ def smd_epoch(
 
 @njit(fastmath=FAST)
 def _settle(s: Any, first: Any, width: Any, clock: Any, step: int, decay: float) -> None:
-    """Make up for the decay of all v and set the clocks to 0."""
+    """Apply the decay that all v missed, and set the clocks to 0."""
     for b in range(first.size):
         at, n = first[b], width[b]
         left = decay ** (step - clock[at])
@@ -133,7 +133,7 @@ def _settle(s: Any, first: Any, width: Any, clock: Any, step: int, decay: float)
 
 @final
 class MetaDescent(StochasticSolver):
-    """Stochastic meta-descent: a gain for each weight, which learns from the Hessian.
+    """Stochastic meta-descent: one gain per weight, which is learned from the Hessian.
 
     There is no proof that it converges; the gains follow the noise as well as the slope. Every
     step takes two calls of the oracle, so an epoch is two passes.
@@ -181,11 +181,9 @@ class MetaDescent(StochasticSolver):
         count[used] = self.l2 / count[used]
 
     def with_step(self, goal: Goal, eta: float) -> MetaDescent:
-        """Keep meta and decay."""
         return MetaDescent(goal, eta=eta, meta=self.meta, decay=self.decay)
 
     def visit(self, order: Ints, eta: float) -> int:
-        """Take a step for each example."""
         step = (eta, self.meta, self.decay)
         arrays = self.problem.arrays
         bad, calls = smd_epoch(arrays, self.state, self.blocks, order, *step, self.buffers)
