@@ -125,7 +125,7 @@ class Automatic(CompositeSolver):
         if self.evaluator.primal(zero, self.l2, self.l1) < value:
             weights = zero
         few = self.problem.layout.n_weights <= _FEW_WEIGHTS
-        goal = replace(self.goal, start=None, initial_weights=weights)
+        goal = replace(self.goal, initial_weights=weights)
         machine: PrimalSolver
         if self.l1 > 0.0:
             machine = OrthantWise(goal)

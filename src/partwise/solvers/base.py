@@ -77,7 +77,6 @@ class Solver(ABC):
     occupies: ClassVar[Footprint] = Footprint(vectors=5, parts=3, examples=8)
 
     def __init__(self, goal: Goal) -> None:
-        self.goal = goal
         self.problem, self.evaluator, self.rng = goal.problem, goal.evaluator, goal.rng
         self.l2, self.l1 = goal.l2, goal.l1
 

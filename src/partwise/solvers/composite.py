@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..arrays import Floats
 from ..problem.dual_point import DualPoint
 from .base import Epoch, Evaluation, Solver
+from .goal import Goal
 
 
 class CompositeSolver(Solver):
-    """Delegates everything to ``machine``, the solver that is at work."""
+    """Delegates everything to ``machine``, the solver that is at work.
+
+    ``goal`` is what the next solver is asked for, still without a start.
+    """
 
     machine: Solver
+
+    def __init__(self, goal: Goal) -> None:
+        super().__init__(goal)
+        self.goal = replace(goal, start=None, initial_weights=None)
 
     def epoch(self) -> Epoch:
         return self.machine.epoch()

@@ -58,4 +58,4 @@ class SMOThenEG(CompositeSolver):
         even, entropy = np.empty_like(mu), np.empty(self.problem.n_examples)
         evaluator.marginals(np.zeros_like(mu), even, entropy)
         theta, _ = evaluator.conditional((1.0 - _UNIFORM) * mu + _UNIFORM * even)
-        return OnlineEG(replace(self.goal, start=DualPoint(theta), initial_weights=None))
+        return OnlineEG(replace(self.goal, start=DualPoint(theta)))
