@@ -97,6 +97,7 @@ def follow(problem: Problem, l2: float, method: Method, limits: Limits, **option
     """Run a method; a divergence ends it with a point whose objective is infinite."""
     from partwise.errors import DataError
     from partwise.problem.evaluation import Evaluator
+    from partwise.solvers.goal import Goal
     from partwise.solvers.registry import make_solver
 
     evaluator = Evaluator(problem)
@@ -104,8 +105,8 @@ def follow(problem: Problem, l2: float, method: Method, limits: Limits, **option
     began = time.process_time()
     given = {**method.options, **options}
     options = {k: value(problem, l2) if callable(value) else value for k, value in given.items()}
-    rng = np.random.default_rng(0)
-    solver = make_solver(method.solver, problem, l2, evaluator, rng, tol=1e-12, options=options)
+    goal = Goal(problem, l2, evaluator, np.random.default_rng(0), tol=1e-12)
+    solver = make_solver(method.solver, goal, options)
     seconds += time.process_time() - began
     points: list[Point] = []
     try:

@@ -56,11 +56,12 @@ def solvers() -> dict[str, tuple[str, dict[str, Any]]]:
 def gaps(name: str, options: dict[str, Any], l2: float, marks: list[int]) -> list[float]:
     """The gap after some numbers of iterations."""
     from partwise.problem.evaluation import Evaluator
+    from partwise.solvers.goal import Goal
     from partwise.solvers.registry import make_solver
 
     data = problem()
-    rng = np.random.default_rng(0)
-    solver = make_solver(name, data, l2, Evaluator(data), rng, options=options)
+    goal = Goal(data, l2, Evaluator(data), np.random.default_rng(0))
+    solver = make_solver(name, goal, options)
     found = []
     for k in range(1, marks[-1] + 1):
         solver.epoch()

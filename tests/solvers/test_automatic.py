@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 from support.instances import make_instance
+from support.solvers import solver_of
 
 from partwise import LinearClassifier
 from partwise.errors import MismatchError
 from partwise.problem.dual_point import DualPoint
-from partwise.problem.evaluation import Evaluator
 from partwise.problem.problem import Problem
 from partwise.solvers.automatic import Automatic, default_annealing
 from partwise.solvers.eg.base import Annealing, easy_l2
@@ -23,7 +23,7 @@ from partwise.training.loop import train
 
 def make(problem: Problem | None = None, l2: float = 1.0, **more: Any) -> Automatic:
     problem = problem or make_instance().problem
-    return Automatic(problem, l2, Evaluator(problem), np.random.default_rng(0), **more)
+    return solver_of(Automatic, problem, l2, **more)
 
 
 def test_it_says_what_it_chose(caplog: pytest.LogCaptureFixture) -> None:
@@ -42,7 +42,7 @@ def test_a_tiny_l2_gets_the_proximal_form() -> None:
     start = DualPoint(np.zeros(problem.n_parts))
     warm = make(problem, l2, point=start).machine
     assert isinstance(warm, ProximalEG)
-    assert warm.nearness.k == 10.0 * l2
+    assert warm.proximal_term.k == 10.0 * l2
 
 
 @pytest.mark.parametrize(("n", "expected"), [(12, OnlineEG), (400, ProximalEG)])

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 from support.class_data import classes, drawn
+from support.solvers import solver_of
 
 from partwise.arrays import Floats, Ints
-from partwise.problem.evaluation import Evaluator
+from partwise.problem.dual_point import DualPoint
 from partwise.problem.problem import Problem
 from partwise.solvers.coordinate.dual import DualCoordinateDescent
 from partwise.solvers.coordinate.subproblem import METHODS
 
 
 def descent(problem: Problem, l2: float, **options: Any) -> DualCoordinateDescent:
-    rng = np.random.default_rng(0)
-    return DualCoordinateDescent(problem, l2, Evaluator(problem), rng, **options)
+    return solver_of(DualCoordinateDescent, problem, l2, **options)
 
 
 def dual_of_two(x: Floats, y: Ints, l2: float) -> tuple[Floats, Callable[[Floats], Floats]]:
@@ -91,7 +91,7 @@ def test_theorem_6_from_any_start(newton: str, start: float) -> None:
     theta = np.zeros((20, 2))
     theta[np.arange(20), y] = start
     machine = descent(
-        classes(x, y, 2), 0.5, start=theta.ravel(), newton=newton, order="permutation"
+        classes(x, y, 2), 0.5, point=DualPoint(theta.ravel()), newton=newton, order="permutation"
     )
     behind = []
     for _ in range(130):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from support.instances import make_instance
+from support.solvers import solver_of
 
 from partwise.compiled.vectors import shrunk
 from partwise.problem.evaluation import Evaluator, Slope
@@ -98,7 +99,7 @@ def test_no_thread_is_left_behind(solver: str) -> None:
 
 def test_errors_within_scipy_reach_the_caller() -> None:
     problem = make_instance().problem
-    machine = TrustRegionNewton(problem, 1.0, Evaluator(problem))
+    machine = solver_of(TrustRegionNewton, problem, 1.0)
     machine.evaluator.slope = lambda weights: 1 / 0  # type: ignore[assignment]
     with pytest.raises(ZeroDivisionError):
         machine.epoch()
@@ -106,7 +107,7 @@ def test_errors_within_scipy_reach_the_caller() -> None:
 
 def test_newton_products_are_those_of_the_hessian() -> None:
     problem = make_instance("chain", "softmax-margin").problem
-    machine = TrustRegionNewton(problem, 0.7, Evaluator(problem))
+    machine = solver_of(TrustRegionNewton, problem, 0.7)
     rng = np.random.default_rng(3)
     n = problem.layout.n_weights
     w, d, e = (problem.storage.scatter(rng.normal(size=n)) for _ in range(3))
@@ -152,7 +153,7 @@ def test_pseudo_gradient() -> None:
 
 def test_orthant_wise_steps_never_rise() -> None:
     problem = make_instance("chain", "log", n=20, n_features=6).problem
-    machine = OrthantWise(problem, 1e-3, Evaluator(problem), l1=0.5)
+    machine = solver_of(OrthantWise, problem, 1e-3, l1=0.5)
     last = np.inf
     for _ in range(40):
         machine.epoch()

@@ -4,12 +4,11 @@ import subprocess
 import sys
 from typing import Any
 
-import numpy as np
 import pytest
 from support.instances import make_instance
+from support.solvers import goal_of
 
 from partwise.errors import DataError, MismatchError
-from partwise.problem.evaluation import Evaluator
 from partwise.problem.problem import Problem
 from partwise.solvers import registry
 from partwise.solvers.base import Solver
@@ -20,7 +19,7 @@ from partwise.solvers.registry import SOLVERS, make_solver, offered
 
 def make(name: str, problem: Problem | None = None, l2: float = 1.0, **more: Any) -> Solver:
     problem = problem or make_instance().problem
-    return make_solver(name, problem, l2, Evaluator(problem), np.random.default_rng(0), **more)
+    return make_solver(name, goal_of(problem, l2), **more)
 
 
 class Smooth(Solver):

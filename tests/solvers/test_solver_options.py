@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from support.instances import make_instance
+from support.solvers import goal_of
 
 from partwise import LinearClassifier
 from partwise.errors import DataError, MismatchError
-from partwise.problem.evaluation import Evaluator
+from partwise.problem.dual_point import DualPoint
 from partwise.solvers.base import Solver
 from partwise.solvers.eg.base import Annealing
 from partwise.solvers.options import offered_options
@@ -62,8 +63,7 @@ def make(name: str, **options: Any) -> Solver:
     solver = SOLVERS[name]
     loss = "hinge" if "tau=0" in solver.needs or name == "bmrm" else "log"
     problem = make_instance("multiclass", loss, n=12).problem
-    rng = np.random.default_rng(0)
-    return make_solver(name, problem, 1.0, Evaluator(problem), rng, options=options)
+    return make_solver(name, goal_of(problem), options)
 
 
 @pytest.mark.parametrize(("name", "option"), ALL)
@@ -123,8 +123,9 @@ def test_where_an_earlier_fit_is_continued_is_no_option(name: str) -> None:
 
 
 def test_a_start_of_another_size() -> None:
-    with pytest.raises(DataError, match=r"start has shape \(3,\); give a number, or one number"):
-        make("online-eg", start=np.zeros(3))
+    problem = make_instance().problem
+    with pytest.raises(DataError, match=r"start has shape \(3,\); give one number for each of the"):
+        make_solver("online-eg", goal_of(problem, point=DualPoint(np.zeros(3))))
 
 
 def test_a_plain_tuple_is_an_annealing() -> None:
@@ -135,24 +136,19 @@ def test_a_plain_tuple_is_an_annealing() -> None:
 def test_options_that_do_not_go_together_are_another_error() -> None:
     problem = make_instance("multiclass", "hinge").problem
     with pytest.raises(MismatchError, match="use order='permutation'"):
-        make_solver(
-            "online-eg",
-            problem,
-            1.0,
-            Evaluator(problem),
-            np.random.default_rng(0),
-            options={"order": "focused"},
-        )
+        make_solver("online-eg", goal_of(problem), {"order": "focused"})
 
 
-def test_a_solver_from_elsewhere_need_not_say_what_it_takes() -> None:
+def test_a_solver_from_elsewhere_need_not_say_what_it_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     class Plain(SOLVERS["batch-eg"]):  # type: ignore[name-defined,misc]
         name = "plain"
 
-        def __init__(self, problem, l2, evaluator, *, speed=1):  # type: ignore[no-untyped-def]
-            super().__init__(problem, l2, evaluator)
+        def __init__(self, goal, *, speed=1):  # type: ignore[no-untyped-def]
+            super().__init__(goal)
             self.speed = speed
 
-    problem = make_instance().problem
+    monkeypatch.setitem(SOLVERS, "plain", Plain)
     assert offered_options(Plain) == ("speed",)
-    assert Plain(problem, 1.0, Evaluator(problem), speed="any").speed == "any"
+    assert make("plain", speed="any").speed == "any"  # type: ignore[attr-defined]

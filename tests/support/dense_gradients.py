@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from partwise.arrays import Floats
-from partwise.problem.evaluation import Evaluator
 from partwise.solvers.average.average_gradient import SAMPLINGS, SEEN
 from support.instances import Explicit, Instance
+from support.solvers import solver_of
 
 CASES = [
     ("multiclass", "log", {"weighted": True}),
@@ -20,8 +20,7 @@ CASES = [
 
 
 def build(kind: type[Any], instance: Instance, l2: float, seed: int = 0, **options: Any) -> Any:
-    problem = instance.problem
-    return kind(problem, l2, Evaluator(problem), np.random.default_rng(seed), **options)
+    return solver_of(kind, instance.problem, l2, seed, **options)
 
 
 class Dense:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from partwise.arrays import Floats, Ints
-from partwise.problem.evaluation import Evaluator
 from partwise.problem.losses import Loss
 from partwise.problem.problem import Problem, build_problem
 from partwise.problem.rows import Rows
@@ -20,6 +19,7 @@ from partwise.structures.base import Constraints, Structure
 from partwise.structures.chain.structure import Chain
 from partwise.structures.multiclass import Multiclass
 from support.laws import log_sum, permitted
+from support.solvers import solver_of
 
 LOSSES = {
     "log": Loss("log", 1.0, False),
@@ -248,13 +248,12 @@ def divergence(p: list[Floats], q: list[Floats]) -> float:
 
 def online(instance: Instance, l2: float, seed: int = 0, **options: Any) -> OnlineEG:
     """Build online EG."""
-    evaluator = Evaluator(instance.problem)
-    return OnlineEG(instance.problem, l2, evaluator, np.random.default_rng(seed), **options)
+    return solver_of(OnlineEG, instance.problem, l2, seed, **options)
 
 
 def batch(instance: Instance, l2: float, **options: Any) -> BatchEG:
     """Build batch EG."""
-    return BatchEG(instance.problem, l2, Evaluator(instance.problem), **options)
+    return solver_of(BatchEG, instance.problem, l2, **options)
 
 
 def variants() -> list[Any]:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from partwise.arrays import Floats, Ints
-from partwise.problem.evaluation import Evaluator
 from support.instances import LOSSES, Explicit, Instance, variants
+from support.solvers import solver_of
 
 #: The variants with a smooth loss, and their names.
 SMOOTH = [variant for variant in variants() if LOSSES[variant[1]].tau > 0.0]
@@ -17,8 +17,7 @@ SMOOTH_NAMES = [name for *_, name in SMOOTH]
 
 def make(solver: Any, instance: Instance, l2: float, seed: int = 0, **options: Any) -> Any:
     """Build a stochastic solver."""
-    evaluator = Evaluator(instance.problem)
-    return solver(instance.problem, l2, evaluator, np.random.default_rng(seed), **options)
+    return solver_of(solver, instance.problem, l2, seed, **options)
 
 
 def first_weights(instance: Instance, seed: int = 5) -> Floats:

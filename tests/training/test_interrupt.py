@@ -118,7 +118,7 @@ def test_handlers_nest() -> None:
 #: A call that no handler can interrupt, without the interpreter's lock, as compiled code is.
 DEAF = """
 import hashlib, sys
-from partwise.interrupt import Interrupt
+from partwise.training.interrupt import Interrupt
 {before}
 with Interrupt():
     print("in", flush=True)
@@ -149,7 +149,7 @@ def test_the_second_signal_ends_the_process_in_compiled_code_too(number: signal.
 @pytest.mark.skipif(os.name == "nt", reason="no signals to a child there")
 def test_an_interactive_session_is_not_ended() -> None:
     with deaf_process(
-        "from partwise import interrupt; interrupt._GRACE = 0; sys.ps1 = '>'"
+        "from partwise.training import interrupt; interrupt._GRACE = 0; sys.ps1 = '>'"
     ) as child:
         child.send_signal(signal.SIGINT)
         child.send_signal(signal.SIGINT)

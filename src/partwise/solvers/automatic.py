@@ -1,12 +1,13 @@
-"""The default: which solver begins, and when another takes over.
+"""The default solver: which method begins, and when another one takes over.
 
-Smooth losses begin with online EG: it certifies soonest on every task that was measured, since its
-duals are the certificate; with l1 > 0 or a small l2, in its proximal form. What it cannot do is a
-badly scaled problem: features of very different sizes make its steps tiny. So the free estimate of
-the gap is watched, and where it hardly falls a method that sees curvature goes on from the weights
-so far, with the dual value that was reached: such a method nears the optimum soon, but proves it
-late. The hinge loss, which has corners, gets the coordinate descent of Crammer and Singer for
-classifiers and block-coordinate Frank-Wolfe for the rest, both near the last weights.
+Smooth losses begin with online EG, which was the first to certify the optimum on every task that
+was measured, since its duals are the certificate. With l1 > 0 or a small l2 its proximal form is
+used. EG is slow on badly scaled problems, because features of very different sizes make its steps
+tiny. So the free estimate of the gap is watched. Where it hardly falls, a method that uses
+curvature continues from the weights so far, with the dual value that was reached; such a method
+soon gets near the optimum, but is late to prove it. The hinge loss is not smooth: classifiers get
+the coordinate descent of Crammer and Singer, other structures block-coordinate Frank-Wolfe, both
+with a proximal term.
 """
 
 from __future__ import annotations
@@ -14,95 +15,70 @@ from __future__ import annotations
 import logging
 import math
 from collections import deque
+from dataclasses import replace
 from typing import Any, ClassVar, Final, final
 
 import numpy as np
 
-from ..arrays import Floats
 from ..errors import MismatchError
-from ..problem.dual_point import DualPoint
-from ..problem.evaluation import Evaluator
 from ..problem.footprint import Footprint
 from ..problem.problem import Problem
-from .base import Epoch, Evaluation, Solver
-from .beginning import beginning
+from .base import Epoch
+from .composite import CompositeSolver
 from .eg.base import LINEAR, Annealing, easy_l2
 from .eg.online import OnlineEG
+from .goal import Goal
 from .options import check_options
+from .primal import PrimalSolver
 from .registry import SOLVERS, offered
 
 _logger = logging.getLogger(__name__)
 
-#: Epochs over which the fall of the estimate is measured.
+#: How many epochs the fall of the estimate is measured over.
 _WINDOW: Final = 60
-#: Another method takes over where EG would need this many passes more ...
+#: Another method takes over where EG would need more than this many further passes ...
 _PATIENCE: Final = 4000.0
-#: ... with l1 = 0 by Newton steps if there are at most so many weights, else by L-BFGS.
+#: ... which for l1 = 0 is Newton's method up to this many weights, and L-BFGS beyond.
 _FEW_WEIGHTS: Final = 1_000_000
 
 
 @final
-class Automatic(Solver):
-    """Chooses a solver by the problem, and changes it once where progress is too slow.
+class Automatic(CompositeSolver):
+    """Choose a solver by the problem, and change it once where progress is too slow.
 
     Parameters
     ----------
-    problem, l2, evaluator, rng
-        As for the other solvers.
-    l1 : float
-        Weight of the absolute sum of the weights.
-    tol : float
-        The relative gap to be reached.
-    point : DualPoint or None
-        Where to start ...
-    initial_weights : ndarray or None
-        ... or with which stored weights.
+    goal : Goal
+        What to solve.
     **options
         For the first solver.
     """
 
     name: ClassVar[str] = "auto"
     needs = frozenset[str]()
+    takes_l1 = True
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
-        *,
-        l1: float = 0.0,
-        tol: float = 1e-4,
-        point: DualPoint | None = None,
-        initial_weights: Floats | None = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(problem, l2, evaluator)
-        self.l1, self.tol = l1, tol
+    def __init__(self, goal: Goal, /, **options: Any) -> None:
+        super().__init__(goal)
         self.falls: deque[tuple[float, float]] = deque(maxlen=_WINDOW)  # passes, log estimate
         self.passes = 0.0
-        self.machine: Solver
-        more: dict[str, Any] = {"rng": rng}
-        name, why = first_choice(problem, l2, l1, options)
-        if l1 > 0.0:
-            more["l1"] = l1
-        elif problem.loss.tau == 0.0:
-            more["nearness"] = options.pop("nearness", None)
+        name, why = first_choice(goal.problem, goal.l2, goal.l1, options)
+        if goal.problem.loss.tau == 0.0:
+            options.setdefault("nearness", None)
         elif name == "online-eg":
             options.setdefault("order", "focused")
-            if point is None and initial_weights is None:
-                options.setdefault("annealing", default_annealing(problem, l2))
+            if not goal.warm:
+                options.setdefault("annealing", default_annealing(goal.problem, goal.l2))
         method = SOLVERS[name]
         check_options(method, options)
         self._say(name, f"{why}; {options}" if options else why)
-        more |= beginning(method, evaluator, l2, l1, point, initial_weights)
-        self.machine = method(problem, l2, evaluator, **more, **options)
+        self.machine = method(goal, **options)
 
     @classmethod
     def footprint(
         cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
     ) -> Footprint:
-        """Say what the first solver takes; few fits change it."""
+        # That of the first solver; few fits change it.
         name, _ = first_choice(problem, l2, l1, options)
         if problem.loss.tau == 0.0:
             options = {"nearness": None, **options}
@@ -112,7 +88,6 @@ class Automatic(Solver):
         _logger.info("solver auto: %s (%s)", name, why)
 
     def epoch(self) -> Epoch:
-        """Let the present solver go on, or the next one where it is too slow."""
         epoch = self.machine.epoch()
         self.passes += epoch.passes
         if isinstance(self.machine, OnlineEG):
@@ -122,21 +97,21 @@ class Automatic(Solver):
         return epoch
 
     def _passes_left(self, epoch: Epoch) -> float:
-        """How many passes EG would still need, by the fall of its estimate so far."""
+        """Estimate how many more passes EG would need, from the fall of its gap estimate."""
         if not 0.0 < epoch.gap_estimate < math.inf:
             return 0.0
         self.falls.append((self.passes, math.log(epoch.gap_estimate)))
         if len(self.falls) < _WINDOW:
             return 0.0
         (first, high), (last, low) = self.falls[0], self.falls[-1]
-        wanted = math.log(max(self.tol * abs(epoch.dual), 1e-300))
+        wanted = math.log(max(self.goal.tol * abs(epoch.dual), 1e-300))
         rate = (high - low) / (last - first)
         if low <= wanted:
             return 0.0
         return (low - wanted) / rate if rate > 0.0 else math.inf
 
     def _take_over(self, before: OnlineEG, left: float) -> None:
-        # Few fits come here, and what is imported for it takes longer than a small fit.
+        # Imported here, since few fits need these and the import takes longer than a small fit.
         from .batch.lbfgs import LBFGS
         from .batch.newton import TrustRegionNewton
         from .batch.owlqn import OrthantWise
@@ -150,44 +125,21 @@ class Automatic(Solver):
         if self.evaluator.primal(zero, self.l2, self.l1) < value:
             weights = zero
         few = self.problem.layout.n_weights <= _FEW_WEIGHTS
-        machine: LBFGS | TrustRegionNewton | OrthantWise
+        goal = replace(self.goal, initial_weights=weights)
+        machine: PrimalSolver
         if self.l1 > 0.0:
-            machine = OrthantWise(
-                self.problem, self.l2, self.evaluator, l1=self.l1, initial_weights=weights
-            )
+            machine = OrthantWise(goal)
         else:
-            method = TrustRegionNewton if few else LBFGS
-            machine = method(self.problem, self.l2, self.evaluator, initial_weights=weights)
+            machine = TrustRegionNewton(goal) if few else LBFGS(goal)
         self._say(machine.name, f"{before.name} would need about {left:.0f} passes more")
         machine.bound.add(linear, v)
         self.machine = machine
-
-    @property
-    def settled(self) -> bool:
-        """Whether the present solver is."""
-        return self.machine.settled
-
-    def evaluate(self) -> Evaluation:
-        """Give what the present solver certifies."""
-        return self.machine.evaluate()
-
-    def current_weights(self) -> Floats:
-        """Give those of the present solver."""
-        return self.machine.current_weights()
-
-    def dual_point(self) -> DualPoint:
-        """Give that of the present solver."""
-        return self.machine.dual_point()
-
-    def close(self) -> None:
-        """Close the present solver."""
-        self.machine.close()
 
 
 def first_choice(
     problem: Problem, l2: float, l1: float, options: dict[str, Any]
 ) -> tuple[str, str]:
-    """Give the name of the solver that begins, and why it does."""
+    """Return the name of the solver that begins, and the reason for the choice."""
     if l1 > 0.0 and problem.loss.tau == 0.0:
         raise MismatchError(
             "no solver takes l1 > 0 with the hinge loss; use the log or the softmax-margin loss"
@@ -204,16 +156,16 @@ def first_choice(
 
 
 def small(problem: Problem, l2: float) -> bool:
-    """Whether l2 is so small that the proximal form of EG is faster.
+    """Return whether l2 is so small that the proximal form of EG is faster.
 
-    It needs fewer passes the smaller l2 is. Where there are four positions or more for each weight
-    the weights tie the examples together, and the plain form is slow much sooner.
+    The smaller l2 is, the fewer passes it needs. Where there are four or more positions per weight,
+    the weights couple the examples, and the plain form becomes slow at a much larger l2.
     """
     tied = 4 * problem.layout.n_weights <= len(problem.arrays.design.site_part)
     return easy_l2(problem) > (3.0 if tied else 50.0) * l2
 
 
 def default_annealing(problem: Problem, l2: float) -> Annealing | None:
-    """Begin at an l2 for which EG is fast, where the target is well below it."""
+    """Return an annealing from an l2 for which EG is fast, or None if the target is near that."""
     start = easy_l2(problem)
     return Annealing(start) if start > 2.0 * l2 else None

@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 
 from ..arrays import Floats
 from ..problem.dual_point import DualPoint
-from ..problem.evaluation import Evaluator
 from ..problem.footprint import Footprint
 from ..problem.problem import Problem
-from .options import check_values
+from .goal import Goal
 
 
 @dataclass(frozen=True)
@@ -22,10 +21,15 @@ class Evaluation:
     primal: float
     dual: float
 
+    @property
+    def gap(self) -> float:
+        """The duality gap."""
+        return self.primal - self.dual
+
 
 @dataclass(frozen=True)
 class Epoch:
-    """What one epoch tells, at no extra cost.
+    """What is known after one epoch at no extra cost.
 
     Attributes
     ----------
@@ -34,7 +38,8 @@ class Epoch:
     dual : float
         The running dual value for the l2 that the epoch used.
     gap_estimate : float
-        A free estimate of the gap; it says when a full evaluation is worth its cost.
+        A free estimate of the gap, from which the loop decides when a full evaluation is worth its
+        cost; inf if there is none.
     l2 : float
         The l2 that the epoch used; larger than the target while annealing.
     """
@@ -46,33 +51,40 @@ class Epoch:
 
 
 class Solver(ABC):
-    """One algorithm, for one problem and one l2.
+    """One algorithm, made for one goal.
 
-    ``needs`` names what the problem must offer; ``registry.offered`` lists the words. ``package``
-    is one that partwise does without, but this solver does not. ``occupies`` is what the solver
-    takes at its peak; where that depends on the problem or the options, `footprint` says it.
+    The options of a solver are the keyword arguments of its constructor.
+
+    Attributes
+    ----------
+    name : str
+        The name in the registry.
+    needs : frozenset of str
+        What the problem must offer; ``registry.offered`` lists the words.
+    takes_l1 : bool
+        Whether the solver can minimise an objective with l1 > 0.
+    package : str or None
+        An optional package that this solver needs.
+    occupies : Footprint
+        The memory that the solver takes at its peak. A solver whose memory depends on the problem
+        or the options overrides `footprint` instead.
     """
 
     name: ClassVar[str]
     needs: ClassVar[frozenset[str]]
+    takes_l1: ClassVar[bool] = False
     package: ClassVar[str | None] = None
     occupies: ClassVar[Footprint] = Footprint(vectors=5, parts=3, examples=8)
 
-    def __new__(cls, *_: Any, **options: Any) -> Solver:
-        """Check the options against the annotations of the constructor."""
-        check_values(cls, options)
-        return super().__new__(cls)
-
-    def __init__(self, problem: Problem, l2: float, evaluator: Evaluator) -> None:
-        self.problem = problem
-        self.l2 = l2
-        self.evaluator = evaluator
+    def __init__(self, goal: Goal) -> None:
+        self.problem, self.evaluator, self.rng = goal.problem, goal.evaluator, goal.rng
+        self.l2, self.l1 = goal.l2, goal.l1
 
     @classmethod
     def footprint(
         cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
     ) -> Footprint:
-        """Say what the solver will take at its peak beside the problem.
+        """Return the memory that the solver takes at its peak, beside that of the problem.
 
         Parameters
         ----------
@@ -84,16 +96,16 @@ class Solver(ABC):
         return cls.occupies
 
     def close(self) -> None:  # noqa: B027 - most solvers hold nothing
-        """Let go of what the solver holds beside memory."""
+        """Release what the solver holds beside memory."""
 
     @property
-    @abstractmethod
     def settled(self) -> bool:
-        """Whether the running values are those of the target l2 (annealing is over)."""
+        """Whether the running values belong to the target l2; False while annealing."""
+        return True
 
     @abstractmethod
     def epoch(self) -> Epoch:
-        """Go through the data once, in one compiled call."""
+        """Work for a while, as a rule once through the data in one compiled call."""
 
     @abstractmethod
     def evaluate(self) -> Evaluation:
@@ -101,8 +113,8 @@ class Solver(ABC):
 
     @abstractmethod
     def current_weights(self) -> Floats:
-        """Give the running weights, without an evaluation."""
+        """Return the running weights, without an evaluation."""
 
     @abstractmethod
     def dual_point(self) -> DualPoint:
-        """Give the point u, from which another fit can start."""
+        """Return the dual point u, from which another fit can start."""

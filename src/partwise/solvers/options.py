@@ -1,8 +1,8 @@
-"""Which options a solver takes and which values they may have, read off its signature.
+"""The options of a solver and their allowed values, read from the signature of its constructor.
 
-The annotations of a constructor say it all: a plain type, a number within bounds, one of some
-words, or a union of these. Every solver checks what it is given against them when it is made, so
-no constructor does so itself.
+An option is annotated with a plain type, a number within bounds, one of some words, or a union of
+these. The values that users give are checked against the annotations before a solver is made, so
+constructors do not check them again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import functools
 import inspect
 import math
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import (
@@ -28,30 +28,23 @@ from typing import (
 
 import numpy as np
 
-from ..arrays import Floats
 from ..errors import DataError
 from ..values import is_integer
 
 if TYPE_CHECKING:
     from .base import Solver
 
-#: What every solver may get, and users give otherwise.
-_GIVEN: Final = {
-    *("problem", "l2", "evaluator", "rng", "l1", "tol", "options"),
-    *("point", "marginals", "initial_weights"),
-}
-
 
 @dataclass(frozen=True)
 class Within:
-    """The finite numbers from ``low`` to ``high``, in the words of a message.
+    """The finite numbers from ``low`` to ``high``, and how a message describes them.
 
     Attributes
     ----------
     words : str
-        How a message puts it.
+        The description of these numbers in a message.
     low, high : float
-        The bounds, which belong to it ...
+        The bounds, which are allowed themselves ...
     above, below : bool
         ... unless the number must be above ``low``, or below ``high``.
     """
@@ -63,14 +56,14 @@ class Within:
     below: bool = False
 
     def holds(self, value: Any) -> bool:
-        """Whether the number is one of them."""
+        """Return whether the number is within the bounds."""
         inside = self.low < value if self.above else self.low <= value
         return bool(inside and (value < self.high if self.below else value <= self.high))
 
 
 @dataclass(frozen=True)
 class OneOf:
-    """Some words."""
+    """One of some words."""
 
     choices: tuple[str, ...]
 
@@ -84,59 +77,41 @@ Growth: TypeAlias = Annotated[float, Within("a number from 1", low=1.0)]
 Count: TypeAlias = Annotated[int, Within("a whole number from 1", low=1.0)]
 CountFrom0: TypeAlias = Annotated[int, Within("a whole number from 0")]
 
-#: What a plain type allows.
+#: The values that a plain type allows.
 _PLAIN: Final = {
     float: Within("a finite number", low=-math.inf),
     int: Within("a whole number", low=-math.inf),
 }
 
 
-def takes(solver: type[Solver], name: str) -> bool:
-    """Whether the solver has an argument of that name."""
-    return name in _parameters(solver)
-
-
-def check_options(solver: type[Solver], options: Iterable[str]) -> None:
-    """Raise a DataError that lists the options of a solver if some are unknown."""
-    parameters = _parameters(solver).values()
-    unknown = set(options).difference(offered_options(solver))
-    if unknown and not any(p.kind is p.VAR_KEYWORD for p in parameters):
-        names = ", ".join(offered_options(solver))
-        has = f"it has {names}" if names else "it has none"
-        raise DataError(f"{solver.name} has no option {', '.join(sorted(unknown))}; {has}")
-
-
 def offered_options(solver: type[Solver]) -> tuple[str, ...]:
-    """Name the options that users may give; arrays alone come from an earlier fit."""
-    hints = _hints(solver)
-    names = []
-    for p in _parameters(solver).values():
-        given = p.name in _GIVEN or p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
-        kinds = [k for k in _kinds(hints.get(p.name, Any)) if k is not type(None)]
-        if not given and not all(_is_array(kind) for kind in kinds):
-            names.append(p.name)
-    return tuple(names)
+    """Return the names of the options that users may give."""
+    parameters = _parameters(solver)
+    return tuple(p.name for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL))
 
 
-def check_values(solver: type[Solver], options: Mapping[str, Any]) -> None:
-    """Raise a DataError for the first option whose value its annotation does not allow.
+def check_options(solver: type[Solver], options: Mapping[str, Any]) -> None:
+    """Raise a DataError if the solver lacks an option, or does not allow its value.
 
-    Arguments without an annotation, and those of types that are not known here, may be anything.
+    A constructor with ``**options`` checks them itself. Options without an annotation, and those
+    of types that are not known here, may be anything.
     """
+    names = offered_options(solver)
+    unknown = set(options).difference(names)
+    if unknown and not any(p.kind is p.VAR_KEYWORD for p in _parameters(solver)):
+        has = f"it has {', '.join(names)}" if names else "it has none"
+        raise DataError(f"{solver.name} has no option {', '.join(sorted(unknown))}; {has}")
     hints = _hints(solver)
     for name, value in options.items():
         kinds = _kinds(hints.get(name, Any))
         if not any(_fits(value, kind) for kind in kinds):
             allowed = " or ".join(words for kind in kinds if (words := _words(kind)))
-            who = getattr(solver, "name", solver.__name__)
-            raise DataError(f"the option {name} of {who} is {value!r}; give {allowed}")
+            raise DataError(f"the option {name} of {solver.name} is {value!r}; give {allowed}")
 
 
-def _parameters(solver: type[Any]) -> Mapping[str, inspect.Parameter]:
-    # Not of the class itself: some versions of Python would look at __new__.
-    parameters = dict(inspect.signature(solver.__init__).parameters)
-    del parameters["self"]
-    return parameters
+def _parameters(solver: type[Any]) -> list[inspect.Parameter]:
+    """Return the parameters of the constructor behind self and the goal."""
+    return list(inspect.signature(solver.__init__).parameters.values())[2:]
 
 
 @functools.cache
@@ -153,17 +128,12 @@ def _kinds(hint: Any) -> list[Any]:
     return [hint]
 
 
-def _is_array(kind: Any) -> bool:
-    # An array of numpy, or an alias of one that some versions of numpy do not resolve.
-    return get_origin(kind) in (np.ndarray, get_origin(Floats))
-
-
 def _is_record(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
 
 
 def _limits(kind: Any) -> tuple[Any, Any]:
-    """Give the plain type of a kind, and what limits its values or None."""
+    """Return the plain type of a kind, and what limits its values or None."""
     if get_origin(kind) is Annotated:
         return get_args(kind)
     return kind, _PLAIN.get(kind)
@@ -182,15 +152,13 @@ def _fits(value: Any, kind: Any) -> bool:
         return isinstance(value, str) and (limits is None or value in limits.choices)
     if plain is type(None):
         return value is None
-    if _is_array(plain):
-        return isinstance(value, np.ndarray)
     if _is_record(plain):
         return _fits_record(value, plain)
     return True
 
 
 def _fits_record(value: Any, record: Any) -> bool:
-    """Whether the value is a record, or a plain tuple of its fields, that all fit."""
+    """Return whether the value is a record, or a plain tuple of fields that all fit."""
     least = len(record._fields) - len(record._field_defaults)
     if not isinstance(value, (tuple, list)) or not least <= len(value) <= len(record._fields):
         return False

@@ -1,15 +1,15 @@
-"""What the solvers that keep weights share: the certificate from the marginals at w.
+"""What the solvers that keep weights have in common: the certificate from the marginals at w.
 
 With u_i = p(.|x_i; w) the gap is |grad P(w)|^2 / (2 l2) where l1 = 0, so a primal method needs no
-duals to be certified. Where another point between the gold labels and u is better it is taken
-(`scaling.py`); its entropy is exact, since log u_i(gold) = -loss_i(w) / tau.
+duals to be certified. If another point between the gold labels and u is better, that one is used
+(`dual_line_search.py`); its entropy is exact, since log u_i(gold) = -loss_i(w) / tau.
 
-While l2 is small a single point is a poor one: its w(u) is off by grad P(w) / l2. So the points of
+If l2 is small a single point is a poor one: its w(u) is off by grad P(w) / l2. So the points of
 earlier evaluations are kept, as one mixture:
 
     u <- (1 - g) u + g u',    v <- (1 - g) v + g v',    H(u) >= (1 - g) H(u) + g H(u')
 
-with the g that is best for D with this bound on the entropy, which makes it a bound from below.
+with the g for which D, with this bound on the entropy, is largest. The result is a lower bound.
 """
 
 from __future__ import annotations
@@ -19,90 +19,65 @@ import numpy as np
 from ..arrays import Floats
 from ..compiled.vectors import inner, shrunk_square
 from ..problem.dual_point import DualPoint
-from ..problem.evaluation import Evaluator, Slope, penalty
+from ..problem.evaluation import Slope, penalty
 from ..problem.footprint import Footprint
 from ..problem.problem import Problem
 from .base import Evaluation, Solver
-from .scaling import scaled_dual
+from .dual_line_search import search_dual_line
+from .goal import Goal
 
 
 class PrimalSolver(Solver):
     """A solver whose state is a weight vector.
 
-    Parameters
-    ----------
-    problem, l2, evaluator
-        What to solve.
-    l1 : float
-        Weight of the absolute sum of the weights, for solvers that take it.
-    start : ndarray or None
-        A dual point theta to start from: its w(u).
-    initial_weights : ndarray or None
-        Weights to start from, as stored; they go before ``start``.
+    It starts from the initial weights of the goal, or else from w(u) of its dual point.
     """
 
     needs = frozenset({"marginals", "tau>0"})
     occupies = Footprint(vectors=6, parts=1, examples=8)
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        *,
-        l1: float = 0.0,
-        start: Floats | None = None,
-        initial_weights: Floats | None = None,
-    ) -> None:
-        super().__init__(problem, l2, evaluator)
-        self.l1 = l1
-        self.bound = DualBound(l2, l1)
+    def __init__(self, goal: Goal) -> None:
+        super().__init__(goal)
+        self.bound = DualBound(goal.l2, goal.l1)
         self.weights: Floats
-        if initial_weights is not None:
-            self.weights = initial_weights.copy()
-        elif start is not None:
-            self.weights = evaluator.weights(start, l2, l1)
+        if goal.initial_weights is not None:
+            self.weights = goal.initial_weights.copy()
+        elif (theta := goal.theta()) is not None:
+            self.weights = goal.evaluator.weights(theta, goal.l2, goal.l1)
         else:
-            self.weights = problem.storage.zeros()
-
-    @property
-    def settled(self) -> bool:
-        """Always: there is one l2."""
-        return True
+            self.weights = goal.problem.storage.zeros()
 
     def evaluate(self) -> Evaluation:
-        """Compute both sides from the weights."""
         return self.certified(self.evaluator.slope(self.current_weights()))
 
     def certified(self, slope: Slope) -> Evaluation:
-        """Give both sides at the weights of a slope; the dual is the best that is known."""
+        """Return both sides at the weights of a slope; the dual is the best that is known."""
         value = certified(self.problem, slope, self.l2, self.l1)
         linear = float(inner(slope.linear, self.problem.arrays.weight))
         bound = self.bound.add(linear, slope.v)
         return Evaluation(value.weights, value.primal, max(value.dual, bound))
 
     def current_weights(self) -> Floats:
-        """Give the weights."""
         return self.weights
 
     def dual_point(self) -> DualPoint:
-        """Give theta_i = (F_i w + cost_i) / tau."""
+        """Return theta_i = (F_i w + cost_i) / tau."""
         return DualPoint(self.evaluator.scores(self.current_weights()))
 
 
 def primal_value(problem: Problem, slope: Slope, l2: float, l1: float = 0.0) -> float:
-    """Give P(w) at the weights of a slope."""
+    """Return P(w) at the weights of a slope."""
     return float(inner(slope.losses, problem.arrays.weight)) + penalty(slope.weights, l2, l1)
 
 
 def certified(problem: Problem, slope: Slope, l2: float, l1: float = 0.0) -> Evaluation:
-    """Give primal and dual values that belong to a slope."""
-    dual, _ = scaled_dual(_Mixture(problem, slope).linear, slope.v, l2, l1)
+    """Return the primal and dual values of a slope."""
+    dual, _ = search_dual_line(_Mixture(problem, slope).linear, slope.v, l2, l1)
     return Evaluation(slope.weights, primal_value(problem, slope, l2, l1), dual)
 
 
 class DualBound:
-    """A bound from below on the best dual value: a mixture of the points that it was given."""
+    """A lower bound on the best dual value: a mixture of the points that were added."""
 
     def __init__(self, l2: float, l1: float = 0.0) -> None:
         self.l2, self.l1 = l2, l1
@@ -116,7 +91,7 @@ class DualBound:
         return total - float(shrunk_square(mixed, self.l1)) / (2.0 * self.l2)
 
     def add(self, linear: float, v: Floats) -> float:
-        """Mix in a dual point, given v(u) and the rest of D(u); give the bound."""
+        """Mix in a dual point, given v(u) and the rest of D(u); returns the bound."""
         if self.v is None:
             g = 1.0
         elif self.l1:

@@ -1,23 +1,18 @@
-"""Which solver a name stands for, and whether it fits the problem."""
+"""The solvers by name, and the check that a solver fits a problem."""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
 from typing import Any, Final
 
-import numpy as np
-
-from ..arrays import Floats
 from ..errors import DataError, MismatchError
-from ..problem.dual_point import DualPoint
-from ..problem.evaluation import Evaluator
 from ..problem.problem import Problem
 from ..registry import Registry
 from ..structures.base import ORACLE_WORDS
 from .base import Solver
-from .beginning import beginning
-from .magnitude import check_magnitude
-from .options import check_options, takes
+from .goal import Goal
+from .options import check_options
+from .overflow import check_overflow
 
 SOLVERS: Final[Registry[type[Solver]]] = Registry(
     "partwise.solvers",
@@ -55,46 +50,24 @@ SOLVERS: Final[Registry[type[Solver]]] = Registry(
 )
 
 
-def make_solver(
-    name: str,
-    problem: Problem,
-    l2: float,
-    evaluator: Evaluator,
-    rng: np.random.Generator,
-    *,
-    l1: float = 0.0,
-    tol: float = 1e-4,
-    start: DualPoint | None = None,
-    initial_weights: Floats | None = None,
-    options: dict[str, Any] | None = None,
-) -> Solver:
-    """Build a solver by name.
+def make_solver(name: str, goal: Goal, options: dict[str, Any] | None = None) -> Solver:
+    """Build a solver by name, or raise an error that says why it does not fit.
 
     Parameters
     ----------
     name : str
         A name in ``SOLVERS``.
-    problem, l2, evaluator
-        What to solve.
-    rng : numpy.random.Generator
-        For the solvers that draw.
-    l1 : float
-        Weight of |w|_1, for the solvers that take it.
-    tol : float
-        The relative gap to be reached, for the solvers that plan.
-    start : DualPoint or None
-        The dual point of an earlier fit.
-    initial_weights : ndarray or None
-        Stored weights to start from.
+    goal : Goal
+        What the solver is asked for.
     options : dict or None
-        Further arguments of the solver.
+        Options of the solver.
     """
-    options = dict(options or {})
+    options, problem = dict(options or {}), goal.problem
     if name not in SOLVERS:
         raise DataError(f"unknown solver {name!r}; use one of {', '.join(SOLVERS)}")
     solver = SOLVERS[name]
-    if l1 and not takes(solver, "l1"):
-        able = [s.name for s in SOLVERS.values() if takes(s, "l1")]
+    if goal.l1 and not solver.takes_l1:
+        able = [s.name for s in SOLVERS.values() if s.takes_l1]
         raise MismatchError(f"{name} cannot take l1 > 0; use {' or '.join(able)}")
     missing = solver.needs - offered(problem)
     if missing:
@@ -106,15 +79,11 @@ def make_solver(
             f"{problem.loss.name} loss use {others}"
         )
     check_options(solver, options)
-    check_magnitude(problem, l2)
-    for argument, value in (("rng", rng), ("l1", l1), ("tol", tol)):
-        if takes(solver, argument):
-            options[argument] = value
-    options |= beginning(solver, evaluator, l2, l1, start, initial_weights)
-    return solver(problem, l2, evaluator, **options)
+    check_overflow(problem, goal.l2)
+    return solver(goal, **options)
 
 
-#: What a solver may need, in the words of a message.
+#: How a message describes what a solver needs.
 _WORDS: Final = {
     **ORACLE_WORDS,
     "entropy": "labels whose entropy is a sum over parts",
@@ -131,7 +100,7 @@ def _ready(solver: type[Solver]) -> bool:
 
 
 def offered(problem: Problem) -> frozenset[str]:
-    """What a problem offers to solvers."""
+    """Return what a problem offers to solvers."""
     offers = set(problem.oracles)
     if problem.loss.tau > 0.0:
         offers.add("tau>0")

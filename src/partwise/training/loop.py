@@ -25,6 +25,7 @@ from ..problem.dual_point import DualPoint
 from ..problem.evaluation import Evaluator
 from ..problem.problem import Problem
 from ..solvers.base import Evaluation
+from ..solvers.goal import Goal
 from ..solvers.registry import make_solver
 from .certificate import CLOSER_SIZES, Certificate, ConvergenceWarning, consistent, relative_gap
 from .interrupt import Interrupt
@@ -184,8 +185,7 @@ def train(
     began = time.perf_counter()
     evaluator = Evaluator(problem, n_jobs)
     stored = None if initial_weights is None else problem.storage.scatter(initial_weights)
-    machine = make_solver(
-        solver,
+    goal = Goal(
         problem,
         l2,
         evaluator,
@@ -194,8 +194,8 @@ def train(
         tol=tol,
         start=start,
         initial_weights=stored,
-        options=options,
     )
+    machine = make_solver(solver, goal, options)
     trace: list[TraceRow] = []
     schedule = _Schedule(tol)
     passes, aside, verdict = 0.0, 0.0, ""

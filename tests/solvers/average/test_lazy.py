@@ -13,7 +13,7 @@ from support.instances import make_instance, variants
 
 from partwise.problem.design import scatter, score
 from partwise.solvers.average.lazy import catch_up, catch_up_all, clear, settle, shrink_block
-from partwise.solvers.average.pair import scatter_pair, score_pair
+from partwise.solvers.average.two_vectors import scatter_both, score_both
 
 VARIANTS = variants()
 NAMES = [name for *_, name in VARIANTS]
@@ -95,14 +95,14 @@ def test_two_vectors_at_once(kind: str, loss: str, options: Any, _name: str) -> 
     x[places], y[places] = rng.normal(size=(2, len(places)))
     for i, n in enumerate(np.diff(problem.arrays.part_ptr)):
         p, q, alone = np.zeros((3, problem.max_parts))
-        score_pair(design, i, x, y, p, q)
+        score_both(design, i, x, y, p, q)
         score(design, i, x, alone)
         np.testing.assert_allclose(p[:n], alone[:n], atol=1e-14)
         score(design, i, y, alone)
         np.testing.assert_allclose(q[:n], alone[:n], atol=1e-14)
         delta = rng.normal(size=problem.max_parts)
         x2, y2 = x.copy(), y.copy()
-        norm = scatter_pair(design, i, delta, x, y, -0.3)
+        norm = scatter_both(design, i, delta, x, y, -0.3)
         assert norm == pytest.approx(scatter(design, i, delta, x2), abs=1e-10)
         scatter(design, i, -0.3 * delta, y2)
         np.testing.assert_allclose(x, x2, atol=1e-14)

@@ -10,6 +10,7 @@ import pytest
 from scipy.optimize import minimize
 from support.dense_gradients import CASES, Dense, build
 from support.instances import LOSSES, Explicit, make_instance
+from support.solvers import goal_of, solver_of
 
 from partwise.arrays import Floats
 from partwise.errors import DataError, MismatchError
@@ -97,10 +98,9 @@ class Lyapunov:
         self.n, self.l2 = 6, 0.05
         self.evaluator = Evaluator(self.problem)
         zero = self.problem.storage.zeros()
-        self.machine = SAGA(
-            self.problem, self.l2, self.evaluator, np.random.default_rng(0),
-            initial_weights=zero, sampling=sampling, safe=True,
-        )  # fmt: skip
+        self.machine = solver_of(
+            SAGA, self.problem, self.l2, initial_weights=zero, sampling=sampling, safe=True
+        )
         bound = 2.0 * (x**2).sum(axis=1)  # |F_i^T (gold_i - y)|^2
         p = np.full(self.n, 1.0 / self.n)
         self.p = p if sampling == "uniform" else 0.5 * p + 0.5 * bound / bound.sum()
@@ -295,7 +295,7 @@ def test_a_start_knows_all_gradients() -> None:
     instance = make_instance("chain", "log", 10, n=20, weighted=True)
     problem = instance.problem
     fit = train(problem, 2.0, solver="sag-nus", tol=1e-8)
-    warm = build(SAGNUS, instance, 1.5, start=fit.dual_point.theta)
+    warm = build(SAGNUS, instance, 1.5, point=fit.dual_point)
     live = np.count_nonzero(problem.arrays.weight)
     assert warm.memory.totals[SEEN] == live
     v = -warm.memory.d
@@ -340,7 +340,7 @@ def test_refusals() -> None:
         train(instance.problem, 1.0, l1=0.1, solver="sag")
     hinge = make_instance("multiclass", "hinge").problem
     with pytest.raises(MismatchError, match="sag-nus needs the log"):
-        make_solver("sag-nus", hinge, 1.0, Evaluator(hinge), np.random.default_rng(0))
+        make_solver("sag-nus", goal_of(hinge))
 
 
 def test_one_compilation_serves_all() -> None:

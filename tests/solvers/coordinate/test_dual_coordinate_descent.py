@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from support.class_data import classes, drawn
 from support.instances import Instance, make_instance
+from support.solvers import solver_of
 
 from partwise.errors import DataError, MismatchError
+from partwise.problem.dual_point import DualPoint
 from partwise.problem.evaluation import Evaluator
 from partwise.problem.problem import Problem
 from partwise.solvers.coordinate.contexts import find_contexts
@@ -36,8 +38,7 @@ OPTIONS: list[dict[str, Any]] = [
 
 
 def descent(problem: Problem, l2: float, seed: int = 0, **options: Any) -> DualCoordinateDescent:
-    rng = np.random.default_rng(seed)
-    return DualCoordinateDescent(problem, l2, Evaluator(problem), rng, **options)
+    return solver_of(DualCoordinateDescent, problem, l2, seed, **options)
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
@@ -260,7 +261,7 @@ def test_a_fit_goes_on_from_its_dual_point(options: dict[str, Any]) -> None:
     for _ in range(10):
         first.epoch()
     value = first.evaluate()
-    second = descent(problem, 0.5, start=first.dual_point().theta)
+    second = descent(problem, 0.5, point=first.dual_point())
     np.testing.assert_allclose(second.blocks.alpha, first.blocks.alpha, rtol=1e-12)
     assert second.evaluate().dual == pytest.approx(value.dual, rel=1e-12)
     # A dual point whose examples of one context differ: their mean is no worse.
@@ -269,7 +270,9 @@ def test_a_fit_goes_on_from_its_dual_point(options: dict[str, Any]) -> None:
     evaluator = Evaluator(problem)
     evaluator.marginals(theta, mu, entropy)
     apart = evaluator.dual(mu, entropy, evaluator.dual_sum(mu), 0.5)
-    assert descent(problem, 0.5, start=theta).evaluate().dual >= apart - 1e-12 * abs(apart)
+    assert descent(problem, 0.5, point=DualPoint(theta)).evaluate().dual >= apart - 1e-12 * abs(
+        apart
+    )
 
 
 def test_other_solvers_start_from_its_dual_point() -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.instances import make_instance
+from support.solvers import solver_of
 
 from partwise.errors import DataError, MismatchError
 from partwise.problem.evaluation import Evaluator
@@ -26,8 +27,7 @@ OPTIONS: list[dict[str, Any]] = [
 
 
 def descent(problem: Problem, l2: float, seed: int = 0, **options: Any) -> PrimalCoordinateDescent:
-    rng = np.random.default_rng(seed)
-    return PrimalCoordinateDescent(problem, l2, Evaluator(problem), rng, **options)
+    return solver_of(PrimalCoordinateDescent, problem, l2, seed, **options)
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)

@@ -7,10 +7,10 @@ import pytest
 from scipy.optimize import brentq
 from support.instances import Explicit, make_instance
 from support.optima import conditional
+from support.solvers import solver_of
 
 from partwise.arrays import Floats
 from partwise.errors import MismatchError
-from partwise.problem.evaluation import Evaluator
 from partwise.solvers.coordinate.sdca import SDCA
 from partwise.training.loop import train
 
@@ -19,7 +19,7 @@ KINDS = ("multiclass", "untied")
 
 def make(kind: str, loss: str = "log", l1: float = 0.0, seed: int = 0) -> SDCA:
     problem = make_instance(kind, loss, seed, n=12, weighted=True, constrained=True).problem
-    return SDCA(problem, 0.5, Evaluator(problem), np.random.default_rng(seed), l1=l1)
+    return solver_of(SDCA, problem, 0.5, seed, l1=l1)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -40,7 +40,7 @@ def test_a_visit_goes_where_the_dual_stops_rising(
     instance = make_instance(kind, loss, 4, weighted=True, constrained=True)
     problem = instance.problem
     explicit = Explicit(instance, 0.5)
-    machine = SDCA(problem, 0.5, Evaluator(problem), np.random.default_rng(0))
+    machine = solver_of(SDCA, problem, 0.5)
     arrays, tau = problem.arrays, explicit.tau
 
     def entropy_slope(i: int, mu: Floats) -> Floats:

@@ -18,6 +18,7 @@ from support.instances import (
 )
 from support.optima import apart, near_balance, opposed, optimal_duals, step_residual
 
+from partwise.problem.dual_point import DualPoint
 from partwise.solvers.eg.base import Annealing
 from partwise.solvers.eg.batch import safe_step
 from partwise.training.loop import train
@@ -119,7 +120,7 @@ def test_the_largest_step_of_theorem_1(loss: str, n: int) -> None:
 
     def holds(share: float) -> bool:
         theta = near_balance(instance, explicit)
-        machine = batch(instance, 0.01, start=theta, safe=True)
+        machine = batch(instance, 0.01, point=DualPoint(theta), safe=True)
         machine.eta = share * eta
         before = explicit.distributions(theta)
         machine.epoch()

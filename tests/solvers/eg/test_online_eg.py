@@ -21,6 +21,7 @@ from support.instances import (
 from support.optima import apart, near_balance, opposed, optimal_duals, step_residual
 
 from partwise.errors import MismatchError
+from partwise.problem.dual_point import DualPoint
 from partwise.problem.evaluation import Evaluator
 from partwise.solvers.eg import online as online_eg
 from partwise.solvers.eg.base import LINEAR, NORM, Annealing
@@ -213,7 +214,7 @@ def test_the_largest_step_of_theorem_2(loss: str) -> None:
     theta[1:, theta[0] == 0.2] = 0.0  # the others are in balance
 
     def holds(share: float) -> bool:
-        machine = online(instance, 0.01, start=theta.ravel(), safe=True)
+        machine = online(instance, 0.01, point=DualPoint(theta.ravel()), safe=True)
         machine.duals.eta[:] = share * eta
         before = explicit.distributions(theta.ravel())
         visit(machine, 0)

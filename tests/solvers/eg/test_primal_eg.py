@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.instances import make_instance
+from support.solvers import solver_of
 
 from partwise.problem.evaluation import Evaluator
 from partwise.solvers.eg.batch import BatchEG
@@ -14,8 +15,8 @@ from partwise.training.loop import train
 @pytest.mark.parametrize("loss", ["log", "hinge", "softmax-margin", "between"])
 def test_both_forms_make_the_same_steps(kind: str, loss: str) -> None:
     problem = make_instance(kind, loss, weighted=True, constrained=True).problem
-    stored = BatchEG(problem, 0.5, Evaluator(problem))
-    implied = PrimalEG(problem, 0.5, Evaluator(problem))
+    stored = solver_of(BatchEG, problem, 0.5)
+    implied = solver_of(PrimalEG, problem, 0.5)
     for _ in range(15):
         first, second = stored.epoch(), implied.epoch()
         assert second.dual == pytest.approx(first.dual, rel=1e-10)
@@ -30,8 +31,8 @@ def test_both_forms_make_the_same_steps(kind: str, loss: str) -> None:
 @pytest.mark.parametrize("loss", ["log", "hinge"])
 def test_the_safe_steps_are_the_same(loss: str) -> None:
     problem = make_instance("chain", loss, weighted=True).problem
-    stored = BatchEG(problem, 0.5, Evaluator(problem), safe=True)
-    implied = PrimalEG(problem, 0.5, Evaluator(problem), safe=True)
+    stored = solver_of(BatchEG, problem, 0.5, safe=True)
+    implied = solver_of(PrimalEG, problem, 0.5, safe=True)
     last = -np.inf
     for _ in range(15):
         first, second = stored.epoch(), implied.epoch()
@@ -47,7 +48,7 @@ def test_weights_stand_for_the_distributions_of_their_loss(loss: str) -> None:
     problem = make_instance("chain", loss, weighted=True).problem
     evaluator = Evaluator(problem)
     stored = problem.storage.scatter(np.random.default_rng(0).normal(size=problem.layout.n_weights))
-    machine = PrimalEG(problem, 0.5, evaluator, initial_weights=stored)
+    machine = solver_of(PrimalEG, problem, 0.5, initial_weights=stored)
     # theta = (F w + cost) / tau
     np.testing.assert_allclose(machine.dual_point().theta, evaluator.scores(stored), atol=1e-12)
 

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 from support.instances import make_instance
+from support.solvers import solver_of
 
 from partwise.compiled.vectors import shrunk, shrunk_square
-from partwise.problem.evaluation import Evaluator, penalty
+from partwise.problem.evaluation import penalty
 from partwise.solvers.eg.base import easy_l2
 from partwise.solvers.eg.online import online_eg_epoch
 from partwise.solvers.eg.proximal import ProximalEG
@@ -20,7 +21,7 @@ LOSSES = ("log", "softmax-margin", "between")
 
 def make(kind: str, loss: str = "log", l2: float = 1e-2, **more: Any) -> ProximalEG:
     problem = make_instance(kind, loss, n=12, weighted=True, constrained=True).problem
-    return ProximalEG(problem, l2, Evaluator(problem), np.random.default_rng(0), **more)
+    return solver_of(ProximalEG, problem, l2, **more)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -82,7 +83,7 @@ def test_every_certificate_holds_and_is_split_in_two(kind: str, l1: float) -> No
 def test_an_epoch_solves_the_problem_near_the_last_weights() -> None:
     machine = make("chain", l1=0.2, nearness=0.7)
     for _ in range(20):
-        k, z = machine.nearness.k, machine.nearness.centre.copy()
+        k, z = machine.proximal_term.k, machine.proximal_term.centre.copy()
         machine.epoch()
         near = machine.evaluator.dual_sum(machine.duals.mu) + k * z
         expected = shrunk(near, 0.2) / (machine.l2 + k)
@@ -92,8 +93,8 @@ def test_an_epoch_solves_the_problem_near_the_last_weights() -> None:
 def test_without_a_need_it_is_online_eg() -> None:
     problem = make_instance("chain").problem
     l2 = 2.0 * easy_l2(problem)
-    machine = ProximalEG(problem, l2, Evaluator(problem), np.random.default_rng(0))
-    assert machine.nearness.k == 0.0
+    machine = solver_of(ProximalEG, problem, l2)
+    assert machine.proximal_term.k == 0.0
     machine.epoch()
     np.testing.assert_allclose(machine.weights, machine.duals.v / l2, rtol=1e-12)
 

@@ -9,10 +9,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from support.instances import make_instance
+from support.solvers import solver_of
 
 from partwise import LinearClassifier
 from partwise.errors import MismatchError
-from partwise.problem.evaluation import Evaluator
 from partwise.problem.losses import Loss
 from partwise.solvers.margin.crammer_singer import LONGEST, CrammerSinger, project, who_is_due
 from partwise.training.certificate import ConvergenceWarning
@@ -28,7 +28,7 @@ OPTIONS = (
 
 def make(l2: float = 1.0, **options: Any) -> CrammerSinger:
     problem = make_instance("multiclass", "hinge", n=40, **options).problem
-    return CrammerSinger(problem, l2, Evaluator(problem), np.random.default_rng(0))
+    return solver_of(CrammerSinger, problem, l2)
 
 
 @given(arrays(np.float64, st.integers(1, 8), elements=st.floats(-5.0, 5.0)))
@@ -90,7 +90,7 @@ def test_rounds_end_where_few_examples_count() -> None:
     """Examples of weight 0 are never due, and the others wait for long."""
     problem = make_instance("multiclass", "hinge", n=12, weighted=True).problem
     problem.arrays.weight[1:] = 0.0
-    machine = CrammerSinger(problem, 1.0, Evaluator(problem), np.random.default_rng(0))
+    machine = solver_of(CrammerSinger, problem, 1.0)
     for _ in range(300):
         machine.epoch()
     assert (machine.due[1:] == np.iinfo(np.int64).max).all()

@@ -10,10 +10,10 @@ import pytest
 from support.instances import LOSSES, Explicit, Instance, entropy, make_instance
 from support.laws import log_sum
 from support.optima import optimal_duals
+from support.solvers import solver_of
 
 from partwise.arrays import Floats
 from partwise.errors import MismatchError
-from partwise.problem.evaluation import Evaluator
 from partwise.problem.problem import build_problem
 from partwise.problem.rows import Rows
 from partwise.solvers.margin.excessive_gap import ExcessiveGap
@@ -24,7 +24,7 @@ KINDS = ("multiclass", "chain", "untied")
 
 
 def make(instance: Instance, l2: float, **options: Any) -> ExcessiveGap:
-    return ExcessiveGap(instance.problem, l2, Evaluator(instance.problem), **options)
+    return solver_of(ExcessiveGap, instance.problem, l2, **options)
 
 
 def softmax(q: Floats) -> Floats:
@@ -214,7 +214,7 @@ def test_features_without_values(safe: bool) -> None:
     nothing = Rows.from_dense(np.zeros((4, 1)))
     gold = [np.array([k % 3]) for k in range(4)]
     problem = build_problem(Multiclass(3), [1] * 4, [nothing], gold, LOSSES["hinge"])
-    machine = ExcessiveGap(problem, 1.0, Evaluator(problem), safe=safe)
+    machine = solver_of(ExcessiveGap, problem, 1.0, safe=safe)
     for _ in range(60):
         machine.epoch()
     value = machine.evaluate()

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from support.instances import Explicit, Instance, make_instance
 from support.laws import log_sum
+from support.solvers import solver_of
 
 from partwise.arrays import Floats
 from partwise.errors import DataError, MismatchError
-from partwise.problem.evaluation import Evaluator
 from partwise.solvers.margin.extragradient import STEPS, Extragradient
 from partwise.training.loop import train
 
@@ -19,7 +19,7 @@ KINDS = ("multiclass", "chain", "untied")
 
 
 def make(instance: Instance, l2: float, **options: Any) -> Extragradient:
-    return Extragradient(instance.problem, l2, Evaluator(instance.problem), **options)
+    return solver_of(Extragradient, instance.problem, l2, **options)
 
 
 def softmax(q: Floats) -> Floats:

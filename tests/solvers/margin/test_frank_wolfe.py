@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from support.instances import Explicit, Instance, make_instance
+from support.solvers import solver_of
 
 from partwise.arrays import Floats
 from partwise.errors import MismatchError
-from partwise.problem.evaluation import Evaluator
 from partwise.solvers.margin.atoms import Atoms, atom_score, gold_atoms, grown, keep_atom
 from partwise.solvers.margin.frank_wolfe import FrankWolfe
 from partwise.training.loop import train
@@ -20,7 +20,7 @@ KINDS = ("multiclass", "chain", "untied")
 
 def make(kind: str, l2: float = 1.0, **options: Any) -> FrankWolfe:
     problem = make_instance(kind, "hinge", n=15, weighted=True, constrained=True).problem
-    return FrankWolfe(problem, l2, Evaluator(problem), np.random.default_rng(0), **options)
+    return solver_of(FrankWolfe, problem, l2, **options)
 
 
 def mixture(machine: FrankWolfe, i: int) -> tuple[np.ndarray, float]:
@@ -87,9 +87,7 @@ def test_parts_and_labels_take_the_same_steps(
 ) -> None:
     instance = make_instance(kind, "hinge", 1, weighted=True, constrained=True)
     problem = instance.problem
-    machine = FrankWolfe(
-        problem, 0.7, Evaluator(problem), np.random.default_rng(0), pairwise=pairwise
-    )
+    machine = solver_of(FrankWolfe, problem, 0.7, pairwise=pairwise)
     plain = Plain(instance, 0.7, pairwise)
     live = np.flatnonzero(problem.arrays.weight)
     visits = 0
@@ -194,7 +192,7 @@ def test_a_start_counts_as_a_label(kind: str) -> None:
     for _ in range(5):
         before.epoch()
     reached = before.evaluate().dual
-    machine = make(kind, l2=0.3, marginals=before.mu)
+    machine = make(kind, l2=0.3, point=before.dual_point())
     assert machine.evaluate().dual == pytest.approx(reached, rel=1e-12)
     for _ in range(200):
         machine.epoch()

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 from support.instances import make_instance
+from support.solvers import solver_of
 
 from partwise.errors import MismatchError
-from partwise.problem.evaluation import Evaluator
 from partwise.solvers.eg.online import OnlineEG
 from partwise.solvers.margin.smo import SMO
 from partwise.solvers.margin.smo_eg import SMOThenEG
@@ -18,7 +18,7 @@ KINDS = ("multiclass", "untied")
 
 def make(method: type, kind: str, l2: float = 1.0, **options: Any) -> Any:
     problem = make_instance(kind, "hinge", n=15, weighted=True, constrained=True).problem
-    return method(problem, l2, Evaluator(problem), np.random.default_rng(0), **options)
+    return solver_of(method, problem, l2, **options)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -38,7 +38,7 @@ def test_marginals_stay_marginals() -> None:
     """The pairs of neighbours agree with the positions, and these add up to one."""
     instance = make_instance("untied", "hinge", n=15)
     problem, n = instance.problem, 3
-    machine = SMO(problem, 0.1, Evaluator(problem), np.random.default_rng(0))
+    machine = solver_of(SMO, problem, 0.1)
     for _ in range(30):
         machine.epoch()
     for i, length in enumerate(instance.lengths):

@@ -5,15 +5,15 @@ from typing import Any
 import numpy as np
 import pytest
 from support.instances import LOSSES, make_instance, variants
+from support.solvers import solver_of
 
-from partwise.problem.evaluation import Evaluator
 from partwise.solvers.planes.bmrm import BMRM
 from partwise.training.loop import train
 
 
 def make(kind: str, loss: str, l2: float, **options: Any) -> BMRM:
     problem = make_instance(kind, loss, n=12, weighted=True, constrained=True).problem
-    return BMRM(problem, l2, Evaluator(problem), **options)
+    return solver_of(BMRM, problem, l2, **options)
 
 
 @pytest.mark.parametrize(

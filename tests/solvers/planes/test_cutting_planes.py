@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.instances import Explicit, make_instance
+from support.solvers import solver_of
 from support.structure_cases import problem_of
 
 from partwise.errors import DataError, MismatchError
@@ -24,7 +25,7 @@ FORMS: list[dict[str, Any]] = [{"slack": "one"}, {"slack": "each"}, {"slack": "e
 
 def make(kind: str, l2: float = 1.0, **options: Any) -> CuttingPlanes:
     problem = make_instance(kind, "hinge", n=15, weighted=True, constrained=True).problem
-    return CuttingPlanes(problem, l2, Evaluator(problem), **options)
+    return solver_of(CuttingPlanes, problem, l2, **options)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -107,7 +108,7 @@ def test_labels_without_weight_are_dropped() -> None:
 
 def test_inner_products_are_those_of_the_planes() -> None:
     instance = make_instance("chain", "hinge", n=8, weighted=True)
-    machine = EachSlack(instance.problem, 0.2, Evaluator(instance.problem), patience=2)
+    machine = solver_of(EachSlack, instance.problem, 0.2, patience=2)
     for _ in range(6):
         machine.epoch()
     (block,) = machine.blocks

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support.instances import STRUCTURES, Explicit, make_instance
 from support.plain_descent import SMOOTH, SMOOTH_NAMES, first_weights, make, orders, pull
+from support.solvers import solver_of
 
 from partwise.errors import DataError, MismatchError
 from partwise.problem.subset import subset
@@ -45,9 +46,7 @@ def test_weights_that_nobody_touches_only_shrink() -> None:
     machine.visit(np.zeros(0, dtype=np.int64), 0.5)
     np.testing.assert_array_equal(machine.weights, w)
     fresh = subset(instance.problem, np.array([0]))
-    other = AdaGrad(
-        fresh, 1.0, machine.evaluator, np.random.default_rng(0), eta=0.5, initial_weights=w
-    )
+    other = solver_of(AdaGrad, fresh, 1.0, eta=0.5, initial_weights=w)
     other.visit(np.zeros(100, dtype=np.int64), 0.5)
     untouched = other.gains.square == 0.0
     assert untouched.any()
@@ -88,13 +87,7 @@ def test_examples_without_weight_do_not_count() -> None:
     instance = make_instance("chain", n=8, weighted=True)
     used = np.flatnonzero(instance.problem.arrays.weight)
     whole = make(AdaGrad, instance, 1.0, eta=0.3)
-    part = AdaGrad(
-        subset(instance.problem, used),
-        1.0,
-        whole.evaluator,
-        np.random.default_rng(0),
-        eta=0.3,
-    )
+    part = solver_of(AdaGrad, subset(instance.problem, used), 1.0, eta=0.3)
     for _ in range(3):
         assert whole.epoch().passes == 7 / 8
         part.epoch()

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from support.instances import LOSSES, STRUCTURES, Explicit, entropy, make_instance, variants
 from support.plain_descent import chances, first_weights, make, orders, pull
+from support.solvers import solver_of
 
 from partwise.errors import DataError
 from partwise.problem.subset import subset
@@ -49,7 +50,7 @@ def test_the_steps_of_the_formula(
         assert machine.visit(order, eta) == -1
         expected = total / k if way == "averaged" else w
         np.testing.assert_allclose(machine.current_weights(), expected, atol=1e-10)
-        np.testing.assert_allclose(machine.descent.w, w, atol=1e-10)
+        np.testing.assert_allclose(machine.state.w, w, atol=1e-10)
 
 
 def test_the_mean_where_weights_shrink_fast() -> None:
@@ -64,7 +65,7 @@ def test_the_mean_where_weights_shrink_fast() -> None:
             iterates.append(w)
         machine.visit(order, 0.3)
         np.testing.assert_allclose(machine.weights, np.mean(iterates, axis=0), atol=1e-12)
-    assert machine.descent.totals[COUNT] == len(iterates)
+    assert machine.state.totals[COUNT] == len(iterates)
 
 
 @pytest.mark.parametrize(("kind", "loss", "options", "_name"), VARIANTS, ids=NAMES)
@@ -113,7 +114,7 @@ def test_pegasos_is_a_point_of_the_dual() -> None:
         machine = make(Pegasos, make_instance("chain", loss, 4, n=12), 0.3, eta=1.0)
         for _ in range(5):
             machine.epoch()
-            np.testing.assert_allclose(machine.descent.coef, 1.0, rtol=1e-12)
+            np.testing.assert_allclose(machine.state.coef, 1.0, rtol=1e-12)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -218,14 +219,7 @@ def test_examples_without_weight_do_not_count(way: str) -> None:
     used = np.flatnonzero(instance.problem.arrays.weight)
     assert len(used) == 7
     whole = make(solver, instance, 1.0, eta=0.3, **more)
-    part = solver(
-        subset(instance.problem, used),
-        1.0,
-        whole.evaluator,
-        np.random.default_rng(0),
-        eta=0.3,
-        **more,
-    )
+    part = solver_of(solver, subset(instance.problem, used), 1.0, eta=0.3, **more)
     for _ in range(3):
         assert whole.epoch().passes == 7 / 8
         part.epoch()

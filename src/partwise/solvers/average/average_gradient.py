@@ -1,9 +1,9 @@
-"""Stochastic average gradient: SAG, SAGA, and both with examples drawn by how curved they are.
+"""Stochastic average gradient: SAG and SAGA, with uniform or with non-uniform sampling.
 
     f(w) = P(w) / n = 1/n sum_i f_i(w) + lambda/2 |w|^2,    f_i = c_i loss_i,    lambda = l2 / n
 
 Schmidt, Babanezhad, Ahmed, Defazio, Clifton and Sarkar (2015), Algorithms 1 and 2. A visit to
-example i replaces its gradient g_i in the sum d of all; every visit moves all weights:
+example i replaces its gradient g_i in the sum d of all gradients, and moves all weights:
 
     SAG    w <- w - alpha [d / m + lambda w]                          m examples seen so far
     SAGA   w <- w - alpha [(g - g_i) / (n p_i) + d / m + lambda w]    d before the visit
@@ -23,37 +23,37 @@ from ...problem.design import scatter, score
 from ...problem.evaluation import lowest_entropy
 from ...problem.problem import example_marginals
 from .lazy import catch_up, catch_up_all, clear, settle
-from .pair import scatter_pair, score_pair
 from .sum_tree import find, put
+from .two_vectors import scatter_both, score_both
 
-#: Which example comes next: all alike; half of the time in proportion to L_i; the scheme of
-#: Schmidt, Le Roux and Bach (2013, section 5.5), less alike the more examples were seen.
+#: How the next example is drawn: uniformly; half of the time in proportion to L_i; or by the scheme
+#: of Schmidt, Le Roux and Bach (2013, section 5.5), less uniformly the more examples were seen.
 SAMPLINGS: Final = ("uniform", "nus", "nus-2013")
 UNIFORM, NUS, NUS_2013 = range(3)
 
-#: L needs not go below this part of lambda: 1 / (L + lambda) hardly depends on it then.
+#: L need not go below this fraction of lambda, where 1 / (L + lambda) hardly depends on it.
 NEGLIGIBLE: Final = 1e-6
 #: Streaks do not count beyond this: no example is visited 2^30 times.
 LONGEST: Final = 31
 
 
 class Memory(NamedTuple):
-    """What is kept from visit to visit."""
+    """What is kept from one visit to the next."""
 
-    mu: Floats  # a part: marginals at the last visit
-    loss: Floats  # an example: -tau log u_i(gold_i)
-    linear: Floats  # an example: tau H(u_i) + cost_i.mu_i
-    curvature: Floats  # an example: L_i; 0 if it was never chosen
-    streak: Ints  # an example: xi, searches in a row that found L_i large enough at once
-    skip: Ints  # an example: how many visits without a search are left
+    mu: Floats  # one per part: marginals at the last visit
+    loss: Floats  # one per example: -tau log u_i(gold_i)
+    linear: Floats  # one per example: tau H(u_i) + cost_i.mu_i
+    curvature: Floats  # one per example: L_i; 0 if it was never chosen
+    streak: Ints  # one per example: xi, searches in a row that found L_i large enough at once
+    skip: Ints  # one per example: how many visits without a search are left
     order: Ints  # the examples with a weight, those that were seen first
-    place: Ints  # an example: its place in order
-    least: Floats  # an example: no search where |g|^2 is at most this
+    place: Ints  # one per example: its place in order
+    least: Floats  # one per example: no search where |g|^2 is at most this
     tree: Floats  # sums of L_i
-    z: Floats  # a weight: w = beta (z - s d)
-    d: Floats  # a weight: sum of all g_i
-    room: Floats  # a weight: 0 between visits
-    stamp: Ints  # a weight: steps taken by the block that begins there; empty without l1
+    z: Floats  # one per weight: w = beta (z - s d)
+    d: Floats  # one per weight: sum of all g_i
+    room: Floats  # one per weight: 0 between visits
+    stamp: Ints  # one per weight: steps taken by the block that begins there; empty without l1
     edges: Ints  # where blocks begin, and the end
     totals: Floats
 
@@ -67,7 +67,7 @@ LINEAR, VISITS, STALE, STEP, STEPS, SEARCHES, N_TOTALS = range(8, 15)
 
 
 class Rule(NamedTuple):
-    """What the variants differ in."""
+    """How the variants differ."""
 
     sampling: int
     saga: bool
@@ -87,10 +87,10 @@ def draw(memory: Any, rule: Any, coins: Any) -> Any:
     if rule.sampling == UNIFORM or (rule.sampling == NUS and tree[1] == 0.0):
         return anyone, 1.0 / n
     if rule.sampling == NUS:
-        # Half of the time alike, half of the time in proportion to L_i.
+        # Half of the time uniformly, half of the time in proportion to L_i.
         k = memory.place[find(tree, coins[1])] if coins[0] < 0.5 else anyone
         return k, 0.5 / n + 0.5 * memory.curvature[order[k]] / tree[1]
-    # One not yet seen with probability 1 - m/n, else in proportion to L_i + mean L + 2 lambda.
+    # An unseen example with probability 1 - m/n, else in proportion to L_i + mean L + 2 lambda.
     if coins[0] * n >= seen:
         return seen + int(coins[1] * (n - seen)), 1.0 / n
     even = tree[1] / seen + 2.0 * rule.l2 / n
@@ -102,7 +102,7 @@ def draw(memory: Any, rule: Any, coins: Any) -> Any:
 
 @njit
 def see(memory: Any, k: int) -> None:
-    """Move the example at place k to those that were seen."""
+    """Move the example at place k to the examples that were seen."""
     order, place, totals = memory.order, memory.place, memory.totals
     seen = int(totals[SEEN])
     if k >= seen:
@@ -113,7 +113,7 @@ def see(memory: Any, k: int) -> None:
 
 @njit(fastmath=FAST)
 def value_after(a: Any, i: int, L: float, buffers: Any) -> Any:
-    """f_i(w - g / L), where q and change hold F_i w and F_i g: only the forward pass."""
+    """Return f_i(w - g / L) by a forward pass; q and change hold F_i w and F_i g."""
     q, change, theta, _, _, masked, work = buffers
     lo, n = a.part_ptr[i], a.part_ptr[i + 1] - a.part_ptr[i]
     gold = 0.0
@@ -138,10 +138,11 @@ def line_search(
     """Double L until f_i(w - g / L) <= f_i(w) - |g|^2 / (2 L): Algorithm 2.
 
     gradient: c_i (mu_i - gold_i), so that g is its image under F_i^T. Rounding may raise the value
-    by noise. The first search of all begins at a number that has nothing to do with the features:
-    it goes down first. From any number there are at most some 2,100 doublings or halvings to where
-    float64 ends; an L of inf, which makes no step, is what is left where no value is finite.
-    Returns (L, trials); no trial where g is next to 0.
+    by noise. The very first search begins at a number that does not depend on the features, so it
+    also halves L. About 2,100 doublings or halvings lead from any number to the end of float64; if
+    no value is finite L becomes inf, which makes no step.
+
+    Returns (L, trials); there is no trial where g is almost 0.
     """
     change = buffers[1]
     trials = 0
@@ -151,7 +152,7 @@ def line_search(
         down = memory.totals[SEARCHES] == 0.0
         while 0.0 < L < math.inf:
             trials += 1
-            # A value that is not finite is larger, too.
+            # The negation also catches a value that is not finite.
             if not value_after(a, i, L, buffers) <= f - square / (2.0 * L) + noise:
                 L *= 2.0
                 down = False
@@ -168,7 +169,7 @@ def line_search(
 def new_curvature(
     a: Any, i: int, f: float, noise: float, gradient: Any, memory: Any, rule: Any, buffers: Any
 ) -> None:
-    """Bring L_i and L_g up to date at a visit to example i."""
+    """Update L_i and L_g at a visit to example i."""
     totals, n = memory.totals, memory.order.size
     alone = rule.sampling != UNIFORM  # whether the example has an L of its own
     if alone and memory.skip[i] > 0:
@@ -202,7 +203,7 @@ def new_curvature(
 
 @njit
 def step_size(memory: Any, rule: Any) -> Any:
-    """alpha for the present L_g and mean L."""
+    """Return the step alpha for the present L_g and the mean of the L_i."""
     if rule.fixed > 0.0:
         return rule.fixed
     totals, n = memory.totals, memory.order.size
@@ -210,7 +211,7 @@ def step_size(memory: Any, rule: Any) -> Any:
     alpha = 1.0 / (totals[LARGEST] + lam)
     if rule.sampling != UNIFORM:
         even = 0.5 * (alpha + 1.0 / (memory.tree[1] / totals[CHOSEN] + lam))
-        # The scheme of 2013 goes over to that step as examples are seen.
+        # The scheme of 2013 moves to that step as more examples are seen.
         part = totals[SEEN] / n if rule.sampling == NUS_2013 else 1.0
         alpha += part * (even - alpha)
     return rule.share * alpha
@@ -218,7 +219,10 @@ def step_size(memory: Any, rule: Any) -> Any:
 
 @njit
 def next_step(memory: Any, rule: Any) -> Any:
-    """alpha of this step; with l1 it stays until it is too large, as lazy steps need one T."""
+    """Return alpha for this step.
+
+    With l1 it stays the same until it is too large, since lazy steps need the same T.
+    """
     alpha, totals = step_size(memory, rule), memory.totals
     if rule.l1 == 0.0:
         return alpha
@@ -229,7 +233,7 @@ def next_step(memory: Any, rule: Any) -> Any:
 
 @njit
 def shrink_all(memory: Any, rule: Any, alpha: float) -> None:
-    """Take the steps that are due everywhere; later ones have this alpha."""
+    """Take the steps that are due for all weights; later steps have this alpha."""
     totals, n = memory.totals, memory.order.size
     step, now = totals[STEP], int(totals[STEPS])
     numbers = (step / n, step * rule.l2 / n, step * rule.l1 / n)
@@ -251,7 +255,7 @@ def move(
     rho = 1.0 - alpha * rule.l2 / memory.order.size
     b, jump = alpha / m, alpha * (k - 1.0 / m)
     beta, s = rho * totals[BETA], totals[SLIDE]
-    change = scatter_pair(a.design, i, delta, memory.d, memory.z, s - jump / beta)
+    change = scatter_both(a.design, i, delta, memory.d, memory.z, s - jump / beta)
     totals[NORM] += change
     totals[STEPS] += 1.0
     if rule.l1 > 0.0:
@@ -271,7 +275,7 @@ def move(
 
 @njit(fastmath=FAST)
 def scores(a: Any, i: int, memory: Any, rule: Any, q: Any, pull: Any) -> None:
-    """q = F_i w, pull = F_i d (not needed with l1)."""
+    """Compute q = F_i w and pull = F_i d; with l1, pull is not needed."""
     totals, n = memory.totals, memory.order.size
     if rule.l1 > 0.0:
         step, now = totals[STEP], int(totals[STEPS])
@@ -279,7 +283,7 @@ def scores(a: Any, i: int, memory: Any, rule: Any, q: Any, pull: Any) -> None:
         catch_up(a.design, i, memory.z, memory.d, memory.stamp, now, *numbers)
         score(a.design, i, memory.z, q)
         return
-    score_pair(a.design, i, memory.z, memory.d, q, pull)
+    score_both(a.design, i, memory.z, memory.d, q, pull)
     beta, s = totals[BETA], totals[SLIDE]
     for r in range(a.part_ptr[i + 1] - a.part_ptr[i]):
         q[r] = beta * (q[r] - s * pull[r])
@@ -287,7 +291,7 @@ def scores(a: Any, i: int, memory: Any, rule: Any, q: Any, pull: Any) -> None:
 
 @njit(fastmath=FAST)
 def sag_epoch(a: Any, memory: Any, rule: Any, coins: Any, buffers: Any) -> Any:
-    """Visit as many examples as there are rows of coins.
+    """Visit as many examples as coins has rows.
 
     Returns the first example without a finite logZ, or -1.
     """

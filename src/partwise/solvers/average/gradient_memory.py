@@ -1,4 +1,4 @@
-"""How many numbers the gradients of all examples take, by what is kept of them.
+"""How much memory the gradients of all examples take, depending on how they are kept.
 
 Schmidt et al. (2015), section 4.2: the gradient of an example follows from the marginals of its
 parts. The parts of partwise are what that paper calls *mixed*: where features do not depend on
@@ -17,7 +17,7 @@ from ...problem.problem import Problem
 
 
 class GradientMemory(NamedTuple):
-    """Numbers to keep, summed over the examples.
+    """How many numbers must be kept, summed over the examples.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class GradientMemory(NamedTuple):
 
 
 def gradient_memory(problem: Problem) -> GradientMemory:
-    """Count the numbers that the gradients of a problem take."""
+    """Count how many numbers the gradients of a problem take."""
     arrays, structure = problem.arrays, problem.structure
     marginals = 0
     known: dict[bytes, int] = {}
@@ -61,7 +61,7 @@ def gradient_memory(problem: Problem) -> GradientMemory:
 
 @njit
 def _touched(design: Any, held: Any) -> Any:
-    """The weights of the features of each example, counted once an example, summed."""
+    """Sum over the examples how many weights their features have, each weight counted once."""
     last = np.full(held.size, -1)
     total = 0
     for i in range(design.site_ptr.size - 1):

@@ -1,16 +1,16 @@
-"""Weights that all move at every step, at the cost of the places where something changes.
+"""Lazy updates: every step moves all weights, but costs only the places where d changes.
 
 Without l1 a step is w <- (1 - a) w - b d with some a and b, and d changes in a few places:
 
     w = beta (z - s d),    beta <- (1 - a) beta,    s <- s + b / beta,    d += x: z += s x
 
-so no weight needs a note of when it was last brought up to date.
+so there is no need to record when a weight was last updated.
 
 With l1 a step is w <- T(w) = S(rho w - b d, kappa), S(x, kappa) = sign(x) max(|x| - kappa, 0). As
-long as d and the numbers of T stay, the sequence T^k(w) is monotone and T is affine on either
-side of 0. So any number of steps is: some on one side in closed form, one that reaches 0 or the
-other side, the rest there in closed form. A block has a stamp, at its first place, that says how
-many steps it has taken.
+long as d and the constants of T stay the same, the sequence T^k(w) is monotone and T is affine on
+either side of 0. So any number of steps consists of some on one side, in closed form, one that
+reaches 0 or the other side, and the rest there, in closed form. A block has a stamp at its first
+place: the number of steps that it has taken.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ...problem.storage import filled_width
 
 @njit(fastmath=FAST)
 def settle(z: Any, d: Any, beta: float, s: float) -> None:
-    """z = beta (z - s d): the weights themselves."""
+    """z = beta (z - s d), so that z holds the weights themselves."""
     for k in range(z.size):
         z[k] = beta * (z[k] - s * d[k])
 
@@ -52,8 +52,9 @@ def shrink_block(
 ) -> None:
     """w = T^steps(w) with pull = b d, place by place; log_rho = log(1 - rest).
 
-    With up and down what T^k(w) is on either side of 0, the result is the one that is on its own
-    side, or 0 if none is: a weight that reaches 0 stays there, unless the pull exceeds kappa.
+    up and down are the closed forms of T^k(w) above and below 0. The result is the one that lies
+    on its own side, or 0 if neither does: a weight that reaches 0 stays there unless the pull
+    exceeds kappa.
     """
     lost = -math.expm1(steps * log_rho)
     power, fall = 1.0 - lost, lost / rest
@@ -103,7 +104,7 @@ def catch_up(
 def catch_up_all(
     edges: Any, w: Any, d: Any, stamp: Any, now: int, b: float, rest: float, kappa: float
 ) -> None:
-    """Bring all weights to step ``now`` and begin to count anew; block k begins at edges[k]."""
+    """Bring all weights to step ``now`` and count from 0 again; block k begins at edges[k]."""
     log_rho = math.log1p(-rest)
     for k in range(edges.size - 1):
         at, end = edges[k], edges[k + 1]
@@ -114,7 +115,7 @@ def catch_up_all(
 
 @njit
 def clear(design: Any, i: int, x: Any) -> None:
-    """x = 0 in the places of the features of example i."""
+    """Set x to 0 in the places of the features of example i."""
     for s in range(design.site_ptr[i], design.site_ptr[i + 1]):
         n = design.site_width[s]
         width = filled_width(n) if design.filled else n

@@ -1,8 +1,8 @@
-"""A binary tree of sums: draws an index in proportion to its number in O(log n).
+"""A binary tree of sums, which draws an index in proportion to its number in O(log n).
 
-Leaf k of a tree for n numbers is ``tree[size + k]`` with size the next power of two, and every
-other node is the sum of its two children, computed from them and never by differences: after any
-number of changes the sums are those of the leaves. ``tree[1]`` is the sum of all.
+Leaf k of a tree for n numbers is ``tree[size + k]`` with size the next power of two. Every other
+node is the sum of its two children, and is always computed from them, never by differences, so the
+sums stay those of the leaves after any number of changes. ``tree[1]`` is the sum of all numbers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...compiled.jit import njit
 
 
 def make_tree(numbers: Floats) -> Floats:
-    """Build the tree of some numbers from 0."""
+    """Build the tree of numbers that are not negative."""
     size = 1 << max(0, len(numbers) - 1).bit_length()
     tree = np.zeros(2 * size)
     tree[size : size + len(numbers)] = numbers
@@ -29,7 +29,7 @@ def make_tree(numbers: Floats) -> Floats:
 
 @njit
 def put(tree: Any, k: int, number: float) -> None:
-    """Change one number."""
+    """Replace one number."""
     node = tree.size // 2 + k
     tree[node] = number
     while node > 1:
@@ -39,7 +39,7 @@ def put(tree: Any, k: int, number: float) -> None:
 
 @njit
 def find(tree: Any, share: float) -> Any:
-    """The index k whose run of the sum holds ``share`` of it, 0 <= share < 1.
+    """Return the index k whose run of the sum holds ``share`` of it, 0 <= share < 1.
 
     An index whose number is 0 is never found, unless all are.
     """
@@ -47,7 +47,7 @@ def find(tree: Any, share: float) -> Any:
     rest = share * tree[1]
     while node < size:
         node *= 2
-        # Rounding may leave a rest as large as all that follows: stay on the side that has some.
+        # Rounding may leave a rest as large as all that follows; avoid a side that has nothing.
         if rest >= tree[node] and tree[node + 1] > 0.0:
             rest -= tree[node]
             node += 1

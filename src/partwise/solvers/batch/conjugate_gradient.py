@@ -1,4 +1,4 @@
-"""The nonlinear conjugate gradient method of Polak and Ribiere, by scipy: a reference."""
+"""The nonlinear conjugate gradient method of Polak and Ribiere, by scipy."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from .stepped import SteppedSolver
 
 @final
 class ConjugateGradient(SteppedSolver):
-    """Nonlinear conjugate gradient."""
+    """Nonlinear conjugate gradient, for comparison."""
 
     name: ClassVar[str] = "cg"
     method: ClassVar[str] = "CG"
 
     def settings(self) -> dict[str, Any]:
-        """Never stop by scipy's own rules."""
+        # scipy must never stop by rules of its own.
         return {"gtol": 0.0}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, final
 
-from ...arrays import Floats
-from ...problem.evaluation import Evaluator
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem
+from ..goal import Goal
 from ..options import Count
 from .stepped import SteppedSolver
 
@@ -18,8 +17,8 @@ class LBFGS(SteppedSolver):
 
     Parameters
     ----------
-    problem, l2, evaluator, start, initial_weights
-        As in :class:`partwise.solvers.primal.PrimalSolver`.
+    goal : Goal
+        What to solve.
     memory : int
         How many pairs of steps and gradients are kept.
     """
@@ -31,22 +30,13 @@ class LBFGS(SteppedSolver):
     def footprint(
         cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
     ) -> Footprint:
-        """Say what the pairs take, and the room of the same size that scipy works in."""
+        # The pairs, and as much again that scipy works in.
         return Footprint(vectors=23 + 2 * options.get("memory", 10), parts=1, examples=6)
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        *,
-        start: Floats | None = None,
-        initial_weights: Floats | None = None,
-        memory: Count = 10,
-    ) -> None:
+    def __init__(self, goal: Goal, *, memory: Count = 10) -> None:
         self.memory = memory
-        super().__init__(problem, l2, evaluator, start=start, initial_weights=initial_weights)
+        super().__init__(goal)
 
     def settings(self) -> dict[str, Any]:
-        """Keep the memory; never stop by scipy's own rules."""
+        # scipy must never stop by rules of its own.
         return {"maxcor": self.memory, "maxfun": 10**9, "ftol": 0.0, "gtol": 0.0, "maxls": 50}

@@ -1,7 +1,7 @@
 """Trust-region Newton: conjugate gradients on the quadratic model, by scipy's trust-ncg.
 
-Lin, Weng and Keerthi (2008) call the method TRON. The product of the Hessian and a direction costs
-one more pass through the structure, so it serves every structure that has marginals:
+Lin, Weng and Keerthi (2008) call the method TRON. The product of the Hessian and a direction is a
+difference of gradients and costs one more pass, so the method works for every structure:
 
     H(w) d = l2 d + sum_i c_i F_i^T (d mu_i / d w) d,    (mu_i(w + e d) - mu_i(w)) / e
 """
@@ -30,14 +30,14 @@ class TrustRegionNewton(SteppedSolver):
     method: ClassVar[str] = "trust-ncg"
 
     def settings(self) -> dict[str, Any]:
-        """Start with a radius that the first step along the gradient just reaches."""
         return {"gtol": 0.0, "initial_trust_radius": self.first_radius(), "max_trust_radius": 1e12}
 
     def first_radius(self) -> float:
-        """Give how far the minimum of the quadratic model is along the gradient g of P.
+        """Return how far away the minimum of the quadratic model is along the gradient g of P.
 
-        That is |g|^3 / g'Hg, for one product. |g|, with which TRON begins, depends on the unit of
-        the objective: with many examples the first steps would go far beyond where the model holds.
+        That is |g|^3 / g'Hg, which takes one product. TRON begins with |g|, which depends on the
+        scale of the objective: with many examples the first steps would go far beyond where the
+        model holds.
         """
         slope = self.slope_at(self.weights)
         gradient = self.l2 * slope.weights - slope.v
@@ -48,7 +48,7 @@ class TrustRegionNewton(SteppedSolver):
         return float(square * math.sqrt(square) / max(curvature, self.l2 * square))
 
     def product(self, weights: Floats, direction: Floats) -> Floats:
-        """Give H(w) d by a difference of slopes."""
+        """Compute H(w) d by a difference of slopes."""
         length = math.sqrt(inner(direction, direction))
         if length == 0.0:
             return np.zeros_like(direction)
@@ -59,5 +59,4 @@ class TrustRegionNewton(SteppedSolver):
         return self.l2 * direction + (here.v - there.v) / step
 
     def hessian_product(self) -> Callable[[Floats, Floats], Floats]:
-        """Give the product to scipy."""
         return self.product

@@ -1,8 +1,8 @@
 """A method of scipy.optimize, one iteration at a time.
 
-scipy runs to its end in one call; the training loop asks for one epoch after another. So the call
-runs in a thread of its own that waits after every iteration until it is asked for the next: only
-one of the two threads ever runs.
+scipy runs to the end in one call, but the training loop asks for one epoch after another. So the
+call runs in a thread of its own, which waits after every iteration until the next one is wanted.
+Only one of the two threads runs at any time.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ import numpy as np
 from scipy.optimize import minimize
 
 from ...arrays import Floats
-from ...problem.evaluation import Evaluator, Slope
+from ...problem.evaluation import Slope
 from ...problem.footprint import Footprint
-from ...problem.problem import Problem
 from ..base import Epoch, Evaluation
+from ..goal import Goal
 from ..primal import PrimalSolver, primal_value
 
-#: scipy stops by itself only where its arithmetic ends; the gap decides before that.
+#: The gap decides when to stop; scipy must not.
 _ENDLESS = 10**9
 
 
 class _Abandoned(Exception):
-    """Ends the thread of a call that nobody waits for any more."""
+    """Ends the thread of a call whose points nobody wants any more."""
 
 
 class _Iterations:
-    """The points that a call gives to its callback, on demand."""
+    """The points that a call passes to its callback, one at a time and on demand."""
 
     def __init__(self, call: Callable[[Callable[[Floats], None]], None]) -> None:
         self._call = call
@@ -50,7 +50,7 @@ class _Iterations:
             pass
         except BaseException as error:  # raised again in the thread that asked
             self._error = error
-        # Said before the answer: the thread itself may live on for a moment after it.
+        # Set before the answer, since the thread itself may live on for a moment after it.
         self._point, self._ended = None, True
         self._answered.release()
 
@@ -62,7 +62,7 @@ class _Iterations:
             raise _Abandoned
 
     def next(self) -> Floats | None:
-        """Give the point after one more iteration, or None at the end."""
+        """Return the point after one more iteration, or None at the end."""
         if self._ended:
             return None
         self._asked.release()
@@ -78,42 +78,27 @@ class _Iterations:
 
 
 class SteppedSolver(PrimalSolver):
-    """A solver that leaves its steps to ``scipy.optimize.minimize``.
-
-    Parameters
-    ----------
-    problem, l2, evaluator, start, initial_weights
-        As in :class:`PrimalSolver`.
-    """
+    """A solver that leaves its steps to ``scipy.optimize.minimize``."""
 
     method: ClassVar[str]
-    # Beside the slopes at two points, what scipy copies on its way.
+    # The slopes at two points, and what scipy copies.
     occupies = Footprint(vectors=19, parts=1, examples=6)
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        *,
-        start: Floats | None = None,
-        initial_weights: Floats | None = None,
-    ) -> None:
-        super().__init__(problem, l2, evaluator, start=start, initial_weights=initial_weights)
+    def __init__(self, goal: Goal) -> None:
+        super().__init__(goal)
         self.passes = 0.0
         self.seen: Slope | None = None  # at the point that was evaluated last
         self.iterations = _Iterations(self._minimise)
 
     def close(self) -> None:
-        """Let the thread end."""
         self.iterations.close()
 
     @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """Give the options of scipy's method."""
+        """Return the options of scipy's method."""
 
     def hessian_product(self) -> Callable[[Floats, Floats], Floats] | None:
-        """Give H(w) d, for the methods that use it."""
+        """Return the function that computes H(w) d, for the methods that use it."""
         return None
 
     def _minimise(self, reached: Callable[[Floats], None]) -> None:
@@ -132,7 +117,7 @@ class SteppedSolver(PrimalSolver):
             )
 
     def slope_at(self, weights: Floats) -> Slope:
-        """Give the slope at some weights; that of the last point costs nothing."""
+        """Return the slope at some weights; at the last point it is already known."""
         if self.seen is None or not np.array_equal(self.seen.weights, weights):
             self.seen = self.evaluator.slope(weights.copy())
             self.passes += 1.0
@@ -143,10 +128,10 @@ class SteppedSolver(PrimalSolver):
         return primal_value(self.problem, slope, self.l2), self.l2 * slope.weights - slope.v
 
     def epoch(self) -> Epoch:
-        """Take one iteration; every evaluation within it counts as a pass."""
+        """Take one iteration; every evaluation of the slope counts as a pass."""
         point = self.iterations.next()
         if point is None:
-            # The line search found no better point: begin anew from here, without memory.
+            # The line search found no better point: start again from here, without memory.
             self.iterations.close()
             self.iterations = _Iterations(self._minimise)
             self.seen = None
@@ -155,8 +140,7 @@ class SteppedSolver(PrimalSolver):
             self.weights = point
         value = self.evaluate()
         passes, self.passes = max(self.passes, 1.0), 0.0
-        return Epoch(passes, value.dual, value.primal - value.dual, self.l2)
+        return Epoch(passes, value.dual, value.gap, self.l2)
 
     def evaluate(self) -> Evaluation:
-        """Give both sides at the weights."""
         return self.certified(self.slope_at(self.weights))

@@ -1,10 +1,10 @@
-"""Examples of a classifier with the same features are one context.
+"""Contexts: the examples of a classifier that have the same features.
 
     counts[x, y] = sum of c_i over the examples i with features x and label y
 
-The empirical distribution of the maximum entropy model, times the number of examples. The duals
-of a context are alpha[x, y] > 0 with sum_y alpha[x, y] = sum_y counts[x, y]; each of its examples
-has u_i = alpha[x] / sum_y alpha[x, y], so that D(u) and v(u) are those of the examples.
+This is the empirical distribution of the maximum entropy model, times the number of examples. The
+duals of a context are alpha[x, y] > 0 with sum_y alpha[x, y] = sum_y counts[x, y]. Each of its
+examples has u_i = alpha[x] / sum_y alpha[x, y], so that D(u) and v(u) are those of the examples.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class Contexts(NamedTuple):
     size: Ints  # X: how many examples with a weight
 
     def spread(self, rows: Floats, outside: float) -> Floats:
-        """Give every example the row of its context: n x L."""
+        """Return the row of its context for every example: n x L."""
         taken = rows[self.member]
         taken[self.member < 0] = outside
         return taken
 
 
 def find_contexts(problem: Problem, together: bool) -> Contexts:
-    """Find the contexts; if not together, every example is one of its own."""
+    """Find the contexts; unless ``together``, every example is a context of its own."""
     arrays = problem.arrays
     used = np.flatnonzero(arrays.weight > 0.0)
     first, owner = used, np.arange(len(used))
@@ -44,7 +44,7 @@ def find_contexts(problem: Problem, together: bool) -> Contexts:
         marks = np.empty(problem.n_examples, dtype=np.uint64)
         _marks(design, design.value.view(np.uint64), marks)
         _, position, owner = np.unique(marks[used], return_index=True, return_inverse=True)
-        owner = used[position][owner]  # an example for every example
+        owner = used[position][owner]  # the first example with the same hash, for every example
         _part(design, used, owner)
         first, owner = np.unique(owner, return_inverse=True)
     n_labels = problem.max_parts
@@ -57,7 +57,7 @@ def find_contexts(problem: Problem, together: bool) -> Contexts:
 
 @njit
 def _marks(design: Any, bits: Any, marks: Any) -> None:
-    """A number for every row of features, the same for the same rows (FNV-1a over words)."""
+    """Compute a hash of every row of features (FNV-1a over words)."""
     prime = np.uint64(1099511628211)
     for i in range(marks.size):
         mark = np.uint64(14695981039346656037)
@@ -71,7 +71,7 @@ def _marks(design: Any, bits: Any, marks: Any) -> None:
 
 @njit
 def _part(design: Any, used: Any, owner: Any) -> None:
-    """Let an example whose row is not that of its owner own itself: two rows, one mark."""
+    """Let an example own itself if its row differs from that of its owner: a hash collision."""
     valued = design.value.size > 0
     for k in range(used.size):
         mine, other = design.entry_ptr[used[k]], design.entry_ptr[owner[k]]

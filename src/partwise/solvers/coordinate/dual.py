@@ -1,11 +1,11 @@
-"""Dual coordinate descent for classifiers: each context's duals are solved for, one at a time.
+"""Dual coordinate descent for classifiers: solves for the duals of one context at a time.
 
     min_alpha  |v|^2 / (2 l2) + sum_xy alpha_xy log alpha_xy,    sum_y alpha_xy = total_x, alpha > 0
     v(alpha) = sum_xy (counts_xy - alpha_xy) f(x, y)
 
 Yu, Huang and Lin, "Dual coordinate descent methods for logistic regression and maximum entropy
-models" (2011): Algorithm 5 for two classes, Algorithms 6 and 7 for more. What a block's problem
-is solved to begins at 1e-2 and is tightened to 1e-8 as the solver finds less and less to do.
+models" (2011): Algorithm 5 for two classes, Algorithms 6 and 7 for more. The tolerance to which the
+problem of a block is solved begins at 1e-2, and falls to 1e-8 as the blocks need fewer steps.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from ...arrays import Floats, Ints
 from ...compiled.jit import FAST, njit
 from ...compiled.vectors import inner
 from ...problem.dual_point import DualPoint
-from ...problem.evaluation import Evaluator, not_finite
-from ...problem.problem import Problem
+from ...problem.evaluation import not_finite
 from ..base import Epoch, Evaluation, Solver
+from ..goal import Goal
 from ..options import OneOf
 from .contexts import find_contexts
 from .entropy_blocks import EntropyBlocks
@@ -29,7 +29,7 @@ from .subproblem import METHODS, SMALLEST
 
 ORDERS: Final = ("permutation", "focused")
 
-#: What |g'| of a block is brought to, at first and at last.
+#: The tolerance for |g'| of a block, at first and at last.
 _LOOSE: Final = 1e-2
 _TIGHT: Final = 1e-8
 #: "focused" leaves a context out while its share of the gap is below this part of the mean ...
@@ -42,18 +42,15 @@ _WAIT: Final = 3
 class DualCoordinateDescent(Solver):
     """Dual coordinate descent.
 
-    A context of m examples is visited m times an epoch. Visited once, the heaviest contexts hold
-    all others up: they are solved for weights that will have changed much by the next time.
+    A context of m examples is visited m times per epoch. If it were visited once, the heaviest
+    contexts would hold up all others: they would be solved for weights that have changed much by
+    their next visit.
 
     Parameters
     ----------
-    problem, l2, evaluator
-        What to solve.
-    rng : numpy.random.Generator
-        Draws the orders.
-    start : ndarray or None
-        Theta of another fit, u_i(y) ~ exp(theta_iy). None: close to the gold labels, (36) for two
-        classes and (51) for more.
+    goal : Goal
+        What to solve. Without a start the duals begin close to the gold labels, by (36) for
+        two classes and (51) for more.
     newton : {"modified", "line-search", "bisection"}
         How the sub-problem in one variable is solved: Algorithm 4; one Newton step with a line
         search (CDdual-ls); or halving until Newton steps are safe (Algorithm 9).
@@ -69,29 +66,26 @@ class DualCoordinateDescent(Solver):
 
     def __init__(
         self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
+        goal: Goal,
         *,
-        start: Floats | None = None,
         newton: Annotated[str, OneOf(METHODS)] = "modified",
         order: Annotated[str, OneOf(ORDERS)] = "focused",
         group: bool = True,
     ) -> None:
-        super().__init__(problem, l2, evaluator)
-        self.rng = rng
+        super().__init__(goal)
+        problem = goal.problem
         self.method = METHODS.index(newton)
         self.focused = order == "focused"
         self.contexts = find_contexts(problem, group)
         halved = problem.max_parts == 2 and not problem.storage.slot.size
         self.blocks: LogisticBlocks | EntropyBlocks = (LogisticBlocks if halved else EntropyBlocks)(
-            problem, l2, self.contexts, evaluator
+            problem, goal.l2, self.contexts, goal.evaluator
         )
-        if start is not None:
-            self._start_from(start)
+        theta = goal.theta()
+        if theta is not None:
+            self._start_from(theta)
         self.blocks.rebuild()
-        # sum_x total_x H(alpha_x / total_x) is this less sum alpha log alpha.
+        # sum_x total_x H(alpha_x / total_x) is this minus sum alpha log alpha.
         self.most = float(inner(self.contexts.total, np.log(self.contexts.total)))
         self.tol = _LOOSE
         n = len(self.contexts.first)
@@ -100,7 +94,10 @@ class DualCoordinateDescent(Solver):
         self.age = np.zeros(n, dtype=np.int64)  # epochs since the last visit
 
     def _start_from(self, theta: Floats) -> None:
-        """alpha_x = sum of c_i u_i over the examples of a context: v is theirs, D no lower."""
+        """Start from theta: alpha_x is the sum of c_i u_i over the examples of a context.
+
+        v is then that of the examples, and D is no lower than theirs.
+        """
         mu = np.empty_like(theta)
         self.evaluator.marginals(theta, mu, np.empty(self.problem.n_examples))
         used = self.contexts.member >= 0
@@ -108,11 +105,6 @@ class DualCoordinateDescent(Solver):
         alpha = np.zeros_like(self.contexts.counts)
         np.add.at(alpha, self.contexts.member[used], mass[used])
         self.blocks.alpha[:] = np.maximum(alpha, SMALLEST)
-
-    @property
-    def settled(self) -> bool:
-        """Always: there is one l2."""
-        return True
 
     def _draw(self) -> Ints:
         n = len(self.visits)
@@ -137,24 +129,21 @@ class DualCoordinateDescent(Solver):
         return Epoch(passes, self._dual(), float(self.blocks.share.sum()), self.l2)
 
     def _dual(self) -> float:
-        """D(u) from the duals and the running weights."""
+        """Return D(u) from the duals and the running weights."""
         return self.most - float(_negative_entropy(self.blocks.alpha)) - self.blocks.penalty()
 
     def evaluate(self) -> Evaluation:
-        """Rebuild the weights from the duals, then compute both sides."""
         alpha = self.blocks.alpha
-        # Each visit may leave the sum a rounding off.
+        # Each visit may change the sum by a rounding error.
         alpha *= (self.contexts.total / alpha.sum(axis=1))[:, None]
         self.blocks.rebuild()
         weights = self.current_weights()
         return Evaluation(weights, self.evaluator.primal(weights, self.l2), self._dual())
 
     def current_weights(self) -> Floats:
-        """Give the running weights."""
         return self.blocks.weights()
 
     def dual_point(self) -> DualPoint:
-        """Give theta = log u, which is finite."""
         alpha = self.blocks.alpha
         theta = np.log(alpha) - np.log(alpha.sum(axis=1, keepdims=True))
         return DualPoint(self.contexts.spread(theta, 0.0).ravel())
@@ -162,9 +151,10 @@ class DualCoordinateDescent(Solver):
 
 @njit
 def _due(visits: Ints, share: Any, size: Any, least: float, age: Ints, out: Ints) -> Any:
-    """Put the visits of the contexts whose turn it is into out; returns how many they are.
+    """Write the visits of the contexts whose turn it is into out; returns how many there are.
 
-    It is the turn of those with a share of at least so much an example, and of those that waited.
+    These are the contexts whose share of the gap is at least ``least`` per example, and those that
+    have waited.
     """
     for i in range(age.size):
         age[i] = 0 if share[i] >= least * size[i] or age[i] + 1 >= _WAIT else age[i] + 1
@@ -177,7 +167,7 @@ def _due(visits: Ints, share: Any, size: Any, least: float, age: Ints, out: Ints
 
 @njit
 def _shuffle(items: Ints, uniform: Floats) -> None:
-    """Put the items into a random order, given as many numbers in [0, 1)."""
+    """Shuffle the items, given as many random numbers in [0, 1)."""
     for k in range(items.size):
         j = int(uniform[k] * (k + 1))
         items[k], items[j] = items[j], items[k]
@@ -185,7 +175,7 @@ def _shuffle(items: Ints, uniform: Floats) -> None:
 
 @njit(fastmath=FAST)
 def _negative_entropy(alpha: Floats) -> float:
-    """sum_x sum_y alpha_xy log alpha_xy."""
+    """Return sum_x sum_y alpha_xy log alpha_xy."""
     value = 0.0
     for i in range(alpha.shape[0]):
         for y in range(alpha.shape[1]):

@@ -10,8 +10,8 @@ and the pair of the largest and the smallest G is problem (18) with
     c1 = Z_1,  c2 = Z_2,  a = (K_1 + K_2) / l2,
     b = ((Z_1 - alpha_1) K_1 - (Z_2 - alpha_2) K_2) / l2 - q_1 + q_2,     g'(0) = G_1 - G_2
 
-until all G agree to a tolerance. Labels share no weights, so K has no entries beside its diagonal
-(property (48)). Only then are the weights touched: v <- v - F^T (Z - alpha).
+until all G agree to a tolerance. Labels share no weights, so K is diagonal (property (48)). The
+weights change only at the end: v <- v - F^T (Z - alpha).
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from ...problem.problem import Problem
 from .contexts import Contexts
 from .subproblem import SMALLEST, solve_subproblem
 
-#: Starting point (51): labels that were not seen share this part of a context.
+#: Starting point (51): labels that were not seen share this fraction of a context.
 EPSILON: Final = 1e-10
-#: A block that needs more pairs than this for each label goes on at its next visit.
+#: A block that needs more pairs per label than this continues at its next visit.
 _MOST_PAIRS: Final = 20
 
 
 @njit
 def _squares(design: Any, first: Any, out: Any) -> None:
-    """out[x, y] = |f(x, y)|^2; with one column, for all labels."""
+    """Compute out[x, y] = |f(x, y)|^2; a single column serves all labels."""
     for k in range(first.size):
         i = first[k]
         for e in range(design.entry_ptr[i], design.entry_ptr[i + 1]):
@@ -68,7 +68,7 @@ def solve_block(
     for _ in range(_MOST_PAIRS * n_labels):
         y1, y2 = -1, 0
         for y in range(n_labels):
-            # What is as small as can be takes no part: it would be chosen for ever.
+            # A label at the smallest number is left out: it would be chosen for ever.
             if z[y] > SMALLEST and (y1 < 0 or g[y] > g[y1]):
                 y1 = y
             if g[y] < g[y2]:
@@ -103,9 +103,9 @@ def entropy_epoch(
     method: int,
     share: Any,
 ) -> Any:
-    """Algorithm 7: visit contexts in order.
+    """Visit the contexts in order: Algorithm 7.
 
-    share: X, what each context had in the gap when it was last visited, s KL(u, p(.|x; w)).
+    share: X, the share of each context in the gap at its last visit, s KL(u, p(.|x; w)).
 
     Returns (the first context without a finite score or -1, Newton steps).
     """
@@ -143,7 +143,7 @@ def entropy_epoch(
 
 
 class EntropyBlocks:
-    """The contexts of a problem of any number of classes."""
+    """The contexts of a problem with any number of classes."""
 
     def __init__(
         self, problem: Problem, l2: float, contexts: Contexts, evaluator: Evaluator
@@ -161,7 +161,7 @@ class EntropyBlocks:
         self.v = storage.zeros()
 
     def start(self, contexts: Contexts) -> Floats:
-        """Give (51)."""
+        """Return the starting point (51)."""
         unseen = contexts.counts == 0.0
         n_unseen = unseen.sum(axis=1, keepdims=True)
         part = EPSILON * contexts.total[:, None] / np.maximum(n_unseen, 1)
@@ -169,20 +169,20 @@ class EntropyBlocks:
         return np.where(unseen, part, seen)
 
     def rebuild(self) -> None:
-        """Compute v from the duals alone: the running one drifts."""
+        """Compute v from the duals alone, since the running one drifts."""
         u = self.alpha / self.contexts.total[:, None]
         self.v = self.evaluator.dual_sum(self.contexts.spread(u, 0.0).ravel())
 
     def weights(self) -> Floats:
-        """The weights, as stored."""
+        """Return the weights, as stored."""
         return self.v / self.l2
 
     def penalty(self) -> float:
-        """l2/2 |w|^2."""
+        """Return l2/2 |w|^2."""
         return float(inner(self.v, self.v)) / (2.0 * self.l2)
 
     def epoch(self, order: Ints, tol: float, method: int) -> tuple[int, int]:
-        """Visit contexts in order."""
+        """Visit the contexts in order."""
         return entropy_epoch(  # type: ignore[no-any-return]
             self.design,
             self.contexts.first,

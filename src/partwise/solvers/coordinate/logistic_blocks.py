@@ -37,7 +37,7 @@ from .subproblem import solve_subproblem
 #: Starting point (36): alpha = min(EPSILON_1 C, EPSILON_2).
 EPSILON_1: Final = 1e-3
 EPSILON_2: Final = 1e-8
-#: So many visits ahead memory is asked for.
+#: How many visits ahead the memory is prefetched.
 _AHEAD: Final = 4
 
 
@@ -45,15 +45,15 @@ class _Rows(NamedTuple):
     """The features of the contexts."""
 
     ptr: Ints  # X + 1
-    feature: npt.NDArray[np.uint32]  # an entry
-    value: Floats  # an entry; empty if all are 1
+    feature: npt.NDArray[np.uint32]  # one per entry
+    value: Floats  # one per entry; empty if all are 1
 
 
 @njit
 def _copy_rows(design: Any, first: Any, ptr: Any, feature: Any, value: Any) -> Any:
     """Copy the rows of some examples, one after the other; returns |x|^2 of each.
 
-    A block holds two weights, so half of where it begins numbers its feature.
+    A block holds two weights, so the number of its feature is half of where it begins.
     """
     squares = np.zeros(first.size)
     at = 0
@@ -72,10 +72,10 @@ def _copy_rows(design: Any, first: Any, ptr: Any, feature: Any, value: Any) -> A
 
 @njit
 def divergence(p: float, q: float, d: float) -> Any:
-    """KL(u, u') for u = (p, q) and a u' whose log-odds are lower by d.
+    """Return KL(u, u') for u = (p, q) and a u' whose log-odds are lower by d.
 
-    KL = p d + log(p exp(-d) + q), by its cumulants where that would cancel. For d < 0 the two
-    outcomes change places.
+    KL = p d + log(p exp(-d) + q); where that would cancel, its expansion in cumulants is used. For
+    d < 0 the two outcomes are swapped.
     """
     if abs(d) < 0.1:
         # Up to d^4; the next term is below 1e-4 of the first.
@@ -90,10 +90,11 @@ def divergence(p: float, q: float, d: float) -> Any:
 def logistic_epoch(
     rows: Any, state: Any, w: Any, scale: float, order: Any, tol: float, method: int
 ) -> Any:
-    """Visit contexts in order.
+    """Visit the contexts in order.
 
-    state: X x 8, a cache line a context: alpha_0, alpha_1, s, a, 1/s, and the context's share of
-    the gap at its last visit, s KL(u, p(.|x; w)). Contexts with |g'(0)| <= tol are left alone.
+    state: X x 8, one cache line per context: alpha_0, alpha_1, s, a, 1/s, and the share of the
+    context in the gap at its last visit, s KL(u, p(.|x; w)). Contexts with |g'(0)| <= tol stay as
+    they are.
 
     Returns (the first context without a finite score or -1, Newton steps).
     """
@@ -143,7 +144,7 @@ def logistic_epoch(
 
 @njit(fastmath=FAST)
 def _rebuild(rows: Any, state: Any, counts: Any, scale: float, w: Any) -> None:
-    """w = scale sum_x (alpha_0 - counts_0) x, where counts_0 - alpha_0 = alpha_1 - counts_1."""
+    """Compute w = scale sum_x (alpha_0 - counts_0) x; counts_0 - alpha_0 = alpha_1 - counts_1."""
     for i in range(counts.shape[0]):
         z = state[i, 0] - counts[i, 0] if counts[i, 1] > 0.0 else -state[i, 1]
         for e in range(rows.ptr[i], rows.ptr[i + 1]):
@@ -151,7 +152,7 @@ def _rebuild(rows: Any, state: Any, counts: Any, scale: float, w: Any) -> None:
 
 
 class LogisticBlocks:
-    """The contexts of a problem of two classes, whose blocks of weights are all full."""
+    """The contexts of a problem with two classes, all of whose features have both weights."""
 
     def __init__(
         self, problem: Problem, l2: float, contexts: Contexts, evaluator: Evaluator
@@ -178,7 +179,7 @@ class LogisticBlocks:
         self.w = np.zeros(problem.storage.n_places // 2)
 
     def start(self, contexts: Contexts) -> Floats:
-        """Give (36) in units of C = 2 c / l2; the counts themselves where both labels occur."""
+        """Return (36) in units of C = 2 c / l2; the counts themselves where both labels occur."""
         small = np.minimum(EPSILON_1 * contexts.total, EPSILON_2 * self.l2 / 2.0)
         seen = contexts.counts > 0.0
         alone = seen & ~seen[:, ::-1]
@@ -193,24 +194,24 @@ class LogisticBlocks:
 
     @property
     def share(self) -> Floats:
-        """What each context had in the gap at its last visit."""
+        """The share of each context in the gap at its last visit."""
         return self.state[:, 5]
 
     def rebuild(self) -> None:
-        """Compute the weights from the duals alone: the running ones drift."""
+        """Compute the weights from the duals alone, since the running ones drift."""
         self.w[:] = 0.0
         _rebuild(self.rows, self.state, self.contexts.counts, 2.0 / self.l2, self.w)
 
     def weights(self) -> Floats:
-        """The two vectors, as stored."""
+        """Return the two vectors, as stored."""
         return np.column_stack([-0.5 * self.w, 0.5 * self.w]).ravel()
 
     def penalty(self) -> float:
-        """l2/2 |w|^2 of both vectors."""
+        """Return l2/2 |w|^2 of both vectors."""
         return 0.25 * self.l2 * float(inner(self.w, self.w))
 
     def epoch(self, order: Ints, tol: float, method: int) -> tuple[int, int]:
-        """Visit contexts in order."""
+        """Visit the contexts in order."""
         return logistic_epoch(  # type: ignore[no-any-return]
             self.rows, self.state, self.w, 2.0 / self.l2, order, tol, method
         )

@@ -7,8 +7,8 @@ For the weight w_jy, with p_iy = p(y|x_i; w), the change of P and its derivative
     g''(0) = l2 + sum_i c_i x_ij^2 p_iy (1 - p_iy)
 
 Huang, Hsieh, Chang and Lin (2010); section 2.2 of Yu, Huang and Lin (2011). With d = -g'/g'' the
-step is the first t d, t = 1, 1/2, 1/4, ..., with g(t d) <= gamma t d g'(0). To see that often
-takes no evaluation of g: |g'''| <= M g'' with M = max_i |x_ij|, hence
+step is the first t d, t = 1, 1/2, 1/4, ..., with g(t d) <= gamma t d g'(0). This often
+needs no evaluation of g: |g'''| <= M g'' with M = max_i |x_ij|, hence
 
     g(t d) <= t d g'(0) (1 - t psi(M t |d|)),    psi(r) = (exp(r) - 1 - r) / r^2,
 
@@ -26,9 +26,10 @@ from ...arrays import Floats, Ints
 from ...compiled.exponential import exp, exp_into
 from ...compiled.jit import FAST, njit
 from ...compiled.vectors import inner
-from ...problem.evaluation import Evaluator, not_finite
+from ...problem.evaluation import not_finite
 from ...problem.problem import Problem
 from ..base import Epoch
+from ..goal import Goal
 from ..primal import PrimalSolver
 
 _BETA: Final = 0.5
@@ -40,16 +41,16 @@ _LARGE: Final = 1e100
 
 
 class Columns(NamedTuple):
-    """The features, each with the examples it occurs in, and where its weights are."""
+    """The features, each with the examples that have it, and where its weights are."""
 
     ptr: Ints  # features + 1
-    example: Ints  # an entry
-    value: Floats  # an entry
+    example: Ints  # one per entry
+    value: Floats  # one per entry
     reach: Floats  # a feature: max |value|
     first: Ints  # a feature: where its block begins
     size: Ints  # a feature: how many weights its block has, if it is sparse; else 0
-    slot: Any  # a place in a sparse block: its label
-    live: Any  # a place in a dense block: whether it is a weight; empty if all are
+    slot: Any  # one per place in a sparse block: its label
+    live: Any  # one per place in a dense block: whether it is a weight; empty if all are
 
 
 class Scores(NamedTuple):
@@ -62,11 +63,11 @@ class Scores(NamedTuple):
 
 
 def make_columns(problem: Problem) -> Columns:
-    """Turn the design round; examples of weight 0 are left out."""
+    """Transpose the design; examples of weight 0 are left out."""
     design, storage = problem.arrays.design, problem.storage
     used = np.repeat(problem.arrays.weight > 0.0, np.diff(design.entry_ptr))
     start = design.start[used]
-    # Blocks do not overlap, so that where one begins tells its feature.
+    # Blocks do not overlap, so the place where one begins identifies its feature.
     by_start = np.argsort(storage.first, kind="stable")
     feature = by_start[np.searchsorted(storage.first[by_start], start)]
     order = np.argsort(feature, kind="stable")
@@ -90,7 +91,7 @@ def make_columns(problem: Problem) -> Columns:
 
 @njit
 def _centre(scores: Any, i: int) -> None:
-    """Make e, shift and z of an example from its q."""
+    """Compute e, shift and z of an example from its q."""
     q, e = scores.q[i], scores.e[i]
     scores.shift[i] = q.max()
     exp_into(e, q, scores.shift[i])
@@ -99,7 +100,7 @@ def _centre(scores: Any, i: int) -> None:
 
 @njit(fastmath=FAST)
 def _change(examples: Any, x: Any, weight: Any, scores: Any, y: int, step: float) -> Any:
-    """sum_i c_i log(1 + p_iy (exp(step x_i) - 1))."""
+    """Return sum_i c_i log(1 + p_iy (exp(step x_i) - 1))."""
     total = 0.0
     for k in range(examples.size):
         i = examples[k]
@@ -110,14 +111,14 @@ def _change(examples: Any, x: Any, weight: Any, scores: Any, y: int, step: float
 
 @njit(fastmath=FAST)
 def _move(examples: Any, x: Any, scores: Any, y: int, step: float) -> None:
-    """q_iy += step x_i, and what depends on it."""
+    """Add step x_i to q_iy, and update what depends on it."""
     for k in range(examples.size):
         i = examples[k]
         scores.q[i, y] += step * x[k]
         new = exp(scores.q[i, y] - scores.shift[i])
         total = scores.z[i] + (new - scores.e[i, y])
         scores.e[i, y] = new
-        # Where little is left of the sum it is mostly rounding.
+        # If little of the sum is left, that is mostly rounding.
         if total < 0.5 * scores.z[i] or not total < _LARGE:
             _centre(scores, i)
         else:
@@ -130,7 +131,7 @@ def primal_epoch(
 ) -> Any:
     """Take one step for every weight of the features in order.
 
-    gold: a place, sum_i c_i x_ij [y_i = y].
+    gold: one number per place, sum_i c_i x_ij [y_i = y].
 
     Returns (sum of g'^2 / (2 l2), entries that the line searches went through).
     """
@@ -171,7 +172,7 @@ def primal_epoch(
 
 @njit(fastmath=FAST)
 def _losses(weight: Any, gold_part: Any, scores: Any) -> Any:
-    """sum_i c_i loss_i."""
+    """Return sum_i c_i loss_i."""
     total = 0.0
     for i in range(weight.size):
         if weight[i] > 0.0:
@@ -184,32 +185,21 @@ def _losses(weight: Any, gold_part: Any, scores: Any) -> Any:
 class PrimalCoordinateDescent(PrimalSolver):
     """Primal coordinate descent.
 
-    An epoch takes one step for every weight, features in a new random order. It counts as one
-    pass, and line searches as much as they add to the entries that it goes through.
+    An epoch takes one step per weight, with the features in a new random order. It counts as one
+    pass; line searches count by how many entries they go through.
 
     Parameters
     ----------
-    problem, l2, evaluator, start, initial_weights
-        As in :class:`partwise.solvers.primal.PrimalSolver`.
-    rng : numpy.random.Generator
-        Draws the orders.
+    goal : Goal
+        What to solve.
     """
 
     name: ClassVar[str] = "primal-cd"
     needs = frozenset({"multiclass", "log loss", "unconstrained labels"})
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
-        *,
-        start: Floats | None = None,
-        initial_weights: Floats | None = None,
-    ) -> None:
-        super().__init__(problem, l2, evaluator, start=start, initial_weights=initial_weights)
-        self.rng = rng
+    def __init__(self, goal: Goal) -> None:
+        super().__init__(goal)
+        problem, evaluator = goal.problem, goal.evaluator
         self.columns = make_columns(problem)
         shape = (problem.n_examples, problem.max_parts)
         q = evaluator.scores(self.weights).reshape(shape)
@@ -221,7 +211,6 @@ class PrimalCoordinateDescent(PrimalSolver):
         self.gold = evaluator.dual_sum(np.zeros(problem.n_parts))
 
     def epoch(self) -> Epoch:
-        """Take one step for every weight."""
         arrays = self.problem.arrays
         order = self.rng.permutation(len(self.columns.first))
         gap, searched = primal_epoch(

@@ -7,9 +7,9 @@ that maximises the dual:
     mu_i <- mu_i + g (p_i - mu_i),    d = c_i F_i^T (p_i - mu_i),    w = shrunk(v, l1) / l2
     D(g) - D(0) = c_i tau [H(g) - H(0)] + g c_i (F_i w + cost_i).(p_i - mu_i) - g^2 |d|^2 / (2 l2)
 
-an equality where l1 = 0 and a lower bound else. H must be a function of the marginals, which a
-structure offers or not. Examples are drawn half uniformly, half in proportion to their share of
-the gap, tau KL(u_i, p_i), which is exact at every visit.
+where l1 = 0; with l1 > 0 the right side is a lower bound. The entropy must be a function of the
+marginals, so not every structure will do. Half of the examples are drawn uniformly, half in
+proportion to their share of the gap, tau KL(u_i, p_i), which is exact at every visit.
 """
 
 from __future__ import annotations
@@ -24,16 +24,19 @@ from ...compiled.jit import FAST, njit
 from ...compiled.vectors import shrunk
 from ...problem.design import scatter, score
 from ...problem.dual_point import DualPoint
-from ...problem.evaluation import Evaluator, not_finite
+from ...problem.evaluation import not_finite
 from ...problem.footprint import Footprint
-from ...problem.problem import Problem, example_marginals
+from ...problem.problem import example_marginals
 from ..base import Epoch, Evaluation, Solver
-from ..eg.base import first_theta, gold_parts
+from ..eg.base import first_theta
+from ..goal import Goal
+from ..gold_labels import gold_parts
+from ..scratch import scratch
 
 
 @njit(fastmath=FAST)
 def _move(design: Any, i: int, d: Any, g: float, v: Any, w: Any, l2: float, l1: float) -> None:
-    """v -= g d, w = shrunk(v, l1) / l2 and d = 0, in the blocks of example i."""
+    """v -= g d, w = shrunk(v, l1) / l2 and then d = 0, in the blocks of example i."""
     for s in range(design.site_ptr[i], design.site_ptr[i + 1]):
         n = design.site_width[s]
         for e in range(design.entry_ptr[s], design.entry_ptr[s + 1]):
@@ -50,7 +53,7 @@ def _move(design: Any, i: int, d: Any, g: float, v: Any, w: Any, l2: float, l1: 
 def _fraction(
     a: Any, entropy: Any, i: int, own: Any, way: Any, along: float, square: float, scratch: Any
 ) -> Any:
-    """Where D(g) stops rising in (0, 1), to 0.1%; scratch gets mu_i there. Gives g and H(g).
+    """Find where D(g) stops rising in (0, 1), to 0.1%; returns g and H(g), and mu_i in scratch.
 
     along: c_i (F_i w + cost_i).way; square: |d|^2 / l2. D is concave and D'(1) <= 0; the search
     keeps D'(low) >= 0, so D(low) >= D(0).
@@ -74,7 +77,7 @@ def _fraction(
             high, at_high = g, rise
         if low > 0.0 and high - low <= 1e-3 * high:
             break
-        # The chord between the ends, kept away from both.
+        # Where the chord between the ends crosses 0, kept away from both ends.
         share = 0.5 if math.isinf(at_low) else at_low / (at_low - at_high)
         g = low + min(max(share, 0.05), 0.95) * (high - low)
     for r in range(own.size):
@@ -126,39 +129,19 @@ def sdca_epoch(
 
 @final
 class SDCA(Solver):
-    """Stochastic dual coordinate ascent.
-
-    Parameters
-    ----------
-    problem, l2, evaluator
-        What to solve.
-    rng : numpy.random.Generator
-        Draws the examples.
-    l1 : float
-        Weight of the absolute sum of the weights.
-    marginals : ndarray or None
-        Those of a dual point to start from.
-    """
+    """Stochastic dual coordinate ascent."""
 
     name: ClassVar[str] = "sdca"
     occupies = Footprint(vectors=6, parts=2, examples=6)
     needs = frozenset({"marginals", "tau>0", "entropy"})
+    takes_l1 = True
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
-        *,
-        l1: float = 0.0,
-        marginals: Floats | None = None,
-    ) -> None:
-        super().__init__(problem, l2, evaluator)
-        self.rng, self.l1 = rng, l1
-        n, size = problem.n_examples, problem.max_parts
+    def __init__(self, goal: Goal) -> None:
+        super().__init__(goal)
+        problem, evaluator = goal.problem, goal.evaluator
+        marginals = goal.marginals()
         if marginals is None:
-            self.mu, self.entropy = np.empty(problem.n_parts), np.empty(n)
+            self.mu, self.entropy = np.empty(problem.n_parts), np.empty(problem.n_examples)
             theta = gold_parts(problem, first_theta(problem))
             evaluator.marginals(theta, self.mu, self.entropy)
         else:
@@ -167,18 +150,13 @@ class SDCA(Solver):
         self.gap = np.where(problem.arrays.weight > 0.0, 1.0, 0.0)  # shares, at the last visits
         self.seen = False
         self.d = problem.storage.zeros()
-        self.buffers = (*(np.empty(size) for _ in range(5)), np.empty(problem.work_size))
+        self.buffers = scratch(problem, 5)
         self._rebuild()
 
     def _rebuild(self) -> None:
-        """Compute v and w from mu: the running ones drift."""
+        """Compute v and w from mu, since the running ones drift."""
         self.v = self.evaluator.dual_sum(self.mu)
         self.w = shrunk(self.v, self.l1) / self.l2
-
-    @property
-    def settled(self) -> bool:
-        """Always: there is one l2."""
-        return True
 
     def _draw(self) -> Ints:
         n = self.problem.n_examples
@@ -189,7 +167,7 @@ class SDCA(Solver):
         return self.rng.choice(n, size=n, p=0.5 * share + 0.5 / n)
 
     def epoch(self) -> Epoch:
-        """Visit as many examples as there are; the shares of the gap are those before it."""
+        """Visit as many examples as there are, drawn by the shares of the gap before the epoch."""
         arrays = self.problem.arrays
         bad = sdca_epoch(
             arrays,
@@ -210,14 +188,12 @@ class SDCA(Solver):
         return self.evaluator.dual(self.mu, self.entropy, self.v, self.l2, self.l1)
 
     def evaluate(self) -> Evaluation:
-        """Compute v, w and both sides from the marginals."""
         self._rebuild()
         return Evaluation(self.w, self.evaluator.primal(self.w, self.l2, self.l1), self._dual())
 
     def current_weights(self) -> Floats:
-        """Give w(u)."""
         return self.w
 
     def dual_point(self) -> DualPoint:
-        """Give the marginals, and the scores at w, which belong to the same optimum."""
+        """Return the marginals, and the scores at w, which have the same optimum."""
         return DualPoint(self.evaluator.scores(self.w), self.mu)

@@ -1,7 +1,7 @@
-"""What batch and online exponentiated gradient share: the duals and their evaluation.
+"""What batch and online exponentiated gradient have in common: the duals and their evaluation.
 
 Collins, Globerson, Koo, Carreras and Bartlett (2008), sections 3 and 4. The dual variables of
-example i are a distribution over its labels, held through one number a part:
+example i are a distribution over its labels, represented by one number per part:
 
     u_i(y) ~ exp(theta_i.y),    theta_i <- theta_i + eta (F_i w + cost_i - tau theta_i)
     w = v / l2,                 v = sum_i c_i F_i^T (gold_i - mu_i)
@@ -16,13 +16,15 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from ...arrays import Floats
-from ...compiled.vectors import approach, inner
+from ...compiled.vectors import inner
 from ...errors import DataError
 from ...problem.dual_point import DualPoint
-from ...problem.evaluation import Evaluator
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem
 from ..base import Evaluation, Solver
+from ..goal import Goal
+from ..gold_labels import gold_marginals, gold_parts
+from ..iterate_average import IterateAverage
 from ..options import CountFrom0, Factor, NotNegative, Positive
 
 
@@ -38,7 +40,7 @@ class Annealing(NamedTuple):
     factor: Factor = 0.7
 
     def at(self, target: float, t: int) -> float:
-        """The l2 of epoch t."""
+        """Return the l2 of epoch t."""
         l2 = target + (self.start - target) * self.factor ** max(0, t - self.hold + 1)
         return l2 if l2 > 1.1 * target else target
 
@@ -46,12 +48,12 @@ class Annealing(NamedTuple):
 class Duals(NamedTuple):
     """The dual variables and what is kept beside them."""
 
-    theta: Floats  # a part
-    mu: Floats  # a part: expected counts under theta
-    entropy: Floats  # an example
-    eta: Floats  # an example: its step
-    gap: Floats  # an example: estimate of its share of the gap, at its last visit
-    v: Floats  # a weight
+    theta: Floats  # one per part
+    mu: Floats  # one per part: expected counts under theta
+    entropy: Floats  # one per example
+    eta: Floats  # one per example: its step
+    gap: Floats  # one per example: estimate of its share of the gap, at its last visit
+    v: Floats  # one per weight
     totals: Floats  # |v|^2, sum_i c_i (tau H_i + cost_i.mu_i), visits
 
     def copy(self) -> Duals:
@@ -65,40 +67,21 @@ VERTEX: Final = 50.0
 NORM, LINEAR, VISITS = range(3)
 
 
-class Average:
-    """Averages the iterates v since the last power of two, with weights that grow linearly.
-
-    For the hinge loss the primal at w(u) may lag behind the dual; any weights may serve a
-    certificate, and the averaged ones are often better.
-    """
-
-    def __init__(self) -> None:
-        self.v: Floats | None = None
-        self.added = 0
-        self.begun = 0
-
-    def add(self, v: Floats) -> None:
-        """Take one more iterate in."""
-        self.added += 1
-        if self.v is None or self.added & (self.added - 1) == 0:
-            self.v, self.begun = v.copy(), self.added
-        else:
-            approach(self.v, v, 2.0 / (self.added - self.begun + 2.0))
-
-
 class ExponentiatedGradient(Solver):
     """The state of an EG solver and its certificate.
 
+    It starts from the theta of the goal if the goal has a start.
+
     Parameters
     ----------
-    problem, l2, evaluator
+    goal : Goal
         What to solve.
-    start : float, ndarray or None
-        The first theta: a number for the parts of the gold label, 0 elsewhere (0: the uniform
-        distribution), or a whole theta from another fit. None: 10, or 3 for the hinge, the
-        values that served best; too small a number saturates examples, too large a one is slow
-        for the hinge, whose steps are the same however far theta has to go. ``VERTEX``: the
-        distributions that are the gold labels, where w = 0.
+    start : float or None
+        Otherwise this is the first theta of the parts of the gold labels, and theta is 0
+        elsewhere; 0 is the uniform distribution. None: 10, or 3 for the hinge, the values that
+        worked best. Too small a number saturates examples; too large a number is slow for the
+        hinge, whose steps do not grow with theta. From ``VERTEX`` on, the distributions are the
+        gold labels, where w = 0.
     first_step : float
         The first eta of every example.
     annealing : Annealing, tuple or None
@@ -111,47 +94,42 @@ class ExponentiatedGradient(Solver):
     def footprint(
         cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
     ) -> Footprint:
-        """Say what theta and mu, v and w take; for the hinge the mean of v, and w of that."""
+        # theta and mu, v and w; for the hinge also the mean of v, and w of that.
         vectors = 2 if problem.loss.tau > 0.0 else 4
         return Footprint(vectors=vectors, parts=2, examples=7)
 
     def __init__(
         self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
+        goal: Goal,
         *,
-        start: NotNegative | Floats | None = None,
+        start: NotNegative | None = None,
         first_step: Positive = 0.5,
         annealing: Annealing | None = None,
     ) -> None:
-        super().__init__(problem, l2, evaluator)
-        arrays = problem.arrays
-        n = problem.n_examples
-        if isinstance(start, np.ndarray):
-            theta = np.array(start, dtype=np.float64)
-            if theta.shape != (problem.n_parts,):
-                raise DataError(
-                    f"start has shape {theta.shape}; give a number, or one number for each of the "
-                    f"{problem.n_parts} parts"
-                )
-        else:
-            if start is None:
-                start = first_theta(problem)
-            theta = gold_parts(problem, start)
-        vertices = not isinstance(start, np.ndarray) and start >= VERTEX
+        super().__init__(goal)
+        problem, n = goal.problem, goal.problem.n_examples
+        if start is None:
+            start = first_theta(problem)
+        given = goal.theta()
+        vertices = given is None and start >= VERTEX
+        theta = gold_parts(problem, start) if given is None else np.array(given, dtype=np.float64)
+        if theta.shape != (problem.n_parts,):
+            raise DataError(
+                f"start has shape {theta.shape}; give one number for each of the "
+                f"{problem.n_parts} parts"
+            )
         self.duals = Duals(
             theta=theta,
-            mu=gold_parts(problem, arrays.gold_count) if vertices else np.empty_like(theta),
+            mu=gold_marginals(problem) if vertices else np.empty_like(theta),
             entropy=np.zeros(n),
             eta=np.full(n, float(first_step)),
-            gap=np.where(arrays.weight > 0.0, np.inf, 0.0),
+            gap=np.where(problem.arrays.weight > 0.0, np.inf, 0.0),
             v=np.empty(0),
             totals=np.zeros(3),
         )
         self.annealing = None if annealing is None else Annealing(*annealing)
         self.epochs = 0
-        self.average = Average()
+        self.average = IterateAverage(goal.l2)
         if vertices:
             self.rebuild()
         else:
@@ -164,7 +142,6 @@ class ExponentiatedGradient(Solver):
 
     @property
     def settled(self) -> bool:
-        """Whether annealing is over."""
         return self.epochs > 0 and self.last_l2 == self.l2
 
     @property
@@ -178,60 +155,37 @@ class ExponentiatedGradient(Solver):
         self.rebuild()
 
     def rebuild(self) -> None:
-        """Compute v and the totals from mu and H: the running ones drift."""
+        """Compute v and the totals from mu and H, since the running ones drift."""
         v = self.evaluator.dual_sum(self.duals.mu)
         self.duals = self.duals._replace(v=v)
         self.duals.totals[NORM] = inner(v, v)
         self.duals.totals[LINEAR] = self.evaluator.dual_linear(self.duals.mu, self.duals.entropy)
 
     def running_dual(self, l2: float) -> float:
-        """D(u) from the running totals."""
+        """Return D(u) from the running totals."""
         return float(self.duals.totals[LINEAR] - self.duals.totals[NORM] / (2.0 * l2))
 
     def evaluate(self) -> Evaluation:
-        """Compute mu, H and v from theta again, then both sides."""
         self.refresh()
-        dual = self.running_dual(self.l2)
         weights = self.current_weights()
-        primal = self.evaluator.primal(weights, self.l2)
-        if self.average.v is not None:
-            averaged = self.average.v / self.l2
-            other = self.evaluator.primal(averaged, self.l2)
-            if other < primal:
-                weights, primal = averaged, other
-        return Evaluation(weights, primal, dual)
+        weights, primal = self.average.better_weights(self.evaluator, self.l2, weights)
+        return Evaluation(weights, primal, self.running_dual(self.l2))
 
     def current_weights(self) -> Floats:
-        """w(u); while annealing, for the l2 of the last epoch, since v / l2 is then far off."""
+        # While annealing v / l2 is far off, so the l2 of the last epoch is taken.
         return self.duals.v / self.last_l2
 
     def dual_point(self) -> DualPoint:
-        """Theta itself."""
         return DualPoint(self.duals.theta)
 
 
 def first_theta(problem: Problem) -> float:
-    """Give the first theta of the parts of the gold labels: the values that served best."""
+    """Return the first theta of the parts of the gold labels that served best."""
     return 10.0 if problem.loss.tau > 0.0 else 3.0
 
 
 def easy_l2(problem: Problem) -> float:
-    """Give half the mean squared norm of a position's features, an l2 for which EG is fast."""
+    """Return half the mean squared norm of a position's features, an l2 for which EG is fast."""
     design = problem.arrays.design
     squares = inner(design.value, design.value) if design.value.size else len(design.start)
     return 0.5 * float(squares) / max(1, len(design.site_part))
-
-
-def gold_parts(problem: Problem, value: float | Floats) -> Floats:
-    """Give a number a part: a value, or one of each, on those of the gold labels, 0 elsewhere."""
-    arrays = problem.arrays
-    parts = np.zeros(problem.n_parts)
-    offset = np.repeat(arrays.part_ptr[:-1], np.diff(arrays.gold_ptr))
-    parts[offset + arrays.gold_part] = value
-    return parts
-
-
-def scratch(problem: Problem) -> tuple[Any, ...]:
-    """The buffers that an epoch needs: five as long as the parts of one example, one work."""
-    size = problem.max_parts
-    return (*(np.empty(size) for _ in range(5)), np.empty(problem.work_size))

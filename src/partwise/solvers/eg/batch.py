@@ -12,14 +12,13 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from ...arrays import Floats
 from ...compiled.jit import FAST, njit
 from ...compiled.vectors import inner
 from ...problem.design import score
-from ...problem.evaluation import Evaluator
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem
 from ..base import Epoch
+from ..goal import Goal
 from ..options import NotNegative, Positive
 from .base import Annealing, ExponentiatedGradient
 
@@ -28,7 +27,7 @@ from .base import Annealing, ExponentiatedGradient
 def batch_eg_directions(
     a: Any, v: Any, l2: float, theta: Any, out: Any, begin: int, end: int
 ) -> None:
-    """out_i = F_i w + cost_i - tau theta_i for i in [begin, end): the way of every EG step."""
+    """Compute out_i = F_i w + cost_i - tau theta_i for i in [begin, end), the way of an EG step."""
     for i in range(begin, end):
         lo, hi = a.part_ptr[i], a.part_ptr[i + 1]
         score(a.design, i, v, out[lo:hi])
@@ -44,7 +43,7 @@ class BatchEG(ExponentiatedGradient):
 
     Parameters
     ----------
-    problem, l2, evaluator, start, first_step, annealing
+    goal, start, first_step, annealing
         As in :class:`ExponentiatedGradient`.
     safe : bool
         Use the fixed step of Theorem 1 instead of the search.
@@ -56,28 +55,24 @@ class BatchEG(ExponentiatedGradient):
     def footprint(
         cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
     ) -> Footprint:
-        """Say what theta and mu of two points take, the way between, and three products."""
+        # theta and mu of two points, the way between them, and three products.
         return replace(super().footprint(problem, l2, l1, options), parts=8, examples=4)
 
     def __init__(
         self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
+        goal: Goal,
         *,
-        start: NotNegative | Floats | None = None,
+        start: NotNegative | None = None,
         first_step: Positive = 0.5,
         safe: bool = False,
         annealing: Annealing | None = None,
     ) -> None:
-        super().__init__(
-            problem, l2, evaluator, start=start, first_step=first_step, annealing=annealing
-        )
+        super().__init__(goal, start=start, first_step=first_step, annealing=annealing)
         self.safe = safe
-        self.eta = safe_step(problem, l2) if safe else first_step
+        self.eta = safe_step(goal.problem, goal.l2) if safe else first_step
 
     def epoch(self) -> Epoch:
-        """Take one step; every trial of it counts as a pass."""
+        """Take one step; every trial counts as a pass."""
         l2 = self.current_l2
         arrays, old = self.problem.arrays, self.duals
         before = self.running_dual(l2)
@@ -119,6 +114,6 @@ class BatchEG(ExponentiatedGradient):
 
 
 def safe_step(problem: Problem, l2: float) -> float:
-    """1 / (tau + n |A|), with |A| <= max_i max_y c_i |F_i^T (gold_i - y)|^2 / l2: Theorem 1."""
+    """Return 1 / (tau + n |A|), |A| <= max_i max_y c_i |F_i^T (gold_i - y)|^2 / l2: Theorem 1."""
     size = float((problem.arrays.weight * problem.reach**2).max(initial=0.0)) / l2
     return 1.0 / max(problem.arrays.tau + problem.n_examples * size, 1e-300)

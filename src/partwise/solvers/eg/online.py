@@ -5,13 +5,13 @@ Dual     max_u  sum_i c_i [tau H(u_i) + cost_i.mu_i] - |v(u)|^2 / (2 l2)
 Update   theta_i <- theta_i + eta_i (F_i w + cost_i - tau theta_i),  v kept up to date
 
 Figures 2, 3 and 16 of Collins et al. (2008). Each example has a step eta_i of its own: it is
-halved until the dual improves, then multiplied by 1.05. The change in the dual costs O(1) for the
-norm: scatter returns the change of |v|^2.
+halved until the dual improves, then multiplied by 1.05. The change of the norm in the dual costs
+nothing extra, since scatter returns the change of |v|^2.
 
-For tau > 0 an example is at its gold label, and does not count in w, until its first visit, which
-leaves from a theta of 3 on the parts of that label. So w begins at 0 and never sums up errors of
-examples that w knew nothing about. Such a visit that does not improve the dual doubles that theta
-instead of halving the step: near enough to the gold label the dual always improves.
+For tau > 0 an example stays at its gold label, and does not count in w, until its first visit. That
+visit starts from a theta of 3 on the parts of the gold label. So w begins at 0 and never holds
+errors that were made without it. A first visit that does not improve the dual doubles this theta
+instead of halving the step: close enough to the gold label the dual always improves.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ from ...arrays import Floats, Ints
 from ...compiled.jit import FAST, njit
 from ...errors import MismatchError
 from ...problem.design import score
-from ...problem.evaluation import Evaluator, not_finite
+from ...problem.evaluation import not_finite
 from ...problem.problem import Problem, example_marginals, example_maximum
 from ..base import Epoch
+from ..goal import Goal
 from ..options import NotNegative, OneOf, Positive
-from .base import LINEAR, NORM, VERTEX, VISITS, Annealing, ExponentiatedGradient, scratch
+from ..scratch import scratch
+from .base import LINEAR, NORM, VERTEX, VISITS, Annealing, ExponentiatedGradient
 from .shrinking import scatter_shrunk
 
 ORDERS = ("permutation", "focused", "replacement", "deterministic")
@@ -40,7 +42,7 @@ FirstStep: TypeAlias = Positive | Annotated[str, OneOf(("trial",))]
 _FOCUS = 0.3
 #: ... but visits it at least every so many epochs.
 _WAIT = 3
-#: The theta, on the parts of the gold label, that a first visit leaves from ...
+#: The theta of the parts of the gold label that a first visit starts from ...
 _ENTRY: Final = 3.0
 #: ... and how often it may double.
 _DOUBLINGS: Final = 6
@@ -52,7 +54,7 @@ _ROUNDING: Final = 1e-13
 
 @njit(fastmath=FAST)
 def can_gain(a: Any, i: int, q: Any, mu: Any, masked: Any, work: Any) -> Any:
-    """max_y q.y - q.mu, the share of example i in the gap where tau = 0; 0 within rounding."""
+    """Return max_y q.y - q.mu, the share of example i in the gap for tau = 0; 0 within rounding."""
     high = example_maximum(a, i, q, mu[:0], masked, work)
     mean = 0.0
     for r in range(q.size):
@@ -127,7 +129,7 @@ def online_eg_epoch(
                 size += abs(q[r]) * mu[r]
                 change = mu[r] - old_mu[r]
                 spread += (theta[r] - old[r]) * change  # KL(u, u') + KL(u', u)
-                # delta: what v lacks after the trials before this one
+                # delta: the change of v that is still to be made after the trials so far
                 delta[r] = -c * change - delta[r]
             if a.cost.size > 0:
                 for r in range(n):
@@ -146,10 +148,10 @@ def online_eg_epoch(
                 improved += 1
             stay = False
             if tau == 0.0 and halvings > 0 and abs(gain) <= noise:
-                # The dual cannot tell whether the step was good, so eta does not grow. Where the
-                # example has something to gain the step is taken all the same; if it changed
-                # nothing, theta is far out and has to come back: eta doubles. Where the example
-                # has nothing to gain theta would run off to infinity: it stays.
+                # Rounding hides whether the step was good, so eta does not grow. If the example
+                # can still gain, the step is taken all the same; and if it changed nothing, theta
+                # is far out and has to come back, so eta doubles. If the example has nothing to
+                # gain, theta would run off to infinity, so it stays.
                 stay = can_gain(a, i, q[:n], old_mu, masked, work) <= 0.0
                 moved = 0.0
                 for r in range(n):
@@ -193,13 +195,11 @@ class OnlineEG(ExponentiatedGradient):
 
     Parameters
     ----------
-    problem, l2, evaluator, annealing
+    goal, annealing
         As in :class:`ExponentiatedGradient`.
-    start : float, ndarray or None
-        As there, with distributions that all count in w from the beginning; None: examples enter
-        at their first visit (for tau > 0).
-    rng : numpy.random.Generator
-        Draws the orders.
+    start : float or None
+        As in :class:`ExponentiatedGradient`, with all examples in w from the beginning. None: for
+        tau > 0, examples enter w at their first visit.
     order : {"permutation", "focused", "replacement", "deterministic"}
         A new random permutation each epoch; the same, but examples whose share of the gap was
         small at their last visit are left out for up to two epochs (for tau > 0); sampling with
@@ -216,18 +216,16 @@ class OnlineEG(ExponentiatedGradient):
 
     def __init__(
         self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
+        goal: Goal,
         *,
-        start: NotNegative | Floats | None = None,
+        start: NotNegative | None = None,
         order: Annotated[str, OneOf(ORDERS)] = "permutation",
         first_step: FirstStep = 0.5,
         safe: bool = False,
         annealing: Annealing | None = None,
     ) -> None:
-        if order == "focused" and problem.loss.tau == 0.0:
+        problem, tau = goal.problem, goal.problem.loss.tau
+        if order == "focused" and tau == 0.0:
             raise MismatchError(
                 "the focused order needs a smooth loss, whose shares of the gap are known; use "
                 "order='permutation' with the hinge"
@@ -235,18 +233,17 @@ class OnlineEG(ExponentiatedGradient):
         trial = first_step == "trial"
         eta = 1.0 if trial else float(first_step)
         self.entry = 1.0
-        if start is None and problem.loss.tau > 0.0:
+        if start is None and tau > 0.0 and not goal.warm:
             start, self.entry = VERTEX, _ENTRY / VERTEX
-        super().__init__(problem, l2, evaluator, start=start, first_step=eta, annealing=annealing)
-        self.rng = rng
+        super().__init__(goal, start=start, first_step=eta, annealing=annealing)
         self.order = order
         self.safe = safe
-        self.buffers = scratch(problem)
+        self.buffers = scratch(problem, 5)
         self.age = np.zeros(problem.n_examples, dtype=np.int64)  # epochs since the last visit
         # A safe step always improves the dual, so there is no need to go below it.
-        self.least = np.minimum(1e-3, safe_steps(problem, l2))
+        self.least = np.minimum(1e-3, safe_steps(problem, goal.l2))
         if safe:
-            self.duals.eta[:] = safe_steps(problem, l2)
+            self.duals.eta[:] = safe_steps(problem, goal.l2)
         elif trial:
             self._trial()
 
@@ -288,10 +285,10 @@ class OnlineEG(ExponentiatedGradient):
         return int(improved)
 
     def _trial(self) -> None:
-        """Find the first step on a tenth of the examples, then put the duals back.
+        """Find the first step on a tenth of the examples, then restore the duals.
 
-        A first visit nearly always improves the dual, however long its step: so examples that
-        have not entered do so before the trials. A safe step improves it for all.
+        A first visit nearly always improves the dual, however long its step, so examples that have
+        not entered w do so before the trials. A safe step improves the dual for all examples.
         """
         examples = np.flatnonzero(self.problem.arrays.weight)
         sample = self.rng.permutation(examples)[: max(1, len(examples) // 10)]
@@ -314,7 +311,6 @@ class OnlineEG(ExponentiatedGradient):
         self.duals.eta[:] = eta
 
     def epoch(self) -> Epoch:
-        """Visit as many examples as there are."""
         totals = self.duals.totals
         l2 = self.current_l2
         halvings = 0 if self.safe else (2 if self.epochs == 0 else 5)
@@ -328,6 +324,6 @@ class OnlineEG(ExponentiatedGradient):
 
 
 def safe_steps(problem: Problem, l2: float) -> Floats:
-    """1 / (tau + c_i |A_ii|) with |A_ii| <= max_y |F_i^T (gold_i - y)|^2 / l2: Theorem 2."""
+    """Return 1 / (tau + c_i |A_ii|), |A_ii| <= max_y |F_i^T (gold_i - y)|^2 / l2: Theorem 2."""
     size = problem.arrays.weight * problem.reach**2 / l2
     return 1.0 / np.maximum(problem.arrays.tau + size, 1e-300)

@@ -18,13 +18,14 @@ from typing import ClassVar, final
 from ...arrays import Floats
 from ...compiled.vectors import inner
 from ...problem.dual_point import DualPoint
-from ...problem.evaluation import Evaluator, Slope
+from ...problem.evaluation import Slope
 from ...problem.footprint import Footprint
-from ...problem.problem import Problem
 from ..base import Epoch, Evaluation, Solver
-from ..implied import first_implied
+from ..goal import Goal
+from ..iterate_average import IterateAverage
+from ..linear_theta import first_linear_theta
 from ..options import NotNegative, Positive
-from .base import Average, first_theta
+from .base import first_theta
 from .batch import safe_step
 
 
@@ -34,10 +35,8 @@ class PrimalEG(Solver):
 
     Parameters
     ----------
-    problem, l2, evaluator
-        What to solve.
-    initial_weights : ndarray or None
-        Stored weights w to start from, at u_i = p(.|x_i; w).
+    goal : Goal
+        What to solve; from weights w it starts at u_i = p(.|x_i; w).
     gold : float or None
         Else the first theta of the parts of the gold labels; None: as for the other EG solvers.
     first_step : float
@@ -52,34 +51,26 @@ class PrimalEG(Solver):
 
     def __init__(
         self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
+        goal: Goal,
         *,
-        initial_weights: Floats | None = None,
         gold: NotNegative | None = None,
         first_step: Positive = 0.5,
         safe: bool = False,
     ) -> None:
-        super().__init__(problem, l2, evaluator)
+        super().__init__(goal)
         self.safe = safe
-        self.eta = safe_step(problem, l2) if safe else first_step
-        first = first_theta(problem) if gold is None else gold
-        self.point = first_implied(problem, initial_weights, first)
-        self.average = Average()
-        self.slope = self.point.slope(evaluator)
-
-    @property
-    def settled(self) -> bool:
-        """Always: there is one l2."""
-        return True
+        self.eta = safe_step(goal.problem, goal.l2) if safe else first_step
+        first = first_theta(goal.problem) if gold is None else gold
+        self.point = first_linear_theta(goal.problem, goal.weights(), first)
+        self.average = IterateAverage(goal.l2)
+        self.slope = self.point.slope(goal.evaluator)
 
     def _dual(self, slope: Slope) -> float:
         linear = inner(slope.linear, self.problem.arrays.weight)
         return float(linear - inner(slope.v, slope.v) / (2.0 * self.l2))
 
     def epoch(self) -> Epoch:
-        """Take one step; every trial of it counts as a pass."""
+        """Take one step; every trial counts as a pass."""
         tau, before = self.problem.loss.tau, self._dual(self.slope)
         w = self.current_weights()
         passes = 0
@@ -96,7 +87,7 @@ class PrimalEG(Solver):
             if passes > 60:
                 dual = before
                 break
-        # What the step gained, for the whole way: twice the gap where only the entropy curves.
+        # The gain of the step, scaled to the whole way; twice the gap if only the entropy curves.
         estimate = (dual - before) / (2.0 * eta * tau if tau else eta)
         if not self.safe:
             self.eta = min(1.05 * self.eta, 1.0 / tau if tau else 1e6)
@@ -105,21 +96,13 @@ class PrimalEG(Solver):
         return Epoch(float(passes), dual, max(estimate, 0.0), self.l2)
 
     def evaluate(self) -> Evaluation:
-        """Compute the primal at w(u), and at the mean of these where that may be better."""
         weights = self.current_weights()
-        primal = self.evaluator.primal(weights, self.l2)
-        if self.average.v is not None:
-            averaged = self.average.v / self.l2
-            other = self.evaluator.primal(averaged, self.l2)
-            if other < primal:
-                weights, primal = averaged, other
+        weights, primal = self.average.better_weights(self.evaluator, self.l2, weights)
         return Evaluation(weights, primal, self._dual(self.slope))
 
     def current_weights(self) -> Floats:
-        """Give w(u)."""
         weights: Floats = self.slope.v / self.l2
         return weights
 
     def dual_point(self) -> DualPoint:
-        """Write theta out, for another solver to start from."""
         return self.point.dual_point(self.evaluator)

@@ -1,14 +1,14 @@
 """Online exponentiated gradient with a proximal term: for l1 > 0, and for an l2 that is small.
 
-The dual of an elastic net with a small l2 is hard: w(u) = shrunk(v, l1) / l2 makes much of every
-error in v. So each epoch solves a problem near the last weights z instead, which has an l2 of
-l2 + k and is easy (the proximal point method of Rockafellar 1976; for the dual this is the method
-of multipliers, as in Tomioka, Suzuki and Sugiyama 2011):
+The dual of an elastic net with a small l2 is hard: w(u) = shrunk(v, l1) / l2 amplifies every error
+in v. So each epoch solves a problem near the last weights z instead, which has an l2 of l2 + k and
+is easy (the proximal point method of Rockafellar 1976; for the dual this is the method of
+multipliers, as in Tomioka, Suzuki and Sugiyama 2011):
 
     min_w  P(w) + k/2 |w - z|^2,    w(u) = shrunk(v(u) + k z, l1) / (l2 + k)
 
-:mod:`partwise.solvers.nearness` says how k and z are chosen. The examples' part of the gap is
-sum_i c_i tau KL(u_i, p_i).
+:mod:`partwise.solvers.proximal_term` describes how k and z are chosen. The examples' part of the
+gap is sum_i c_i tau KL(u_i, p_i).
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ import numpy as np
 
 from ...arrays import Floats
 from ...compiled.vectors import inner, shrunk
-from ...problem.evaluation import Evaluator, penalty
+from ...problem.evaluation import penalty
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem
 from ..base import Epoch, Evaluation
-from ..nearness import Nearness
+from ..dual_line_search import search_dual_line
+from ..goal import Goal
 from ..options import NotNegative, OneOf
-from ..scaling import scaled_dual
+from ..proximal_term import ProximalTerm
 from .base import LINEAR, VISITS, easy_l2
 from .online import ORDERS, FirstStep, OnlineEG, safe_steps
 
 #: The examples' part of the gap, divided by the weights' part, that k is steered to.
 _PROPORTION: Final = 0.1
-#: From duals or weights that are given, k begins at most at this times l2.
+#: If the goal has a start, the first k is at most this times l2.
 _WARM: Final = 10.0
 
 
@@ -41,62 +42,53 @@ class ProximalEG(OnlineEG):
 
     Parameters
     ----------
-    problem, l2, evaluator, rng, start, order, first_step
+    goal : Goal
+        What to solve; its initial weights, or else those of its dual point, are the first z.
+    start, order, first_step
         As in :class:`OnlineEG`.
-    l1 : float
-        Weight of the absolute sum of the weights.
-    initial_weights : ndarray or None
-        Stored weights z to begin near to; without ``start`` the duals begin at their marginals.
     nearness : float or None
-        The first k; None: one for which the first problem is easy, or less near a solution.
+        The first k. None: one for which the first problem is easy, or a smaller one if the goal has
+        a start.
     """
 
     name: ClassVar[str] = "proximal-eg"
     needs = frozenset({"marginals", "tau>0"})
+    takes_l1 = True
 
     @classmethod
     def footprint(
         cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
     ) -> Footprint:
-        """Say what theta, mu and v take, the centre, the weights before and now, two sums."""
+        # theta, mu and v; the centre, the weights before and now, and two sums.
         return Footprint(vectors=9 if l1 else 6, parts=2, examples=8)
 
     def __init__(
         self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
+        goal: Goal,
         *,
-        l1: float = 0.0,
-        start: NotNegative | Floats | None = None,
-        initial_weights: Floats | None = None,
+        start: NotNegative | None = None,
         order: Annotated[str, OneOf(ORDERS)] = "focused",
         first_step: FirstStep = 0.5,
         nearness: NotNegative | None = None,
     ) -> None:
-        if initial_weights is not None and start is None:
-            start = evaluator.scores(initial_weights)
-        super().__init__(
-            problem, l2, evaluator, rng, start=start, order=order, first_step=first_step
-        )
-        self.l1 = l1
+        super().__init__(goal, start=start, order=order, first_step=first_step)
+        problem, l2, l1 = goal.problem, goal.l2, goal.l1
         self.weights = problem.storage.zeros()
-        if initial_weights is not None:
-            self.weights[:] = initial_weights
-        elif isinstance(start, np.ndarray):
+        if goal.initial_weights is not None:
+            self.weights[:] = goal.initial_weights
+        elif goal.warm:
             self.weights[:] = shrunk(self.duals.v, l1) / l2
         if nearness is None:
             nearness = max(easy_l2(problem) - l2, 0.0)
-            if isinstance(start, np.ndarray) and l1 == 0.0:
+            if goal.warm and l1 == 0.0:
                 nearness = min(nearness, _WARM * l2)
-        self.nearness = Nearness(nearness, self.weights, l2, _PROPORTION)
+        self.proximal_term = ProximalTerm(nearness, self.weights, l2, _PROPORTION)
         self.near = problem.storage.zeros()
         self.shrunk = problem.storage.zeros() if l1 else self.near
 
     def epoch(self) -> Epoch:
-        """Visit the examples once for the problem near the weights so far."""
-        k, z = self.nearness.k, self.nearness.centre
+        """Visit the examples once, for the problem near the present weights."""
+        k, z = self.proximal_term.k, self.proximal_term.centre
         duals, totals = self.duals, self.duals.totals
         l2 = self.l2 + k
         self.least = np.minimum(1e-3, safe_steps(self.problem, l2))
@@ -118,23 +110,21 @@ class ProximalEG(OnlineEG):
             + penalty(self.weights, self.l2, self.l1)
             - dual
         )
-        self.nearness.steer(own, others, self.weights)
+        self.proximal_term.steer(own, others, self.weights)
         return Epoch(passes, dual, own + others, self.l2)
 
     def scaled(self) -> tuple[float, float]:
-        """Give D of the best point between the gold labels and u, and its s.
+        """Return D of the best point between the gold labels and u, and the s of that point.
 
         The entropy is concave, so s times that of u is a bound from below.
         """
         linear = float(self.duals.totals[LINEAR])
-        return scaled_dual(lambda s: s * linear, self.duals.v, self.l2, self.l1)
+        return search_dual_line(lambda s: s * linear, self.duals.v, self.l2, self.l1)
 
     def evaluate(self) -> Evaluation:
-        """Compute mu, H and v from theta again, then both sides."""
         self.refresh()
         primal = self.evaluator.primal(self.weights, self.l2, self.l1)
         return Evaluation(self.weights, primal, self.scaled()[0])
 
     def current_weights(self) -> Floats:
-        """Give those of the last epoch."""
         return self.weights

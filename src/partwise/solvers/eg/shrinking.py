@@ -1,7 +1,7 @@
 """The adjoint of the design where the weights are shrunk: w = shrunk(v, l1).
 
-A weight is 0 unless its v is beyond l1, so w cannot be had from v by a factor. It is kept beside
-v, and every change of v brings the w of the same places up to date.
+A weight is 0 unless its v is beyond l1, so w is not v times a factor. It is kept beside v, and
+every change of v updates w in the same places.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _shrink(x: float, by: float) -> Any:
 def _add_lanes(
     design: Any, e: int, end: int, v: Any, w: Any, k: int, change: Any, by: float
 ) -> Any:
-    """Do it for places k to k + 8 of the dense blocks; returns the change of |w|^2."""
+    """Update places k to k + 8 of the dense blocks; returns the change of |w|^2."""
     valued, masked = design.value.size > 0, design.live.size > 0
     zero, minus, beyond = fill(0.0), fill(-1.0), fill(-by)
     norm = fill(0.0)
@@ -59,7 +59,7 @@ def _add_lanes(
 
 @njit(fastmath=FAST)
 def scatter_shrunk(design: Any, i: int, delta: Any, v: Any, w: Any, by: float) -> Any:
-    """v += F_i^T delta and w = shrunk(v, by); returns the change of |w|^2.
+    """Add F_i^T delta to v and set w = shrunk(v, by); returns the change of |w|^2.
 
     Where by is 0, w is v.
     """

@@ -1,8 +1,8 @@
 """The labels that a Frank-Wolfe method has met: mu_i = rest_i + sum_a alpha_a y_a.
 
-A label is held by its parts and their counts, in a pool that grows when it is full. An example
-keeps a few labels; the lightest makes room for a new one and goes into the rest, which is known
-only as the difference.
+A label is stored as its parts and their counts, in a pool that grows when it is full. An example
+keeps a few labels. The one with the least weight makes room for a new one and becomes part of the
+rest, which is known only as the difference.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from ...arrays import Floats, Ints
 from ...compiled.jit import njit
 from ...problem.problem import Problem
 
-#: Labels of an example for which the pool mostly has room in the end.
+#: Labels per example that the pool usually has room for in the end.
 _MET: Final = 16
 
 
 class Atoms(NamedTuple):
     """The labels of all examples; example i has the slots i K .. i K + used[i] - 1."""
 
-    used: Ints  # an example
-    alpha: Floats  # a slot
-    begin: Ints  # a slot: where its parts begin in the pool
-    size: NDArray[np.int32]  # a slot: how many parts it holds
-    space: NDArray[np.int32]  # a slot: how many it can hold
+    used: Ints  # one per example
+    alpha: Floats  # one per slot
+    begin: Ints  # one per slot: where its parts begin in the pool
+    size: NDArray[np.int32]  # one per slot: how many parts it holds
+    space: NDArray[np.int32]  # one per slot: how many it can hold
     part: NDArray[np.int32]  # the pool, in few bytes: to read it is what a step mostly waits for
     times: NDArray[np.float32]  # how often the label holds each part, a small whole number
     end: Ints  # one number: how much of the pool is taken
 
 
 def gold_atoms(problem: Problem, room: int) -> Atoms:
-    """Hold the gold label of every example, with weight 1, and room for others."""
+    """Return the gold label of every example, with weight 1, and room for other labels."""
     arrays, n = problem.arrays, problem.n_examples
     sizes = np.diff(arrays.gold_ptr)
     begin, size, alpha = (
@@ -58,12 +58,12 @@ def gold_atoms(problem: Problem, room: int) -> Atoms:
 
 
 def atoms_bytes(problem: Problem, room: int) -> float:
-    """Say how many bytes the labels take once the pool has grown as it mostly does."""
+    """Estimate how many bytes the labels take once the pool has grown as it usually does."""
     return 24.0 * problem.n_examples * room + 8.0 * _MET * len(problem.arrays.gold_part)
 
 
 def grown(atoms: Atoms, least: int) -> Atoms:
-    """Give a pool with a quarter more room, and some more places at least."""
+    """Return a pool with a quarter more room, and at least ``least`` more places."""
     size = len(atoms.part)
     room = size + max(size // 4, least)
     part, times = np.zeros(room, np.int32), np.zeros(room, np.float32)
@@ -73,7 +73,7 @@ def grown(atoms: Atoms, least: int) -> Atoms:
 
 @njit
 def atom_score(atoms: Any, slot: int, q: Any) -> Any:
-    """q.y of the label in a slot."""
+    """Return q.y of the label in a slot."""
     total = 0.0
     for e in range(atoms.begin[slot], atoms.begin[slot] + atoms.size[slot]):
         total += atoms.times[e] * q[atoms.part[e]]
@@ -82,14 +82,17 @@ def atom_score(atoms: Any, slot: int, q: Any) -> Any:
 
 @njit
 def add_atom(atoms: Any, slot: int, by: float, out: Any) -> None:
-    """out += by y for the label in a slot."""
+    """Add by y to out for the label in a slot."""
     for e in range(atoms.begin[slot], atoms.begin[slot] + atoms.size[slot]):
         out[atoms.part[e]] += by * atoms.times[e]
 
 
 @njit
 def keep_atom(atoms: Any, i: int, room: int, y: Any) -> Any:
-    """Put a label into a slot of example i, with weight 0; -1 if the pool is full."""
+    """Put a label into a slot of example i, with weight 0.
+
+    Returns the slot, or -1 if the pool is full.
+    """
     size = 0
     for r in range(y.size):
         if y[r] != 0.0:

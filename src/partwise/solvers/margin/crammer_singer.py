@@ -1,14 +1,14 @@
 """Dual coordinate descent for the multiclass hinge loss of Crammer and Singer (2001).
 
-Sequential, as Keerthi, Sundararajan, Chang, Hsieh and Lin (2008). All parts of an example move at
-once, to where the dual is largest, which is a projection onto the simplex:
+The sequential method of Keerthi, Sundararajan, Chang, Hsieh and Lin (2008). All marginals of an
+example move at once, to where the dual is largest, which is a projection onto the simplex:
 
     q = F_i w + cost_i,    A = c_i |x_i|^2 / l2
     mu_i <- argmin |mu - (mu_i + q / A)|  over  mu >= 0, sum mu = 1
 
-exactly where every feature has a weight for every label, and on a bound from below of the dual
-else. An example that does not move has most likely found its place: it waits for twice as many
-rounds each time, as most examples end on one label.
+This is exact if every feature has a weight for every label; otherwise it maximises a lower bound
+of the dual. Most examples end on one label, so an example that does not move has most likely found
+its place, and waits for twice as many rounds each time.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ...arrays import Floats
 from ...compiled.jit import FAST, njit
 from ...compiled.prefetch import prefetch
 from ...problem.design import fetch_example, scatter, score
-from ...problem.evaluation import Evaluator, not_finite
-from ...problem.problem import Problem
+from ...problem.evaluation import not_finite
+from ..goal import Goal
 from ..options import NotNegative
 from .marginal_ascent import LINEAR, NORM, MarginalAscent
 
@@ -36,11 +36,11 @@ ROUNDING: Final = 1e-13
 # Without fast-math flags: z - top must not be put together with the level.
 @njit
 def project(z: Any, mu: Any) -> None:
-    """mu = the point of the simplex that is nearest to z (Michelot 1986); -inf gets 0.
+    """Compute the point mu of the simplex that is nearest to z (Michelot 1986); -inf gets 0.
 
-    What is 1 below the largest gets nothing. So z counts from there: the sums have terms from -1
-    to 0, and mu adds up to 1 however large z is. The set of those above the level loses a place
-    in every round but the last, and never the largest; where it gains one, that is rounding.
+    Places more than 1 below the largest get 0. So z is taken relative to the largest: the sums have
+    terms from -1 to 0, and mu adds up to 1 however large z is. The set of places above the level
+    shrinks in every round but the last and always keeps the largest; if it grows, that is rounding.
     """
     top = z[0]
     for k in range(z.size):
@@ -61,7 +61,7 @@ def project(z: Any, mu: Any) -> None:
 
 @njit
 def who_is_due(due: Any, number: int, draws: Any, order: Any) -> Any:
-    """Order the examples that are due in round number at random; returns how many there are."""
+    """Order the examples that are due in this round at random; returns how many there are."""
     count = 0
     for i in range(due.size):
         if due[i] <= number:
@@ -76,7 +76,7 @@ def who_is_due(due: Any, number: int, draws: Any, order: Any) -> Any:
 def place(
     a: Any, i: int, l2: float, square: Any, mu: Any, gap: Any, v: Any, totals: Any, buffers: Any
 ) -> Any:
-    """Move the parts of example i to their best place.
+    """Move the marginals of example i to where the dual is largest.
 
     Returns whether its scores are finite, and whether it moved.
     """
@@ -101,7 +101,7 @@ def place(
     if high - mean <= ROUNDING * (1.0 + abs(high)):
         return True, False
     bend = c * square[i] / l2
-    # Without features the dual is linear: the end of a way that is long enough is its end.
+    # Without features the dual is linear, and any way that is long enough leads to the same end.
     bend = max(bend, ROUNDING * (high - mean))
     for k in range(n):
         z[k] = own[k] + (q[k] - high) / bend
@@ -123,7 +123,7 @@ def crammer_singer_rounds(
     a: Any, draws: Any, l2: float, square: Any, mu: Any, gap: Any, rests: Any, order: Any, v: Any,
     totals: Any, buffers: Any,
 ) -> Any:  # fmt: skip
-    """Rounds through the examples that are due, until there were as many visits as examples.
+    """Go through the examples that are due until there were as many visits as examples.
 
     rests: for each example, how many rounds it waits and in which one it is due; the next round.
     draws: numbers from [0, 1), twice as many as there are examples.
@@ -158,39 +158,16 @@ class CrammerSinger(MarginalAscent):
 
     Parameters
     ----------
-    problem, l2, evaluator
-        What to solve.
-    rng : numpy.random.Generator
-        Draws the order of the examples.
-    marginals : ndarray or None
-        Those of a dual point to start from; without it, the gold labels.
-    initial_weights, nearness
+    goal, nearness
         As in :class:`MarginalAscent`.
     """
 
     name: ClassVar[str] = "crammer-singer"
     needs = frozenset({"maximum", "tau=0", "multiclass"})
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
-        *,
-        marginals: Floats | None = None,
-        initial_weights: Floats | None = None,
-        nearness: NotNegative | None = 0.0,
-    ) -> None:
-        super().__init__(
-            problem,
-            l2,
-            evaluator,
-            marginals=marginals,
-            initial_weights=initial_weights,
-            nearness=nearness,
-        )
-        self.rng = rng
+    def __init__(self, goal: Goal, *, nearness: NotNegative | None = 0.0) -> None:
+        super().__init__(goal, nearness=nearness)
+        problem = goal.problem
         self.square = 0.5 * problem.reach**2  # |x_i|^2
         n = problem.n_examples
         self.wait, self.due = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
@@ -200,7 +177,7 @@ class CrammerSinger(MarginalAscent):
         self.buffers = tuple(np.empty(problem.max_parts) for _ in range(3))
 
     def visit(self, l2: float, v: Floats) -> float:
-        """Make as many visits as there are examples, or some more, to those that do not wait."""
+        # Some more visits than there are examples, if the last round needs them.
         n = self.problem.n_examples
         bad, visits = crammer_singer_rounds(
             self.problem.arrays,

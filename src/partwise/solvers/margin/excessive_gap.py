@@ -21,19 +21,20 @@ R_i a bound on |F_i^T (gold_i - y)|. Its mu_1 = L and t_k = 2 / (k + 3) give (12
 
     P(w_k) - D(alpha_k) <= 6 L K / ((k + 1) (k + 2)).
 
-L supposes that all examples push the weights the same way; most problems are milder by orders of
-magnitude. What the proof needs of t is only t^2 L <= (1 - t) mu, and what it proves can be seen:
+L assumes that all examples push the weights the same way; most problems are milder by orders of
+magnitude. The proof only needs t^2 L <= (1 - t) mu, and its conclusion can be checked, since
 J_mu'(w') is known from the next beta. So by default L is a guess. It is doubled while
 J_mu'(w') > D(alpha'), but not beyond L itself, and falls by a tenth after each step. With any
 guesses L_k
 
     1 / sqrt(mu_{k+1}) >= 1 / sqrt(mu_k) + 1 / (2 sqrt(L_k)),   so   mu_k <= 4 / (sum_j L_j^-1/2)^2
 
-since t_k^2 L_k = mu_{k+1}: the rate stays, with the constant that the data have.
+since t_k^2 L_k = mu_{k+1}: the rate stays the same, with a constant that depends on the data.
 
-theta of beta and alpha~ is never stored: one vector stands for it (implied.py). Both grow like
-1/mu, and only their logarithms are held, so the marginals lose nothing before mu nears the rounding
-of the scores. alpha has no theta; its marginals are kept, and are always a mixture.
+The theta of beta and alpha~ is never stored: it is a linear function of one vector
+(linear_theta.py). Both grow like 1/mu, but as logarithms of probabilities, so the marginals stay
+exact until mu nears the rounding error of the scores. alpha has no theta; its marginals are kept,
+and are always a mixture.
 """
 
 from __future__ import annotations
@@ -46,19 +47,20 @@ import numpy as np
 from ...arrays import Floats
 from ...compiled.vectors import inner
 from ...problem.dual_point import DualPoint
-from ...problem.evaluation import Evaluator, Slope, penalty
+from ...problem.evaluation import Slope, penalty
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem
 from ..base import Epoch, Evaluation, Solver
-from ..implied import first_implied
+from ..goal import Goal
+from ..linear_theta import first_linear_theta
 from ..options import NotNegative
 from .mixture import Mixture
 
-#: The first guess at L is this part of what it were if no two examples shared a feature.
+#: The first guess at L is this fraction of what L would be if no two examples shared a feature.
 _GUESS: Final = 1.0 / 256.0
 #: How the guess rises while the first mu is too small, and where J_mu > D; how it falls otherwise.
 _FIRST, _RISE, _FALL = 4.0, 2.0, 0.9
-#: Part of the terms of J_mu and D that rounding may add to their difference.
+#: Rounding may change J_mu - D by this fraction of their terms.
 _NOISE: Final = 1e-14
 
 
@@ -68,12 +70,11 @@ class ExcessiveGap(Solver):
 
     Parameters
     ----------
-    problem, l2, evaluator
-        What to solve.
-    initial_weights : ndarray or None
-        Stored weights w: the centre u0 is then p(.|x_i; w) at temperature 1.
+    goal : Goal
+        What to solve; from weights w, the centre u0 is p(.|x_i; w) at temperature 1.
     gold : float
-        Else the theta of the parts of the gold labels in the centre; 0: the uniform distributions.
+        Otherwise the theta of the parts of the gold labels in the centre; 0 is the uniform
+        distributions.
     safe : bool
         Use mu and t of the paper instead of the search.
     """
@@ -82,23 +83,15 @@ class ExcessiveGap(Solver):
     occupies = Footprint(vectors=9, parts=3, examples=8)
     needs = frozenset({"marginals", "tau=0"})
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        *,
-        initial_weights: Floats | None = None,
-        gold: NotNegative = 0.0,
-        safe: bool = False,
-    ) -> None:
-        super().__init__(problem, l2, evaluator)
+    def __init__(self, goal: Goal, *, gold: NotNegative = 0.0, safe: bool = False) -> None:
+        super().__init__(goal)
+        problem, l2, evaluator = goal.problem, goal.l2, goal.evaluator
         self.safe = safe
-        self.centre = first_implied(problem, initial_weights, gold)
+        self.centre = first_linear_theta(problem, goal.weights(), gold)
         first = self.centre.slope(evaluator)
         self.log_z = self._sum(first.losses)
         self.w = first.v / l2
-        # With a mu that is less J_mu is P, but for rounding.
+        # With a smaller mu, J_mu is P up to rounding.
         self.least = _NOISE * largest_cost(problem)
         self.limit = max(_largest(problem, l2), self.least)
         self.mu = self.limit if safe else max(_GUESS * _least(problem, l2), self.least)
@@ -118,31 +111,26 @@ class ExcessiveGap(Solver):
         self.lipschitz = self.mu
         self.k = 1
 
-    @property
-    def settled(self) -> bool:
-        """Always: there is one l2."""
-        return True
-
     def _sum(self, values: Floats) -> float:
         return float(inner(values, self.problem.arrays.weight))
 
     def _smoothed(self, w: Floats, mu: float, beta: Slope) -> float:
-        """J_mu(w), from the logarithms of the normalisers at beta and at the centre."""
+        """Return J_mu(w), from the logarithms of the normalisers at beta and at the centre."""
         return penalty(w, self.l2) + mu * (self._sum(beta.losses) - self.log_z)
 
     def _excessive(self, smoothed: float, dual: float, limit: float) -> bool:
-        """Whether J_mu(w) <= D(alpha), or the paper promises that it is."""
+        """Return whether J_mu(w) <= D(alpha), or the paper guarantees it."""
         noise = _NOISE * (abs(smoothed) + abs(dual) + penalty(self.w, self.l2))
         return smoothed <= dual + noise or limit >= self.limit
 
     def _share(self) -> float:
-        """t with t^2 L = (1 - t) mu, or that of the paper."""
+        """Return t with t^2 L = (1 - t) mu, or that of the paper."""
         if self.safe:
             return 2.0 / (self.k + 3.0)
         return 2.0 / (1.0 + math.sqrt(1.0 + 4.0 * self.lipschitz / self.mu))
 
     def epoch(self) -> Epoch:
-        """Make one step: two passes a trial."""
+        """Take one step; every trial takes two passes."""
         alpha, evaluator = self.alpha, self.evaluator
         while True:
             t = self._share()
@@ -162,35 +150,34 @@ class ExcessiveGap(Solver):
         self.lipschitz = max(_FALL * self.lipschitz, self.least)
         self.k += 1
         passes, self.passes = self.passes, 0.0
-        # mu log Z instead of the maximum: above the gap if the centre is uniform, and near it.
+        # mu log Z instead of the maximum: slightly above the gap if the centre is uniform.
         estimate = smoothed + mu * self.log_z - dual
         return Epoch(passes, dual, max(estimate, 0.0), self.l2)
 
     def evaluate(self) -> Evaluation:
-        """Compute the dual from the marginals of alpha, and the primal at w."""
         self.alpha.rebuild()
         return Evaluation(self.w, self.evaluator.primal(self.w, self.l2), self.alpha.dual())
 
     def current_weights(self) -> Floats:
-        """Give w, which is not w(alpha)."""
+        # These are not w(alpha).
         return self.w
 
     def dual_point(self) -> DualPoint:
-        """Give the marginals of alpha, with the theta of beta beside them."""
+        """Return the marginals of alpha, and beside them the theta of beta."""
         return self.point.dual_point(self.evaluator, self.alpha.mu)
 
 
 def _largest(problem: Problem, l2: float) -> float:
-    """L = C max_i R_i^2 / l2 over the examples that count."""
+    """Return L = C max_i R_i^2 / l2 over the examples with a weight."""
     c = problem.arrays.weight
     return float(c.sum() * (problem.reach[c > 0.0] ** 2).max(initial=0.0)) / l2
 
 
 def _least(problem: Problem, l2: float) -> float:
-    """max_i c_i R_i^2 / l2: what L would be if no two examples shared a feature."""
+    """Return max_i c_i R_i^2 / l2, the L of examples that share no feature."""
     return float((problem.arrays.weight * problem.reach**2).max(initial=0.0)) / l2
 
 
 def largest_cost(problem: Problem) -> float:
-    """Give the largest cost of a part, 1 where there are none."""
+    """Return the largest cost of a part, or 1 if there are no costs."""
     return float(problem.arrays.cost.max(initial=0.0)) or 1.0

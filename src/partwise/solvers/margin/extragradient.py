@@ -37,9 +37,9 @@ sum_i c_i |u_i|_1^2 <= 2 KL, so (*) holds for g <= sqrt(A) / M.
 
 With a = l2 g_0 and g_0 = l2 / M^2 the step g = g_0 is safe at all times and gives O(1/k), the rate
 of the paper. But A grows with G: g = sqrt(A) / M is safe as well, grows like k, and gives O(1/k^2).
-M supposes that all examples push the weights the same way. By default it is a guess, raised while
-(*) does not hold and lowered after each step; all terms of (*) are known. It is not raised beyond
-M itself, where only rounding can hide that (*) holds.
+M assumes that all examples push the weights the same way. By default it is a guess, which is raised
+while (*) does not hold and lowered after each step; all terms of (*) are known. It is not raised
+beyond M itself, where (*) always holds up to rounding.
 """
 
 from __future__ import annotations
@@ -52,29 +52,29 @@ import numpy as np
 from ...arrays import Floats
 from ...compiled.vectors import inner
 from ...problem.dual_point import DualPoint
-from ...problem.evaluation import Evaluator, Slope
+from ...problem.evaluation import Slope
 from ...problem.footprint import Footprint
-from ...problem.problem import Problem
 from ..base import Epoch, Evaluation, Solver
-from ..implied import Implied, first_implied
+from ..goal import Goal
+from ..linear_theta import LinearTheta, first_linear_theta
 from ..options import NotNegative, OneOf
 from .excessive_gap import largest_cost
 from .mixture import Mixture
 
 STEPS: Final = ("search", "growing", "constant")
-#: The first guess at M^2 is this part of what it were if no two examples shared a feature.
+#: The first guess at M^2 is this fraction of what it would be if no two examples shared a feature.
 _GUESS: Final = 1.0 / 16.0
 #: How the guess at M changes where (*) fails, and where it holds.
 _RISE, _FALL = 1.4, 0.9
-#: Part of the terms of (*) that rounding may add to their sum.
+#: Rounding may change the sum in (*) by this fraction of its terms.
 _NOISE: Final = 1e-13
 
 
 class _Place(NamedTuple):
-    """One (w, u)."""
+    """A pair (w, u)."""
 
     w: Floats
-    point: Implied
+    point: LinearTheta
     slope: Slope
 
 
@@ -84,13 +84,11 @@ class Extragradient(Solver):
 
     Parameters
     ----------
-    problem, l2, evaluator
-        What to solve.
-    initial_weights : ndarray or None
-        Stored weights w to start from, with u_i = p(.|x_i; w) at temperature 1.
+    goal : Goal
+        What to solve; from weights w it starts with u_i = p(.|x_i; w) at temperature 1.
     gold : float
-        Else w = 0, and the first theta of the parts of the gold labels; 0: the uniform
-        distributions.
+        Otherwise it starts with w = 0 and this theta on the parts of the gold labels; 0 is the
+        uniform distributions.
     step : {"search", "growing", "constant"}
         Steps found by trial; safe steps that grow; or the safe constant step of the paper.
     """
@@ -101,26 +99,25 @@ class Extragradient(Solver):
 
     def __init__(
         self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
+        goal: Goal,
         *,
-        initial_weights: Floats | None = None,
         gold: NotNegative = 0.0,
         step: Annotated[str, OneOf(STEPS)] = "search",
     ) -> None:
-        super().__init__(problem, l2, evaluator)
+        super().__init__(goal)
+        problem, l2, evaluator = goal.problem, goal.l2, goal.evaluator
         self.step = step
-        point = first_implied(problem, initial_weights, gold)
+        weights = goal.weights()
+        point = first_linear_theta(problem, weights, gold)
         self.ahead = np.empty(problem.n_parts)
         slope = point.slope(evaluator, self.ahead)
-        w = problem.storage.zeros() if initial_weights is None else initial_weights
+        w = problem.storage.zeros() if weights is None else weights
         self.place = _Place(w, point, slope)
         self.log_z = self._sum(slope.losses)
         self.mean_w = w
         self.mean_u = Mixture(evaluator, l2, self.ahead.copy(), slope)
         c, reach = problem.arrays.weight, problem.reach
-        # A step of l2 / M^2 need not be longer: it leads to the labels of the highest cost.
+        # No longer step than l2 / M^2 is needed: it leads to the labels of the highest cost.
         self.least = math.sqrt(l2 * _NOISE * largest_cost(problem))
         self.limit = max(math.sqrt(inner(c, reach**2)), self.least)
         self.m = self.limit
@@ -131,24 +128,19 @@ class Extragradient(Solver):
         self.total = 0.0
         self.passes = 1.0
 
-    @property
-    def settled(self) -> bool:
-        """Always: there is one l2."""
-        return True
-
     def _sum(self, values: Floats) -> float:
         return float(inner(values, self.problem.arrays.weight))
 
     def _look(
         self, a: float, g: float, at: _Place, w: Floats, v: Floats, into: Floats | None
     ) -> _Place:
-        """Go from a place by g along the slope at (w, u), v = v(u)."""
+        """Move from a place by g along the slope at (w, u), v = v(u)."""
         point = at.point.moved(w, g)
         moved = (a * at.w + g * v) / (a + g * self.l2)
         return _Place(moved, point, point.slope(self.evaluator, into))
 
     def _holds(self, a: float, g: float, z: _Place, ahead: _Place, after: _Place) -> bool:
-        """Whether (*) holds.
+        """Return whether (*) holds.
 
         KL(u', u) = (theta' - theta).mu' - log Z' + log Z, with v and the costs for mu.
         """
@@ -164,7 +156,7 @@ class Extragradient(Solver):
         return cross <= far + noise
 
     def epoch(self) -> Epoch:
-        """Make one step: two passes a trial."""
+        """Take one step; every trial takes two passes."""
         z = self.place
         a = self.l2 * (self.first + self.total)
         while True:
@@ -188,21 +180,19 @@ class Extragradient(Solver):
         return Epoch(passes, self.mean_u.dual(), self._bound(), self.l2)
 
     def _bound(self) -> float:
-        """Bound the gap if the first point is uniform: KL(u_i, u0_i) is then at most log Z0_i."""
+        """Bound the gap for a uniform first point, where KL(u_i, u0_i) is at most log Z0_i."""
         apart = self.mean_u.v / self.l2
         weights = 0.5 * self.l2 * self.first * float(inner(apart, apart))
         return (weights + self.log_z) / self.total
 
     def evaluate(self) -> Evaluation:
-        """Compute both sides at the averages, the dual from their marginals."""
         self.mean_u.rebuild()
         primal = self.evaluator.primal(self.mean_w, self.l2)
         return Evaluation(self.mean_w, primal, self.mean_u.dual())
 
     def current_weights(self) -> Floats:
-        """Give the average of the weights."""
         return self.mean_w
 
     def dual_point(self) -> DualPoint:
-        """Give the marginals of the average, with the theta of the last iterate beside them."""
+        """Return the marginals of the average, and beside them the theta of the last iterate."""
         return self.place.point.dual_point(self.evaluator, self.mean_u.mu)

@@ -1,15 +1,15 @@
 """Block-coordinate Frank-Wolfe for the hinge loss.
 
 Lacoste-Julien, Jaggi, Schmidt and Pletscher (2013); sampling by gap, cached labels and pairwise
-steps as in Osokin et al. (2016). The block of example i moves towards the label y that the weights
-find worst, all of it, or only the weight of the best label a that it already has:
+steps as in Osokin et al. (2016). The block of example i moves towards the label y that is worst for
+the weights: either all of it, or only the weight of the best label a that the example has:
 
     q = F_i w + cost_i,    y = argmax q.y,    gap_i = c_i q.(y - mu_i)
     mu_i <- mu_i + g (y - mu_i)     or     mu_i <- mu_i + g (y - a),  g <= alpha_a
     d = c_i F_i^T (the way),    g = min(l2 c_i q.(the way) / |d|^2, the end of the way)
 
-The weight that is on none of the labels that the example keeps, because they made room for others
-or because the fit began elsewhere, counts as one label more: it is a point of the same set.
+Some weight may be on none of the labels that the example keeps, because a label made room for
+another one or because the fit has a start. It is a point of the same set, and counts as one label.
 """
 
 from __future__ import annotations
@@ -22,24 +22,26 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ...compiled.jit import njit
-from ...problem.evaluation import Evaluator, not_finite
+from ...problem.evaluation import not_finite
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem, example_maximum
+from ..goal import Goal
 from ..options import Count, NotNegative, OneOf
+from ..scratch import scratch
 from .atoms import add_atom, atom_score, atoms_bytes, gold_atoms, grown, keep_atom
 from .marginal_ascent import MarginalAscent, score_with_cost, step
 
-#: In place of a slot: no label; the weight on no kept label.
+#: Used in place of a slot: no label; the weight that is on no kept label.
 NONE, REST = -2, -3
-#: A rest that is smaller may be rounding.
+#: A smaller rest may be rounding.
 LEAST = 1e-9
-#: Labels that all examples keep together, unless that were fewer than 20 each.
+#: How many labels all examples keep together, but at least 20 per example.
 _SLOTS: Final = 1 << 22
 
 
 @njit
 def _choose(i: int, q: Any, mean: float, atoms: Any, room: int) -> Any:
-    """Give the slots of the worst kept label and of the best one with weight, and their scores.
+    """Return the slots of the worst kept label and of the best one with weight, and their scores.
 
     The second may be REST, and is NONE if no kept label has weight.
     """
@@ -64,7 +66,10 @@ def _choose(i: int, q: Any, mean: float, atoms: Any, room: int) -> Any:
 def _towards(
     i: int, c: float, atoms: Any, room: int, top: int, bottom: int, own: Any, way: Any
 ) -> Any:
-    """way = c (y_top - y_bottom), or c (y_top - mu_i) without a bottom; how far it leads."""
+    """Compute way = c (y_top - y_bottom), or c (y_top - mu_i) without a bottom.
+
+    Returns how far one can go that way.
+    """
     slots = range(i * room, i * room + atoms.used[i])
     most = 1.0
     if bottom >= 0:
@@ -104,7 +109,7 @@ def frank_wolfe_epoch(
             return t, i
         gap[i] = c * max(found - mean, 0.0)
         top, bottom, high, low = _choose(i, q[:n], mean, atoms, room)
-        # A label that scores as well as a known one is that one, but for rounding.
+        # A label that scores as well as a known one is that one, up to rounding.
         if found > high + 1e-12 * (1.0 + abs(found)):
             crowded = atoms.used[i] == room
             top, high = keep_atom(atoms, i, room, y[:n]), found
@@ -132,20 +137,14 @@ class FrankWolfe(MarginalAscent):
 
     Parameters
     ----------
-    problem, l2, evaluator
-        What to solve.
-    rng : numpy.random.Generator
-        Draws the examples.
+    goal, nearness
+        As in :class:`MarginalAscent`.
     sampling : {"gap", "uniform"}
         Draw half of the examples in proportion to their share of the gap, or visit all in turn.
     pairwise : bool
         Move weight from one label to another where that promises more than to move all.
     room : int or None
         How many labels an example keeps; None: 100, or fewer where there are many examples.
-    marginals : ndarray or None
-        Those of a dual point to start from; without it, the gold labels.
-    initial_weights, nearness
-        As in :class:`MarginalAscent`.
     """
 
     name: ClassVar[str] = "bcfw"
@@ -154,42 +153,28 @@ class FrankWolfe(MarginalAscent):
     def footprint(
         cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
     ) -> Footprint:
-        """Say what the labels that were met take, and a direction, beside the marginals."""
+        # The labels that were met and a direction come on top of the marginals.
         size = super().footprint(problem, l2, l1, options)
         labels = atoms_bytes(problem, _room(problem, options.get("room")))
         return replace(size, vectors=size.vectors + 1, other=labels)
 
     def __init__(
         self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
+        goal: Goal,
         *,
         sampling: Annotated[str, OneOf(("gap", "uniform"))] = "gap",
         pairwise: bool = True,
         room: Count | None = None,
-        marginals: Floats | None = None,
-        initial_weights: Floats | None = None,
         nearness: NotNegative | None = 0.0,
     ) -> None:
-        super().__init__(
-            problem,
-            l2,
-            evaluator,
-            marginals=marginals,
-            initial_weights=initial_weights,
-            nearness=nearness,
-        )
-        self.rng, self.sampling = rng, sampling
-        self.pairwise = pairwise
-        self.room = _room(problem, room)
-        self.atoms = gold_atoms(problem, self.room)
-        if marginals is not None:
+        super().__init__(goal, nearness=nearness)
+        self.sampling, self.pairwise = sampling, pairwise
+        self.room = _room(goal.problem, room)
+        self.atoms = gold_atoms(goal.problem, self.room)
+        if goal.start is not None:
             self.atoms.alpha[:] = 0.0
-        self.d = problem.storage.zeros()
-        size = problem.max_parts
-        self.buffers = (*(np.empty(size) for _ in range(4)), np.empty(problem.work_size))
+        self.d = goal.problem.storage.zeros()
+        self.buffers = scratch(goal.problem, 4)
 
     def _draw(self) -> Ints:
         n = self.problem.n_examples
@@ -199,7 +184,6 @@ class FrankWolfe(MarginalAscent):
         return self.rng.choice(n, size=n, p=0.5 * self.gap / total + 0.5 / n)
 
     def visit(self, l2: float, v: Floats) -> float:
-        """Visit as many examples as there are."""
         order, at = self._draw(), 0
         while True:
             at, bad = frank_wolfe_epoch(
@@ -226,5 +210,5 @@ class FrankWolfe(MarginalAscent):
 
 
 def _room(problem: Problem, room: int | None) -> int:
-    """Say how many labels an example keeps."""
+    """Return how many labels an example keeps."""
     return room or min(max(_SLOTS // problem.n_examples, 20), 100)

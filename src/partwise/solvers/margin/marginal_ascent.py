@@ -1,14 +1,13 @@
-"""What the solvers share that keep the marginals mu of the dual point, for the hinge loss.
+"""What the solvers have in common that keep the marginals mu of a dual point, for the hinge loss.
 
 The dual is then a function of mu alone, D = sum_i c_i cost_i.mu_i - |v(mu)|^2 / (2 l2). A solver
 moves the marginals of one example after the other, with v and both terms kept up to date. It may
-do so for a problem near earlier weights (:mod:`partwise.solvers.nearness`); a dual point then lacks
-the weights that go with it, so the dual value is that of the best point on the way to it from the
-gold labels.
+do so for a problem with a proximal term (:mod:`partwise.solvers.proximal_term`). Then w is not
+w(mu), and the dual value is that of the best point between the gold labels and mu.
 
-The kernels are compiled without fast-math flags: a label that scores as well as another makes the
-way depend on the last bit, and with the flags code that was just compiled and the same code from
-the cache may round differently.
+The kernels are compiled without fast-math flags. Two labels may have equal scores, so the last bit
+can decide which way a step goes; and with these flags code that was just compiled and the same code
+from the cache may round differently.
 """
 
 from __future__ import annotations
@@ -21,34 +20,36 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...arrays import Floats, Ints
+from ...arrays import Floats
 from ...compiled.jit import njit
 from ...compiled.vectors import inner
 from ...problem.design import any_change, scatter, score
 from ...problem.dual_point import DualPoint
-from ...problem.evaluation import Evaluator
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem
 from ..base import Epoch, Evaluation, Solver
-from ..eg.base import Average, easy_l2
-from ..nearness import Nearness
+from ..eg.base import easy_l2
+from ..goal import Goal
+from ..gold_labels import gold_marginals, gold_places
+from ..iterate_average import IterateAverage
 from ..options import NotNegative
+from ..proximal_term import ProximalTerm
 
 _logger = logging.getLogger(__name__)
 
 #: Positions in the running totals: |v|^2, and sum_i c_i cost_i.mu_i.
 NORM, LINEAR = range(2)
-#: A proximal term is dropped if the gap falls over so many epochs ...
+#: A proximal term is dropped if the gap falls over this many epochs ...
 _WINDOW: Final = 50
 #: ... by less than this factor.
 _FALL: Final = math.exp(-0.5)
-#: The examples' part of the gap, divided by the weights' part, for a problem near other weights.
+#: The examples' part of the gap, divided by the weights' part, that k is steered to.
 _PROPORTION: Final = 10.0
 
 
 @njit
 def score_with_cost(a: Any, i: int, v: Any, l2: float, own: Any, q: Any) -> Any:
-    """q = F_i w + cost_i; gives q.mu_i."""
+    """Compute q = F_i w + cost_i; returns q.mu_i."""
     lo, n = a.part_ptr[i], own.size
     score(a.design, i, v, q)
     mean = 0.0
@@ -64,7 +65,7 @@ def score_with_cost(a: Any, i: int, v: Any, l2: float, own: Any, q: Any) -> Any:
 
 @njit
 def _move(design: Any, i: int, way: Any, d: Any, g: float, v: Any) -> None:
-    """v -= g d and d = 0, in the blocks of example i that the way changes."""
+    """v -= g d and then d = 0, in the blocks of example i that the way changes."""
     for s in range(design.site_ptr[i], design.site_ptr[i + 1]):
         n = design.site_width[s]
         if not any_change(way[design.site_part[s] : design.site_part[s] + n]):
@@ -82,9 +83,9 @@ def step(
     a: Any, i: int, way: Any, rise: float, most: float, l2: float, own: Any, d: Any, v: Any,
     totals: Any,
 ) -> Any:  # fmt: skip
-    """Go as far along c_i (the way) as D rises, at most so far; rise: c_i q.(the way). Gives g.
+    """Move along c_i (the way) as far as D rises, but at most by ``most``; returns the distance g.
 
-    d holds zeros, as many as there are weights.
+    rise: c_i q.(the way). d holds zeros, as many as there are weights.
     """
     lo, cost = a.part_ptr[i], 0.0
     if a.cost.size > 0:
@@ -107,14 +108,12 @@ class MarginalAscent(Solver):
 
     Parameters
     ----------
-    problem, l2, evaluator
-        What to solve.
-    marginals : ndarray or None
-        Those of a dual point to start from; without it, the gold labels.
-    initial_weights : ndarray or None
-        Stored weights to be near to at first; without them, those of the dual point.
+    goal : Goal
+        What to solve. Without a dual point the marginals begin at the gold labels; its initial
+        weights, or else those of the dual point, are the first centre of the proximal term.
     nearness : float or None
-        The first factor of a proximal term; 0: none; None: one that makes the first problem easy.
+        The first factor of the proximal term; 0 is no such term, and None a factor that makes the
+        first problem easy.
     """
 
     needs = frozenset({"maximum", "tau=0"})
@@ -123,51 +122,39 @@ class MarginalAscent(Solver):
     def footprint(
         cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
     ) -> Footprint:
-        """Say what v, the weights and their mean take, mu, and a point of the dual at the end.
-
-        Near other weights these come on top, and mostly another mu.
-        """
+        # v, the weights and their mean, mu, and a dual point at the end. A proximal term needs
+        # its centre, the v near it, and mostly another mu.
         if options.get("nearness", 0.0) == 0.0:
             return Footprint(vectors=5, parts=2, examples=5)
         return Footprint(vectors=7, parts=2.5, examples=5)
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        *,
-        marginals: Floats | None = None,
-        initial_weights: Floats | None = None,
-        nearness: NotNegative | None = 0.0,
-    ) -> None:
-        super().__init__(problem, l2, evaluator)
+    def __init__(self, goal: Goal, *, nearness: NotNegative | None = 0.0) -> None:
+        super().__init__(goal)
+        problem, l2 = goal.problem, goal.l2
         self.gap = np.where(problem.arrays.weight > 0.0, np.inf, 0.0)  # shares, at the last visits
         self.v, self.totals = problem.storage.zeros(), np.zeros(2)
-        self.average = Average()
+        self.average = IterateAverage()
+        marginals = goal.marginals()
         if marginals is None:
             self.mu = gold_marginals(problem)
         else:
             self.mu = marginals.copy()
             self._rebuild()
-        self.weights = self.v / l2 if initial_weights is None else initial_weights
+        self.weights = self.v / l2 if goal.initial_weights is None else goal.initial_weights
         k = max(easy_l2(problem), l2) if nearness is None else nearness
-        self.nearness = Nearness(k, self.weights, l2, _PROPORTION)
+        self.proximal_term = ProximalTerm(k, self.weights, l2, _PROPORTION)
         self.proximal = k > 0.0
         self.estimates: deque[float] = deque(maxlen=_WINDOW)
 
-    @property
-    def settled(self) -> bool:
-        """Always: there is one l2."""
-        return True
-
     @abstractmethod
     def visit(self, l2: float, v: Floats) -> float:
-        """Move marginals to raise the dual for an l2 and a v, which follows; gives the passes."""
+        """Move marginals so that the dual rises, for an l2 and a v, which is updated.
+
+        Returns the passes.
+        """
 
     def epoch(self) -> Epoch:
-        """Go through the examples, and take the weights into the mean."""
-        k, z = self.nearness.k, self.nearness.centre
+        k, z = self.proximal_term.k, self.proximal_term.centre
         if k == 0.0:
             passes = self.visit(self.l2, self.v)
             self.average.add(self.v / self.l2)
@@ -181,7 +168,7 @@ class MarginalAscent(Solver):
         dual, own = self._value(self._share()), float(self.gap.sum())
         others = self.totals[LINEAR] - inner(self.weights, self.v) - dual
         others += 0.5 * self.l2 * inner(self.weights, self.weights)
-        self.nearness.steer(own, others, self.weights)
+        self.proximal_term.steer(own, others, self.weights)
         estimate = own + max(others, 0.0)
         self._watch(estimate)
         return Epoch(passes, dual, estimate, self.l2)
@@ -190,59 +177,39 @@ class MarginalAscent(Solver):
         """Drop the proximal term where it holds the weights back: few examples, many weights."""
         if len(self.estimates) == _WINDOW and estimate > _FALL * self.estimates[0]:
             _logger.info("%s: goes on without a proximal term, the gap hardly falls", self.name)
-            self.nearness.k = 0.0
+            self.proximal_term.k = 0.0
         self.estimates.append(estimate)
 
     def _rebuild(self) -> None:
-        """Compute v and the totals from mu: the running ones drift."""
+        """Compute v and the totals from mu, since the running ones drift."""
         self.v = self.evaluator.dual_sum(self.mu)
         self.totals[NORM] = inner(self.v, self.v)
         none = np.zeros(self.problem.n_examples)
         self.totals[LINEAR] = self.evaluator.dual_linear(self.mu, none)
 
     def _value(self, s: float) -> float:
-        """D at gold + s (mu - gold)."""
+        """Return D at gold + s (mu - gold)."""
         return float(s * self.totals[LINEAR] - s * s * self.totals[NORM] / (2.0 * self.l2))
 
     def _share(self) -> float:
-        """Where D is largest on the way from the gold labels to mu; 1 without a proximal term."""
+        """Return the s in [0, 1] where D is largest; 1 without a proximal term."""
         if not self.proximal or self.totals[NORM] == 0.0:
             return 1.0
         return float(min(self.l2 * max(self.totals[LINEAR], 0.0) / self.totals[NORM], 1.0))
 
     def evaluate(self) -> Evaluation:
-        """Compute v and both sides from mu; the primal at the weights or at the mean of those."""
         self._rebuild()
         weights = self.current_weights()
-        primal = self.evaluator.primal(weights, self.l2)
-        if self.average.v is not None:
-            other = self.evaluator.primal(self.average.v, self.l2)
-            if other < primal:
-                weights, primal = self.average.v.copy(), other
+        weights, primal = self.average.better_weights(self.evaluator, self.l2, weights)
         return Evaluation(weights, primal, self._value(self._share()))
 
     def current_weights(self) -> Floats:
-        """Give those of the last epoch; without a proximal term, w(u)."""
-        return self.weights if self.nearness.k else self.v / self.l2
+        return self.weights if self.proximal_term.k else self.v / self.l2
 
     def dual_point(self) -> DualPoint:
-        """Give the marginals, and the scores at w."""
+        """Return the marginals of the best s, and the scores at w."""
         s, mu = self._share(), self.mu
         if s < 1.0:
             mu = s * mu
             mu[gold_places(self.problem)] += (1.0 - s) * self.problem.arrays.gold_count
         return DualPoint(self.evaluator.scores(self.current_weights()), mu)
-
-
-def gold_marginals(problem: Problem) -> Floats:
-    """Give the marginals of the gold labels."""
-    mu = np.zeros(problem.n_parts)
-    mu[gold_places(problem)] = problem.arrays.gold_count
-    return mu
-
-
-def gold_places(problem: Problem) -> Ints:
-    """Give the places of the parts of the gold labels among those of all examples."""
-    arrays = problem.arrays
-    places: Ints = np.repeat(arrays.part_ptr[:-1], np.diff(arrays.gold_ptr)) + arrays.gold_part
-    return places

@@ -1,4 +1,4 @@
-"""A mixture of dual points of the hinge, through what is linear in them."""
+"""A mixture of dual points of the hinge loss."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ class Mixture:
 
         mu <- (1 - s) mu + s mu',    v <- (1 - s) v + s v'
 
-    For tau = 0 that is all the dual needs: D(u) = linear - |v|^2 / (2 l2). What rounding did before
-    shrinks by 1 - s as well, so it does not add up.
+    For tau = 0 that is all the dual needs: D(u) = linear - |v|^2 / (2 l2). Earlier rounding errors
+    shrink by 1 - s as well, so they do not add up.
 
     Parameters
     ----------
     evaluator : Evaluator
         Computes v from marginals.
     l2 : float
-        Of the dual value.
+        The regulariser.
     mu : ndarray
         The marginals of the first point; they are changed in place.
     slope : Slope
-        What belongs to the first point.
+        The slope at the first point.
     """
 
     def __init__(self, evaluator: Evaluator, l2: float, mu: Floats, slope: Slope) -> None:
@@ -39,23 +39,23 @@ class Mixture:
         return float(inner(slope.linear, self.evaluator.problem.arrays.weight))
 
     def mixed_v(self, s: float, slope: Slope) -> Floats:
-        """Give v for a share s of another point."""
+        """Return v after mixing in a share s of another point."""
         return (1.0 - s) * self.v + s * slope.v
 
     def mixed_dual(self, s: float, slope: Slope) -> float:
-        """Give D for a share s of another point."""
+        """Return D after mixing in a share s of another point."""
         v = self.mixed_v(s, slope)
         linear = (1.0 - s) * self.linear + s * self._linear(slope)
         return linear - float(inner(v, v)) / (2.0 * self.l2)
 
     def add(self, s: float, slope: Slope, mu: Floats) -> None:
-        """Mix another point in, with a share s."""
+        """Mix in a share s of another point."""
         self.linear = (1.0 - s) * self.linear + s * self._linear(slope)
         self.v = self.mixed_v(s, slope)
         approach(self.mu, mu, s)
 
     def dual(self) -> float:
-        """Give D(u)."""
+        """Return D(u)."""
         return self.linear - float(inner(self.v, self.v)) / (2.0 * self.l2)
 
     def rebuild(self) -> None:

@@ -15,15 +15,15 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, Final, final
 
-import numpy as np
-
 from ...arrays import Floats
 from ...compiled.jit import FAST, njit
-from ...problem.evaluation import Evaluator, not_finite
-from ...problem.problem import Problem, example_maximum
+from ...problem.evaluation import not_finite
+from ...problem.problem import example_maximum
+from ..goal import Goal
+from ..scratch import scratch
 from .marginal_ascent import MarginalAscent, score_with_cost, step
 
-#: What is smaller may be rounding: no weight is taken from there.
+#: Smaller marginals may be rounding; no weight is taken from them.
 LEAST: Final = 1e-12
 
 
@@ -63,38 +63,17 @@ def smo_epoch(
 
 @final
 class SMO(MarginalAscent):
-    """Sequential minimal optimisation.
-
-    Parameters
-    ----------
-    problem, l2, evaluator
-        What to solve.
-    rng : numpy.random.Generator
-        Draws the order of the examples.
-    marginals : ndarray or None
-        Those of a dual point to start from; without it, the gold labels.
-    """
+    """Sequential minimal optimisation."""
 
     name: ClassVar[str] = "smo"
     needs = frozenset({"maximum", "tau=0", "entropy"})
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
-        *,
-        marginals: Floats | None = None,
-    ) -> None:
-        super().__init__(problem, l2, evaluator, marginals=marginals)
-        self.rng = rng
-        self.d = problem.storage.zeros()
-        size = problem.max_parts
-        self.buffers = (*(np.empty(size) for _ in range(5)), np.empty(problem.work_size))
+    def __init__(self, goal: Goal) -> None:
+        super().__init__(goal)
+        self.d = goal.problem.storage.zeros()
+        self.buffers = scratch(goal.problem, 5)
 
     def visit(self, l2: float, v: Floats) -> float:
-        """Visit every example once."""
         bad = smo_epoch(
             self.problem.arrays,
             self.rng.permutation(self.problem.n_examples),

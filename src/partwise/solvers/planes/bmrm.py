@@ -23,38 +23,37 @@ import numpy as np
 from ...arrays import Floats, Ints
 from ...compiled.vectors import inner
 from ...problem.dual_point import DualPoint
-from ...problem.evaluation import Evaluator, Slope, penalty
+from ...problem.evaluation import Slope
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem
 from ..base import Epoch, Evaluation, Solver
-from ..margin.marginal_ascent import gold_marginals
+from ..goal import Goal
+from ..gold_labels import gold_marginals
 from ..options import Count
+from ..primal import primal_value
 from .bundle_qp import require_clarabel
 from .working_set import WorkingSet
 from .worst_labels import Rescaling, WorstLabels
 
-#: Planes that are kept at a time, mostly.
+#: How many planes are usually kept at a time.
 PLANES: Final = 12
 
 
 @final
 class BMRM(Solver):
-    """The bundle method; one plane a pass, for the risk as a whole.
+    """The bundle method: one plane per pass, for the risk as a whole.
 
     Parameters
     ----------
-    problem, l2, evaluator
-        What to solve.
+    goal : Goal
+        What to solve. It starts from its initial weights, or else from w(u) of its dual point;
+        for the hinge that point is also the first plane.
     rescaling : {"margin", "slack"}
         For the hinge: which one. With "slack" the loss is max_y cost(y) (1 + w.f(y) - w.f(gold)),
         and primal, dual and certificate are those of that problem. It is for classifiers and
         chains with a cost of 1 for each error.
     patience : int
-        A plane that has had no weight in so many programs, one after the other, is dropped.
-    marginals : ndarray or None
-        Those of a dual point to start from: for the hinge its plane, otherwise its w(u).
-    initial_weights : ndarray or None
-        Weights to start from, as stored; they go before ``marginals``.
+        A plane without weight in this many programs in a row is dropped.
     """
 
     name: ClassVar[str] = "bmrm"
@@ -65,25 +64,16 @@ class BMRM(Solver):
     def footprint(
         cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
     ) -> Footprint:
-        """Say what so many planes take, and the labels that each of them is made of."""
+        # So many planes, and the labels that each of them is made of.
         labels = 20.0 * PLANES * len(problem.arrays.gold_part)
         return Footprint(vectors=3 + PLANES, parts=4, examples=6, other=labels)
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        *,
-        rescaling: Rescaling = "margin",
-        patience: Count = 5,
-        marginals: Floats | None = None,
-        initial_weights: Floats | None = None,
-    ) -> None:
-        super().__init__(problem, l2, evaluator)
+    def __init__(self, goal: Goal, *, rescaling: Rescaling = "margin", patience: Count = 5) -> None:
+        super().__init__(goal)
         require_clarabel()
+        problem, l2, evaluator = goal.problem, goal.l2, goal.evaluator
         self.worst = WorstLabels(problem, evaluator, rescaling)
-        # Only for the labels of margin rescaling is the mixture a point that others can start from.
+        # Only with margin rescaling is the mixture a dual point that other solvers can start from.
         self.mixes = problem.loss.tau == 0.0 and rescaling == "margin"
         self.planes: list[Floats] = []
         self.labels: list[tuple[Ints, Floats]] = []  # y - gold: parts and counts
@@ -93,6 +83,7 @@ class BMRM(Solver):
         self.best = Evaluation(self.weights, np.inf, 0.0)
         self.slope: Slope | None = None  # at the weights, if they were evaluated
         self.point = self.gold  # the worst labels there
+        marginals = goal.marginals()
         if marginals is not None:
             v = evaluator.dual_sum(marginals)
             self.weights = v / l2
@@ -100,20 +91,14 @@ class BMRM(Solver):
                 none = np.zeros(problem.n_examples)
                 self._add(v, evaluator.dual_linear(marginals, none), marginals)
                 self._improve()
-        if initial_weights is not None:
-            self.weights = initial_weights.copy()
-
-    @property
-    def settled(self) -> bool:
-        """Always: there is one l2."""
-        return True
+        if goal.initial_weights is not None:
+            self.weights = goal.initial_weights.copy()
 
     def _visit(self) -> Slope:
-        """Give the risk and its slope at the weights, and keep them if they are the best."""
+        """Return the risk and its slope at the weights; the best weights are kept."""
         if self.slope is None:
             self.slope = self._risk()
-            primal = float(inner(self.slope.losses, self.problem.arrays.weight))
-            primal += penalty(self.weights, self.l2)
+            primal = primal_value(self.problem, self.slope, self.l2)
             if primal < self.best.primal:
                 self.best = Evaluation(self.weights, primal, self.best.dual)
         return self.slope
@@ -127,13 +112,12 @@ class BMRM(Solver):
         return Slope(self.weights, found.losses, found.offset, v)
 
     def epoch(self) -> Epoch:
-        """Add the plane at the weights, and go to the best point of all planes."""
+        """Add the plane at the weights, then move to the minimum over all planes."""
         slope = self._visit()
         linear = float(inner(slope.linear, self.problem.arrays.weight))
         self._add(slope.v, linear, self.point if self.mixes else None)
         self._improve()
-        gap = self.best.primal - self.best.dual
-        return Epoch(1.0, self.best.dual, gap, self.l2)
+        return Epoch(1.0, self.best.dual, self.best.gap, self.l2)
 
     def _add(self, v: Floats, linear: float, mu: Floats | None) -> None:
         self.planes.append(v)
@@ -158,21 +142,18 @@ class BMRM(Solver):
         self.best = Evaluation(self.best.weights, self.best.primal, max(self.best.dual, dual))
 
     def evaluate(self) -> Evaluation:
-        """Give the best weights that were met, the present ones among them, and the best dual."""
+        """Return the best weights so far, the present ones included, and the best dual value."""
         self._visit()
         return self.best
 
     def current_weights(self) -> Floats:
-        """Give the weights of the last program."""
         return self.weights
 
     def dual_point(self) -> DualPoint:
-        """Give the scores at the weights, and for the hinge the mixture of labels."""
+        """Return the scores at the weights, and for the hinge the mixture of labels."""
         theta = self.evaluator.scores(self.weights)
         if not self.mixes:
             return DualPoint(theta)
         mu = self.gold.copy()
-        for k in np.flatnonzero(self.known.alpha):
-            parts, counts = self.labels[k]
-            mu[parts] += self.known.alpha[k] * counts
+        self.known.mix(self.labels, mu)
         return DualPoint(theta, mu)

@@ -17,14 +17,14 @@ from scipy.linalg import lstsq
 from ...arrays import Floats, Ints
 from ...errors import PartwiseError
 
-#: What Clarabel is asked for, relative to the largest coefficient. Less than it can give is taken.
+#: The tolerance for Clarabel, relative to the largest coefficient; a worse result is also accepted.
 _TOL: Final = 1e-11
 #: Directions in which G is flatter than this, relative to the steepest, are left as they are.
 _FLAT: Final = 1e-13
 
 
 def require_clarabel() -> None:
-    """Raise a PartwiseError that says how to install Clarabel, if it is missing."""
+    """Raise a PartwiseError that says how to install Clarabel if it is missing."""
     try:
         import clarabel  # noqa: F401
     except ImportError:
@@ -34,7 +34,7 @@ def require_clarabel() -> None:
 
 
 def bundle_gap(gram: Floats, linear: Floats, group: Ints, alpha: Floats) -> float:
-    """Bound how far a feasible point is below the optimum: the rise towards the best vertices."""
+    """Bound how far a feasible point is below the optimum, by the rise to the best vertices."""
     gradient = linear - gram @ alpha
     return float(_multipliers(gradient, group).sum() - gradient @ alpha)
 
@@ -51,7 +51,7 @@ def bundle_optimum(gram: Floats, linear: Floats, group: Ints, start: Floats) -> 
     group : ndarray of shape (m,)
         The group of each variable, counted from 0.
     start : ndarray of shape (m,)
-        A feasible point, which is given back where rounding hides any rise.
+        A feasible point, which is returned if rounding hides any improvement.
     """
     scale = float(np.abs(linear).max(initial=0.0))
     if scale == 0.0:
@@ -66,7 +66,7 @@ def bundle_optimum(gram: Floats, linear: Floats, group: Ints, start: Floats) -> 
 
 
 def _multipliers(gradient: Floats, group: Ints) -> Floats:
-    """The largest gradient of each group, at least 0: that of the gold label."""
+    """Return the largest gradient of each group, at least 0, that of the gold label."""
     best = np.zeros(int(group.max()) + 1)
     np.maximum.at(best, group, gradient)
     return best
@@ -79,11 +79,11 @@ def _feasible(alpha: Floats, group: Ints) -> Floats:
 
 
 def _polished(gram: Floats, linear: Floats, group: Ints, alpha: Floats) -> Floats:
-    """Make exact what an interior point is near: which planes have no weight, and the weights.
+    """Solve exactly for the optimum that an interior point is close to.
 
-    Of alpha_k >= 0 and what the gradient of k lacks to the best of its group, one is 0 at the
-    optimum, as of a group's rest and its multiplier; the smaller is taken to be that one. What is
-    left are linear equations, of which the smallest correction is taken.
+    At the optimum either alpha_k is 0, or the gradient of k equals the best of its group; and
+    either the rest of a group is 0, or its multiplier. The smaller of the two is assumed to be 0.
+    This leaves linear equations, which are solved by the smallest correction.
     """
     gradient = linear - gram @ alpha
     best = _multipliers(gradient, group)

@@ -1,13 +1,14 @@
-"""Cutting planes with a slack for each example (Tsochantaridis et al. 2005).
+"""Cutting planes with one slack per example (Tsochantaridis et al. 2005).
 
 Every example i has a set of labels y, each with a plane c_i F_i^T (gold_i - y). A visit adds the
-label that the weights find worst, if it is worse than all of the set, and mixes the labels anew:
+label that is worst for the weights, if it is worse than all labels of the set, and then solves for
+the mixture of the labels:
 
     max  sum b_y alpha_y - |v|^2 / (2 l2),    v = sum alpha_y c_i F_i^T (gold_i - y)
 
-over the alpha of a block of examples, sum alpha <= 1 for each of them, with what the others add to
-v held. One block is the method as published; smaller ones keep the inner products, one for each
-pair of labels of a block, within bounds.
+over the alpha of a block of examples, sum alpha <= 1 for each of them, while the other examples
+stay as they are. The published method has one block. Smaller blocks limit the memory for the inner
+products, one per pair of labels of a block.
 """
 
 from __future__ import annotations
@@ -20,19 +21,20 @@ from numpy.typing import NDArray
 from ...arrays import Floats, Ints
 from ...compiled.vectors import inner
 from ...problem.dual_point import DualPoint
-from ...problem.evaluation import Evaluator, penalty
-from ...problem.problem import Problem
+from ...problem.evaluation import penalty
 from ..base import Epoch, Evaluation, Solver
-from ..eg.base import Average
-from ..margin.marginal_ascent import LINEAR, NORM, gold_marginals
+from ..goal import Goal
+from ..gold_labels import gold_marginals
+from ..iterate_average import IterateAverage
+from ..margin.marginal_ascent import LINEAR, NORM
 from ..options import Count
 from .bundle_qp import require_clarabel
 from .sparse_planes import against, last_products, mixed_in, no_planes, planes_of
 from .working_set import WorkingSet
 from .worst_labels import Rescaling, WorstLabels
 
-#: So many examples share one program, and if there are more, only a few do: a large block that is
-#: not all fits itself to the examples, and the next one undoes it.
+#: Up to this many examples share one program. If there are more, blocks are small: a large block
+#: that is not all examples fits its own examples too well, and the next block undoes it.
 _JOINT: Final = 200
 _FEW: Final = 10
 
@@ -47,7 +49,7 @@ class Block:
         self.labels: list[tuple[Ints, Floats]] = []  # m - gold: parts, counted through, and counts
 
     def slack(self, worth: Floats) -> Floats:
-        """The largest b - a.w of each example, at least 0, of the worths of the planes."""
+        """Return the largest b - a.w of each example, at least 0, from those of the planes."""
         slack = np.zeros(self.end - self.begin)
         np.maximum.at(slack, self.known.group, worth)
         return slack
@@ -59,16 +61,15 @@ class EachSlack(Solver):
 
     Parameters
     ----------
-    problem, l2, evaluator
-        What to solve.
+    goal : Goal
+        What to solve; for margin rescaling it starts from its dual point, else from the gold
+        labels.
     rescaling : {"margin", "slack"}
         Which hinge loss; see :class:`~partwise.solvers.planes.worst_labels.WorstLabels`.
     block : int or None
         How many examples share a program; None: all if there are at most 200, else 10.
     patience : int
-        A label that has had no weight in so many programs, one after the other, is dropped.
-    marginals : ndarray or None
-        Those of a dual point to start from; without it, and for slack rescaling, the gold labels.
+        A label without weight in this many programs in a row is dropped.
     """
 
     name: ClassVar[str] = "n-slack"
@@ -76,18 +77,16 @@ class EachSlack(Solver):
 
     def __init__(
         self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
+        goal: Goal,
         *,
         rescaling: Rescaling = "margin",
         block: Count | None = None,
         patience: Count = 5,
-        marginals: Floats | None = None,
     ) -> None:
-        super().__init__(problem, l2, evaluator)
+        super().__init__(goal)
         require_clarabel()
-        self.worst = WorstLabels(problem, evaluator, rescaling)
+        problem, l2 = goal.problem, goal.l2
+        self.worst = WorstLabels(problem, goal.evaluator, rescaling)
         self.mixes = rescaling == "margin"
         n = problem.n_examples
         size = (n if n <= _JOINT else _FEW) if block is None else block
@@ -97,13 +96,14 @@ class EachSlack(Solver):
         self.gold = gold_marginals(problem)
         self.v, self.totals = problem.storage.zeros(), np.zeros(2)
         self.d = problem.storage.zeros()  # between uses all 0
-        self.average = Average()
+        self.average = IterateAverage(l2)
         self.best = Evaluation(self.v, np.inf, 0.0)
+        marginals = goal.marginals()
         if marginals is not None and self.mixes:
             self._start(marginals)
 
     def _start(self, mu: Floats) -> None:
-        """Let each example hold one label: its marginals."""
+        """Start every example with one label, its marginals."""
         a = self.problem.arrays
         for block in self.blocks:
             cost = np.zeros(block.end - block.begin)
@@ -116,25 +116,19 @@ class EachSlack(Solver):
             self._add(block, used, cost, held, alpha=1.0)
         self._rebuild()
 
-    @property
-    def settled(self) -> bool:
-        """Always: there is one l2."""
-        return True
-
     def epoch(self) -> Epoch:
-        """Visit all blocks in turn."""
         gap = sum(self._visit(block) for block in self.blocks)
         self.average.add(self.v)
         return Epoch(1.0, self._dual(), gap, self.l2)
 
     def _visit(self, block: Block) -> float:
-        """Add the worst labels of a block and mix anew; gives the block's share of the gap."""
+        """Add the worst labels of a block and mix anew; returns the block's share of the gap."""
         known, c = block.known, self.problem.arrays.weight[block.begin : block.end]
         found = self.worst.find(self.v, 1.0 / self.l2, block.begin, block.end)
         worth = known.offset - against(block.planes, self.v) / self.l2
         losses = c * found.losses
         share = float(losses.sum() - inner(known.alpha, worth))
-        # A label that is as bad as a known one is that one, but for rounding.
+        # A label that is as bad as a known one is that one, up to rounding.
         new = losses > block.slack(worth) + 1e-12 * (1.0 + np.abs(losses))
         if new.any():
             self._add(block, new, found.offset, found.point)
@@ -158,7 +152,7 @@ class EachSlack(Solver):
         point: Floats,
         alpha: float = 0.0,
     ) -> None:
-        """Take in a label for some examples of a block."""
+        """Add one label for each of some examples of a block."""
         a, begin = self.problem.arrays, int(self.problem.arrays.part_ptr[block.begin])
         chosen = np.flatnonzero(new)
         ways = [np.zeros(0)]
@@ -178,13 +172,11 @@ class EachSlack(Solver):
     def _mixture(self) -> Floats:
         mu: Floats = self.gold.copy()
         for block in self.blocks:
-            for k in np.flatnonzero(block.known.alpha):
-                parts, counts = block.labels[k]
-                mu[parts] += block.known.alpha[k] * counts
+            block.known.mix(block.labels, mu)
         return mu
 
     def _rebuild(self) -> None:
-        """Compute v and the totals from the labels: the running ones drift."""
+        """Compute v and the totals from the labels, since the running ones drift."""
         self.v = self.evaluator.dual_sum(self._mixture())
         self.totals[NORM] = inner(self.v, self.v)
         sums = [inner(block.known.alpha, block.known.offset) for block in self.blocks]
@@ -194,9 +186,10 @@ class EachSlack(Solver):
         return float(self.totals[LINEAR] - self.totals[NORM] / (2.0 * self.l2))
 
     def evaluate(self) -> Evaluation:
-        """Compute both sides from the labels; the weights are the best that were evaluated."""
+        # Of all weights that were evaluated, the best are kept.
         self._rebuild()
-        vectors = [self.v] if self.average.v is None else [self.v, self.average.v]
+        mean = self.average.value
+        vectors = [self.v] if mean is None else [self.v, mean]
         for v in vectors:
             weights = v / self.l2
             losses = self.worst.find(weights, 1.0).losses
@@ -206,10 +199,9 @@ class EachSlack(Solver):
         return Evaluation(self.best.weights, self.best.primal, self._dual())
 
     def current_weights(self) -> Floats:
-        """Give w(u)."""
         return self.v / self.l2
 
     def dual_point(self) -> DualPoint:
-        """Give the scores at w, and for margin rescaling the marginals."""
+        """Return the scores at w, and for margin rescaling the marginals."""
         theta = self.evaluator.scores(self.current_weights())
         return DualPoint(theta, self._mixture() if self.mixes else None)

@@ -23,7 +23,7 @@ from ...structures.chain.scaled import spread_ends, unary_scores
 
 @njit
 def count_room(length: int, n: int) -> Any:
-    """How much work space the search takes."""
+    """Return how much work space the search takes."""
     return (length * (length + 1) + length + 1) * n
 
 
@@ -55,7 +55,7 @@ def _best_by_count(
 
 @njit
 def _trace_back(spec: Any, length: int, theta: Any, cost: Any, best: Any, e: int, y: Any) -> None:
-    """y = the counts of the parts of the best label with e errors."""
+    """Compute y, the counts of the parts of the best label with e errors."""
     n = spec[0]
     y[:] = 0.0
     k = int(np.argmax(best[length - 1, e]))
@@ -79,10 +79,10 @@ def _trace_back(spec: Any, length: int, theta: Any, cost: Any, best: Any, e: int
 def worst_by_count(
     spec: Any, length: int, theta: Any, cost: Any, gold_score: float, y: Any, work: Any
 ) -> Any:
-    """The loss and the number of errors of the label that has it; (0, 0) if it is the gold label.
+    """Return the loss and the number of errors of the worst label; (0, 0) for the gold label.
 
-    theta and cost have a number a part, the cost 0 or 1. y gets the label's counts, unless it is
-    the gold label. The loss is nan where the scores are.
+    theta and cost hold one number per part, with costs of 0 or 1. y gets the counts of the label,
+    unless it is the gold label. The loss is nan if a score is.
     """
     n = spec[0]
     for r in range(theta.size):

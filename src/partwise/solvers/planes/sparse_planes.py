@@ -21,7 +21,7 @@ class SparsePlanes(NamedTuple):
     value: Floats
 
     def joined(self, other: SparsePlanes) -> SparsePlanes:
-        """Put others behind these."""
+        """Return these planes followed by others."""
         return SparsePlanes(
             np.concatenate([self.pointer, self.pointer[-1] + other.pointer[1:]]),
             np.concatenate([self.place, other.place]),
@@ -29,7 +29,7 @@ class SparsePlanes(NamedTuple):
         )
 
     def chosen(self, stay: NDArray[np.bool_]) -> SparsePlanes:
-        """Keep some."""
+        """Return some of the planes."""
         sizes = np.diff(self.pointer)
         entries = np.repeat(stay, sizes)
         pointer = np.concatenate([[0], np.cumsum(sizes[stay])])
@@ -37,13 +37,13 @@ class SparsePlanes(NamedTuple):
 
 
 def no_planes() -> SparsePlanes:
-    """Give none, to which others can be joined."""
+    """Return an empty set, to which planes can be joined."""
     return SparsePlanes(np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros(0))
 
 
 @njit
 def _changed(design: Any, i: int, way: Any) -> Any:
-    """At most how many places of F_i^T way are not 0."""
+    """Return a bound on how many places of F_i^T way are not 0."""
     total = 0
     for s in range(design.site_ptr[i], design.site_ptr[i + 1]):
         n = design.site_width[s]
@@ -55,7 +55,7 @@ def _changed(design: Any, i: int, way: Any) -> Any:
 
 @njit
 def _collect(design: Any, i: int, way: Any, d: Any, place: Any, value: Any, at: int) -> Any:
-    """Move the places of d that F_i^T way touches into a list, and leave 0 there; gives its end."""
+    """Move the places of d that F_i^T way touches into a list and clear them; returns its end."""
     for s in range(design.site_ptr[i], design.site_ptr[i + 1]):
         n = design.site_width[s]
         if not any_change(way[design.site_part[s] : design.site_part[s] + n]):
@@ -74,7 +74,7 @@ def _collect(design: Any, i: int, way: Any, d: Any, place: Any, value: Any, at: 
 
 @njit
 def _of_ways(a: Any, example: Any, way: Any, way_ptr: Any, d: Any) -> Any:
-    """F_i^T way for each of some examples, whose ways stand one after the other."""
+    """Compute F_i^T way for each of some examples, whose ways follow one another."""
     room = 0
     for k in range(example.size):
         room += _changed(a.design, example[k], way[way_ptr[k] : way_ptr[k + 1]])
@@ -96,7 +96,7 @@ def planes_of(
 
 @njit(fastmath=FAST)
 def against(planes: Any, x: Any) -> Any:
-    """The inner product of every plane with a vector."""
+    """Return the inner product of every plane with a vector."""
     out = np.empty(planes.pointer.size - 1)
     for k in range(out.size):
         total = 0.0
@@ -108,7 +108,7 @@ def against(planes: Any, x: Any) -> Any:
 
 @njit(fastmath=FAST)
 def mixed_in(planes: Any, by: Any, x: Any) -> None:
-    """x += sum_k by_k plane_k."""
+    """Add sum_k by_k plane_k to x."""
     for k in range(by.size):
         if by[k] != 0.0:
             for e in range(planes.pointer[k], planes.pointer[k + 1]):
@@ -117,7 +117,7 @@ def mixed_in(planes: Any, by: Any, x: Any) -> None:
 
 @njit(fastmath=FAST)
 def last_products(planes: Any, new: int, d: Any) -> Any:
-    """The inner products of the last planes with all; d holds zeros and gets them back."""
+    """Return the inner products of the last planes with all; d holds zeros before and after."""
     m = planes.pointer.size - 1
     out = np.empty((new, m))
     for k in range(m - new, m):

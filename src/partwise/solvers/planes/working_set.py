@@ -1,12 +1,12 @@
-"""The planes that one quadratic program mixes, by what the program needs to know of them.
+"""The planes of one quadratic program, represented by what the program needs of them.
 
-Plane k says that the losses of its group are at least b_k - a_k.w. For the groups of a set, with
-v' the part of v that other sets hold,
+Plane k is the bound b_k - a_k.w on the losses of its group. For the groups of a set, with v' the
+part of v that other sets contribute,
 
     D(alpha) = b.alpha - |v' + sum_k alpha_k a_k|^2 / (2 l2)
 
-so only the offsets b and the inner products of the planes are kept here; the planes themselves are
-with the solver, in the same order.
+so only the offsets b and the inner products of the planes are kept here; the solver keeps the
+planes themselves, in the same order.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class WorkingSet:
     l2 : float
         The regulariser.
     patience : int
-        A plane that has had no weight in so many programs, one after the other, is dropped.
+        A plane without weight in this many programs in a row is dropped.
     """
 
     def __init__(self, l2: float, patience: int) -> None:
@@ -41,7 +41,7 @@ class WorkingSet:
         return len(self.offset)
 
     def add(self, offset: Floats, group: Ints, products: Floats, alpha: float = 0.0) -> None:
-        """Take planes in, given their inner products with all planes, the new ones at the end."""
+        """Add planes, given their inner products with all planes, the new ones at the end."""
         old, new = len(self), len(offset)
         gram = np.empty((old + new, old + new))
         gram[:old, :old] = self.gram
@@ -59,8 +59,14 @@ class WorkingSet:
         self.alpha = bundle_optimum(self.gram / self.l2, linear, self.group, self.alpha)
         self.idle = np.where(self.alpha > 0.0, 0, self.idle + 1)
 
+    def mix(self, labels: list[tuple[Ints, Floats]], mu: Floats) -> None:
+        """Add the label of every plane, given by parts and counts, to mu with its weight."""
+        for k in np.flatnonzero(self.alpha):
+            parts, counts = labels[k]
+            mu[parts] += self.alpha[k] * counts
+
     def drop_idle(self) -> NDArray[np.bool_]:
-        """Drop the planes that have long had no weight; give which stay."""
+        """Drop the planes that have long had no weight; returns which planes stay."""
         stay: NDArray[np.bool_] = self.idle < self.patience
         if not stay.all():
             self.offset, self.group = self.offset[stay], self.group[stay]

@@ -1,4 +1,4 @@
-"""The labels that weights find worst, which make the cutting planes of the hinge loss.
+"""The labels that are worst for some weights, from which cutting planes are made.
 
     margin rescaling   loss_i(w) = max_y  cost_i(y) + w.f_i(y) - w.f_i(gold_i)
     slack rescaling    loss_i(w) = max_y  cost_i(y) (1 + w.f_i(y) - w.f_i(gold_i))
@@ -8,7 +8,7 @@ weights, b = cost_i(y), and
 
     m = y    or    m = gold_i + cost_i(y) (y - gold_i)
 
-so that all else is the same for both: the dual is sum_i c_i b_i - |v(m)|^2 / (2 l2) for any mixture
+Everything else is the same for both: the dual is sum_i c_i b_i - |v(m)|^2 / (2 l2) for any mixture
 of such m and b.
 """
 
@@ -35,16 +35,16 @@ Rescaling: TypeAlias = Annotated[str, OneOf(("margin", "slack"))]
 
 
 class Worst(NamedTuple):
-    """What was found for a run of examples."""
+    """The worst labels of a run of examples."""
 
-    losses: Floats  # an example: loss_i(w)
-    offset: Floats  # an example: b
-    point: Floats  # a part: m
+    losses: Floats  # one per example: loss_i(w)
+    offset: Floats  # one per example: b
+    point: Floats  # one per part: m
 
 
 @njit(fastmath=FAST)
 def _score_gold(a: Any, i: int, v: Any, by: float, q: Any) -> Any:
-    """q = by F_i v, and q.gold_i."""
+    """Compute q = by F_i v; returns q.gold_i."""
     score(a.design, i, v, q)
     for r in range(q.size):
         q[r] *= by
@@ -59,7 +59,7 @@ def _by_margin(
     a: Any, v: Any, by: float, losses: Any, offset: Any, point: Any, begin: int, end: int,
     first: int, work: Any,
 ) -> Any:  # fmt: skip
-    """Losses, b and m of the examples in [begin, end) at w = by v, for margin rescaling.
+    """Compute losses, b and m of the examples in [begin, end) at w = by v, for margin rescaling.
 
     The arrays begin at example first. Returns the first example without a finite loss, or -1.
     """
@@ -89,7 +89,7 @@ def _by_slack(
     a: Any, spec: Any, v: Any, by: float, losses: Any, offset: Any, point: Any, begin: int,
     end: int, first: int, work: Any,
 ) -> Any:  # fmt: skip
-    """The same for slack rescaling, of chains of that spec; without a topology they are 1 long."""
+    """Compute the same for slack rescaling, of chains; without a topology their length is 1."""
     size = (a.part_ptr[begin + 1 : end + 1] - a.part_ptr[begin:end]).max()
     room = np.empty(size)
     for i in range(begin, end):
@@ -115,12 +115,12 @@ def _by_slack(
 
 
 class WorstLabels:
-    """Finds the worst labels of a problem.
+    """Find the worst labels of a problem.
 
     Parameters
     ----------
     problem, evaluator
-        What is solved, and with how many threads.
+        What to solve, and with how many threads.
     rescaling : {"margin", "slack"}
         Which loss; slack rescaling is for classifiers and chains with a cost of 1 for each error.
     """
@@ -155,7 +155,7 @@ class WorstLabels:
 
 
 def _chain_spec(problem: Problem) -> Ints:
-    """Give the spec of the chain that the labels are, or say why slack rescaling cannot be."""
+    """Return the spec of the labels as a chain, or raise an error that says why there is none."""
     structure, cost = problem.structure, problem.arrays.cost
     if structure.name not in (Multiclass.name, Chain.name):
         raise MismatchError(

@@ -4,7 +4,7 @@
     w_j <- (w_j + alpha_j g_j) / (1 + alpha_j lam),    lam = l2 / n
 
 A weight that an example does not touch keeps its alpha_j and only shrinks, so k such steps are
-one: w_j <- w_j / (1 + alpha_j lam)^k. They are made up for when the weight is touched again.
+one: w_j <- w_j / (1 + alpha_j lam)^k. They are taken together when the weight is next touched.
 """
 
 from __future__ import annotations
@@ -17,25 +17,26 @@ import numpy as np
 from ...arrays import Floats, Ints
 from ...compiled.jit import FAST, njit
 from ...problem.design import scatter, score
-from ...problem.evaluation import Evaluator
 from ...problem.footprint import Footprint
-from ...problem.problem import Problem, example_marginals
+from ...problem.problem import example_marginals
+from ..goal import Goal
 from ..options import Positive
-from .base import SEARCH, Eta, StochasticSolver, scratch
+from ..scratch import scratch
+from .base import SEARCH, Eta, StochasticSolver
 from .blocks import every_block, make_blocks, touch
 
 
 class Gains(NamedTuple):
     """The weights and what AdaGrad keeps for each of them."""
 
-    w: Floats  # a weight
-    square: Floats  # a weight: G
-    g: Floats  # a weight: 0 between steps
+    w: Floats  # one per weight
+    square: Floats  # one per weight: G
+    g: Floats  # one per weight: 0 between steps
 
 
 @njit(fastmath=FAST)
 def _shrink(w: Any, square: Any, steps: int, eta: float, delta: float, lam: float, f: Any) -> None:
-    """w_j / (1 + alpha_j lam)^steps for the weights of a block, by repeated squaring."""
+    """Compute w_j / (1 + alpha_j lam)^steps for the weights of a block, by repeated squaring."""
     n = w.size
     for k in range(n):
         root = delta + math.sqrt(square[k])  # eta / alpha_j
@@ -53,7 +54,7 @@ def _shrink(w: Any, square: Any, steps: int, eta: float, delta: float, lam: floa
 def shrink_rest(
     s: Any, first: Any, width: Any, clock: Any, step: int, eta: float, delta: float, lam: float
 ) -> None:
-    """Make up for the shrinking of all weights and set the clocks to 0."""
+    """Shrink all weights by the steps that they missed, and set the clocks to 0."""
     f = np.empty(width.max() if width.size > 0 else 0)
     for b in range(first.size):
         at, n = first[b], width[b]
@@ -105,14 +106,14 @@ def adagrad_epoch(
 
 @final
 class AdaGrad(StochasticSolver):
-    """AdaGrad: a step for each weight, smaller the more its gradients were.
+    """AdaGrad: one step size per weight, which falls as its gradients add up.
 
     The mean of the objective over the iterates approaches the optimum as 1/sqrt(k); the last
-    iterate, which is taken here, behaves alike in practice.
+    iterate, which is used here, behaves alike in practice.
 
     Parameters
     ----------
-    problem, l2, evaluator, rng, eta, start, initial_weights
+    goal, eta
         As in :class:`partwise.solvers.stochastic.base.StochasticSolver`.
     delta : float
         Added to the root of the sum of squares.
@@ -121,28 +122,9 @@ class AdaGrad(StochasticSolver):
     name: ClassVar[str] = "adagrad"
     occupies = Footprint(vectors=7, parts=1, examples=8)
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
-        *,
-        eta: Eta = SEARCH,
-        delta: Positive = 1.0,
-        start: Floats | None = None,
-        initial_weights: Floats | None = None,
-    ) -> None:
-        super().__init__(
-            problem,
-            l2,
-            evaluator,
-            rng,
-            eta=eta,
-            settings={"delta": delta},
-            start=start,
-            initial_weights=initial_weights,
-        )
+    def __init__(self, goal: Goal, *, eta: Eta = SEARCH, delta: Positive = 1.0) -> None:
+        super().__init__(goal, eta=eta)
+        problem = goal.problem
         self.delta = delta
         zeros = problem.storage.zeros
         self.gains = Gains(w=self.weights, square=zeros(), g=zeros())
@@ -150,15 +132,13 @@ class AdaGrad(StochasticSolver):
         self.all_blocks = every_block(problem)
         self.buffers = scratch(problem, 4)
 
+    def with_step(self, goal: Goal, eta: float) -> AdaGrad:
+        return AdaGrad(goal, eta=eta, delta=self.delta)
+
     def visit(self, order: Ints, eta: float) -> int:
-        """Take a step for each example, then let all weights shrink that were not touched."""
         step = (eta, self.delta, self.lam)
         arrays = self.problem.arrays
         bad = adagrad_epoch(arrays, self.gains, self.blocks, order, *step, self.buffers)
         self.visits += len(order)
         shrink_rest(self.gains, *self.all_blocks, self.blocks.clock, len(order), *step)
         return int(bad)
-
-    def values(self) -> tuple[float, float]:
-        """Know nothing of the dual: the sum of the gradients is not kept."""
-        return math.nan, math.inf

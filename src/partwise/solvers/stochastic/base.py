@@ -1,4 +1,4 @@
-"""What the stochastic gradient methods share: the order, the search for a step, the passes.
+"""What the stochastic gradient methods have in common: the order, the first step, the passes.
 
 They see the objective as a mean over the n examples that have a weight:
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import math
 from abc import abstractmethod
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 import numpy as np
 
@@ -20,9 +20,9 @@ from ...arrays import Floats, Ints
 from ...errors import DataError
 from ...problem.evaluation import Evaluator
 from ...problem.footprint import Footprint
-from ...problem.problem import Problem
 from ...problem.subset import subset
 from ..base import Epoch
+from ..goal import Goal
 from ..options import OneOf, Positive
 from ..primal import PrimalSolver
 from .step_search import best_power, trial_sample
@@ -35,38 +35,22 @@ Eta: TypeAlias = Positive | Annotated[str, OneOf((SEARCH,))]
 
 
 class StochasticSolver(PrimalSolver):
-    """A solver that takes a step for each example, of a size that theory does not tell.
+    """A solver that takes one step per example, of a size that theory does not give.
 
     Parameters
     ----------
-    problem, l2, evaluator, start, initial_weights
-        As in :class:`partwise.solvers.primal.PrimalSolver`.
-    rng : numpy.random.Generator
-        Draws a new order of the examples for every epoch, and the sample for the search.
+    goal : Goal
+        What to solve; its rng draws a new order of the examples for every epoch, and the
+        sample for the search.
     eta : float or "search"
         The step; "search" tries powers of 10 on a tenth of the examples.
-    settings : dict
-        The further options, with which trials are made too.
     """
 
     occupies = Footprint(vectors=5, parts=1, examples=8)
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
-        *,
-        eta: Eta,
-        settings: dict[str, Any],
-        start: Floats | None,
-        initial_weights: Floats | None,
-    ) -> None:
-        super().__init__(problem, l2, evaluator, start=start, initial_weights=initial_weights)
-        self.rng = rng
-        self.settings = settings
-        self.examples: Ints = np.flatnonzero(problem.arrays.weight > 0.0)
+    def __init__(self, goal: Goal, *, eta: Eta = SEARCH) -> None:
+        super().__init__(goal)
+        self.examples: Ints = np.flatnonzero(goal.problem.arrays.weight > 0.0)
         self.eta = None if eta == SEARCH else float(eta)
         self.visits = 0
 
@@ -75,19 +59,25 @@ class StochasticSolver(PrimalSolver):
         """The l2 of the mean over the examples."""
         return self.l2 / len(self.examples)
 
+    def with_step(self, goal: Goal, eta: float) -> StochasticSolver:
+        """Return a solver for a trial, with the options of this one except for the step."""
+        return type(self)(goal, eta=eta)
+
     @abstractmethod
     def visit(self, order: Ints, eta: float) -> int:
-        """Take a step for each example of order; give the first that diverged, or -1.
+        """Take one step per example of order; returns the first that diverged, or -1.
 
         Adds the calls of an oracle to ``visits`` and leaves ``weights`` up to date.
         """
 
-    @abstractmethod
     def values(self) -> tuple[float, float]:
-        """Give the dual value and the estimate of the gap that the last epoch brought."""
+        """Return the dual value and the estimate of the gap after the last epoch.
+
+        A method that does not keep the sum of its gradients knows neither.
+        """
+        return math.nan, math.inf
 
     def epoch(self) -> Epoch:
-        """Visit every example that has a weight, in a new order."""
         if self.eta is None:
             self.eta = self._search()
         bad = self.visit(self.rng.permutation(self.examples), self.eta)
@@ -100,28 +90,21 @@ class StochasticSolver(PrimalSolver):
         return Epoch(passes, *self.values(), self.l2)
 
     def current_weights(self) -> Floats:
-        """Give a copy of the weights, which the next epoch changes in place."""
+        # A copy, since the next epoch changes the weights in place.
         weights: Floats = self.weights.copy()
         return weights
 
     def _search(self) -> float:
         sample = trial_sample(self.examples, self.rng)
-        # With l2 in proportion, lam and thus every step is that of the whole problem.
+        # With l2 in proportion, lam and thus every step are those of the whole problem.
         part, l2 = subset(self.problem, sample), self.l2 * len(sample) / len(self.examples)
         evaluator = Evaluator(part, self.evaluator.n_jobs)
         order = np.arange(len(sample))
 
+        goal = Goal(part, l2, evaluator, np.random.default_rng(0), initial_weights=self.weights)
+
         def trial(eta: float) -> float:
-            other: StochasticSolver = type(self)(
-                part,
-                l2,
-                evaluator,
-                np.random.default_rng(0),
-                eta=eta,
-                start=None,
-                initial_weights=self.weights,
-                **self.settings,
-            )
+            other = self.with_step(goal, eta)
             bad = other.visit(order, eta)
             self.visits += other.visits
             if bad >= 0:
@@ -136,8 +119,3 @@ class StochasticSolver(PrimalSolver):
         if eta == 0.0:
             raise DataError(f"{self.name} diverges with every eta from 1 down; scale the features")
         return eta
-
-
-def scratch(problem: Problem, rows: int) -> tuple[Any, ...]:
-    """Give rows of buffers as long as the parts of one example, and one for the oracles."""
-    return (*(np.empty(problem.max_parts) for _ in range(rows)), np.empty(problem.work_size))

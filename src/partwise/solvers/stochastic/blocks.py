@@ -1,4 +1,4 @@
-"""The blocks of weights that an example touches, each once, and for how long they were idle.
+"""The distinct blocks of weights that an example touches, and how long each was idle.
 
 A method whose step for an example depends on the whole gradient of a weight cannot go through the
 features one by one: a feature may occur at several positions of the example.
@@ -17,16 +17,16 @@ from ...problem.storage import filled_width
 
 
 class Blocks(NamedTuple):
-    """Room for the blocks of one example, and a clock for each block."""
+    """Room for the blocks of one example, and one clock per block."""
 
     first: Ints  # where the block begins
     width: Ints  # how many places it has
     idle: Ints  # for how many steps it was not touched
-    clock: Ints  # a place, used where a block begins: the step after its last one
+    clock: Ints  # one per place, used where a block begins: the step after its last one
 
 
 def make_blocks(problem: Problem) -> Blocks:
-    """Make room for the example with most features; all clocks stand at 0."""
+    """Allocate room for the example with most features; all clocks are at 0."""
     design = problem.arrays.design
     entries = np.diff(design.entry_ptr[design.site_ptr])
     first, width, idle = np.empty((3, int(entries.max(initial=0))), dtype=np.int64)
@@ -34,7 +34,7 @@ def make_blocks(problem: Problem) -> Blocks:
 
 
 def every_block(problem: Problem) -> tuple[Ints, Ints]:
-    """Give beginning and width of the blocks of all features that have weights."""
+    """Return the beginnings and the widths of the blocks of all features that have weights."""
     storage, layout = problem.storage, problem.layout
     wide = [filled_width(w) if storage.filled else w for w in layout.widths]
     full = np.repeat(np.array(wide, dtype=np.int64), layout.n_features)
@@ -44,7 +44,7 @@ def every_block(problem: Problem) -> tuple[Ints, Ints]:
 
 @njit
 def touch(design: Any, i: int, step: int, blocks: Any) -> Any:
-    """List the blocks of example i, set their clocks to the next step; returns how many."""
+    """List the blocks of example i and set their clocks to the next step; returns how many."""
     count = 0
     for s in range(design.site_ptr[i], design.site_ptr[i + 1]):
         n = design.site_width[s]

@@ -13,34 +13,27 @@ the batch holds all examples this is L-BFGS.
 from __future__ import annotations
 
 import math
-from collections import deque
 from typing import Any, ClassVar, Final, NamedTuple, final
 
 import numpy as np
 
 from ...arrays import Floats, Ints
-from ...compiled.jit import FAST, njit
 from ...compiled.vectors import inner
 from ...problem.evaluation import Evaluator, Slope
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem
 from ...problem.subset import subset
 from ..base import Epoch, Evaluation
+from ..batch.curvature_pairs import CurvaturePairs
+from ..goal import Goal
 from ..options import Count, Growth
 from ..primal import PrimalSolver
 
-#: A step must give this part of the decrease that the slope promises.
+#: A step must achieve this fraction of the decrease that the slope predicts.
 _ENOUGH: Final = 1e-4
-#: Below this relative change of the objective rounding decides; the slope is then compared.
+#: A smaller relative change of the objective may be rounding; slopes are then compared instead.
 _ROUNDING: Final = 1e-12
 _TRIALS: Final = 40
-
-
-@njit(fastmath=FAST)
-def _add(x: Any, factor: float, y: Any) -> None:
-    """x += factor y, without a vector in between."""
-    for k in range(x.size):
-        x[k] += factor * y[k]
 
 
 class Point(NamedTuple):
@@ -53,14 +46,6 @@ class Point(NamedTuple):
     gradient: Floats
 
 
-class Pair(NamedTuple):
-    """A step and the change of the gradient along it."""
-
-    s: Floats
-    y: Floats
-    inner: float
-
-
 @final
 class Hybrid(PrimalSolver):
     """L-BFGS on batches that grow.
@@ -70,10 +55,8 @@ class Hybrid(PrimalSolver):
 
     Parameters
     ----------
-    problem, l2, evaluator, start, initial_weights
-        As in :class:`partwise.solvers.primal.PrimalSolver`.
-    rng : numpy.random.Generator
-        Draws the order in which examples enter the batch.
+    goal : Goal
+        What to solve.
     first_batch : int or None
         How many examples the first batch has; None: one in a hundred.
     growth : float
@@ -88,28 +71,24 @@ class Hybrid(PrimalSolver):
     def footprint(
         cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
     ) -> Footprint:
-        """Say what the pairs take, the slopes at two points and what lies between them."""
+        # The pairs, the slopes at two points, and what lies between them.
         return Footprint(vectors=8 + 2 * options.get("memory", 10), parts=1, examples=8)
 
     def __init__(
         self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
+        goal: Goal,
         *,
-        start: Floats | None = None,
-        initial_weights: Floats | None = None,
         first_batch: Count | None = None,
         growth: Growth = 1.1,
         memory: Count = 10,
     ) -> None:
-        super().__init__(problem, l2, evaluator, start=start, initial_weights=initial_weights)
-        self.order: Ints = rng.permutation(np.flatnonzero(problem.arrays.weight > 0.0))
+        super().__init__(goal)
+        used = np.flatnonzero(goal.problem.arrays.weight > 0.0)
+        self.order: Ints = goal.rng.permutation(used)  # in which examples enter the batch
         n = len(self.order)
         self.size = min(n, first_batch or max(1, n // 100))
         self.growth = growth
-        self.pairs: deque[Pair] = deque(maxlen=memory)
+        self.pairs = CurvaturePairs(memory)
         self.visits = 0
         self.slope: Slope | None = None  # at the last point, if the batch holds all examples
         self._take()
@@ -121,7 +100,7 @@ class Hybrid(PrimalSolver):
         return self.size == len(self.order)
 
     def _take(self) -> None:
-        """Make the problem of the batch."""
+        """Build the problem of the batch."""
         if self.full:
             self.batch, self.batch_evaluator = self.problem, self.evaluator
         else:
@@ -140,24 +119,14 @@ class Hybrid(PrimalSolver):
         return Point(weights, loss, v, value, self.l2 * weights - scale * v)
 
     def _direction(self) -> Floats:
-        """Minus the inverse Hessian of the pairs times the gradient: the two loops of L-BFGS."""
-        d = -self.point.gradient
+        """Return the direction of L-BFGS; without pairs, a unit step against the gradient."""
+        d = self.pairs.descent(self.point.gradient)
         if not self.pairs:
             d /= max(math.sqrt(inner(d, d)), 1e-300)
-            return d
-        parts = []
-        for pair in reversed(self.pairs):
-            part = inner(pair.s, d) / pair.inner
-            _add(d, -part, pair.y)
-            parts.append(part)
-        last = self.pairs[-1]
-        d *= last.inner / inner(last.y, last.y)
-        for pair, part in zip(self.pairs, reversed(parts), strict=True):
-            _add(d, part - inner(pair.y, d) / pair.inner, pair.s)
         return d
 
     def _search(self, d: Floats) -> Point | None:
-        """Go along d, back by interpolation until the batch's objective decreases enough."""
+        """Search along d, backwards by interpolation, until the batch's objective falls enough."""
         here = self.point
         slope = float(inner(here.gradient, d))
         step = 1.0
@@ -173,16 +142,14 @@ class Hybrid(PrimalSolver):
         return None
 
     def epoch(self) -> Epoch:
-        """Take one iteration; then let the batch grow."""
+        """Take one iteration, then let the batch grow."""
         found = self._search(self._direction())
         if found is None:
             self.pairs.clear()  # begin anew from here, with the gradient
             self.point = self._at(self.weights)
         else:
-            s, y = found.weights - self.weights, found.gradient - self.point.gradient
-            curvature = float(inner(s, y))
-            if curvature > 0.0:
-                self.pairs.append(Pair(s, y, curvature))
+            y = found.gradient - self.point.gradient
+            self.pairs.add(found.weights - self.weights, y)
             self.weights, self.point = found.weights, found
         if not self.full:
             self._grow()
@@ -190,7 +157,7 @@ class Hybrid(PrimalSolver):
         if self.slope is None:
             return Epoch(passes, math.nan, math.inf, self.l2)
         value = self.certified(self.slope)
-        return Epoch(passes, value.dual, value.primal - value.dual, self.l2)
+        return Epoch(passes, value.dual, value.gap, self.l2)
 
     def _grow(self) -> None:
         old, self.size = self.size, min(math.ceil(self.growth * self.size + 1), len(self.order))
@@ -205,14 +172,14 @@ class Hybrid(PrimalSolver):
         self.point = self._point(self.weights, loss, self.point.v + slope.v)
 
     def evaluate(self) -> Evaluation:
-        """Give both sides; with the full batch they are known."""
+        # With the full batch the slope is known already.
         if self.slope is None:
             return super().evaluate()
         return self.certified(self.slope)
 
 
 def _backwards(step: float, change: float, slope: float, after: float) -> float:
-    """Give the minimum of the cubic through both ends of a step, within safe bounds."""
+    """Return the minimum of the cubic through both ends of a step, within safe bounds."""
     if not (math.isfinite(change) and math.isfinite(after)):
         return 0.1 * step
     middle = slope + after - 3.0 * change / step

@@ -3,7 +3,7 @@
     w <- (1 - alpha_k lam) w + alpha_k c_i F_i^T (gold_i - mu_i(w)),   lam = l2 / n
     alpha_k = first / (1 + k rate),   k = 0, 1, ... counts the steps
 
-With w = beta v the shrinking is one product; v changes only where example i has features. The
+With w = beta v, shrinking w takes one product, and v changes only where example i has features. The
 average of the iterates (Xu 2010) needs one more vector u and the sum B of all beta:
 
     sum_s beta_s v_s = B v - u,    u <- u + B d where v <- v + d
@@ -14,8 +14,8 @@ being the gold label; the entropy is concave, so with coef as weights
 
     D >= s sum coef c_i (tau H + cost_i.mu) - s^2 l2/2 |w|^2,    s max_i coef_i <= 1
 
-That costs nothing and holds for the hinge, where mu is a maximiser. For tau > 0 the marginals at
-the last w give another dual point, as a rule a better one.
+This bound costs nothing, and it holds for the hinge, where mu is a maximiser. For tau > 0 the
+marginals at the last w are another dual point, which is usually better.
 """
 
 from __future__ import annotations
@@ -29,35 +29,37 @@ from ...arrays import Floats, Ints
 from ...compiled.jit import FAST, njit
 from ...compiled.vectors import inner
 from ...problem.design import scatter, score
-from ...problem.evaluation import Evaluator, lowest_entropy
-from ...problem.problem import Problem, example_marginals, example_maximum
+from ...problem.evaluation import lowest_entropy
+from ...problem.problem import example_marginals, example_maximum
 from ..base import Evaluation
+from ..goal import Goal
 from ..options import OneOf
-from .base import SEARCH, Eta, StochasticSolver, scratch
+from ..scratch import scratch
+from .base import SEARCH, Eta, StochasticSolver
 
 SCHEDULES: Final = ("decreasing", "constant")
 
-#: beta is multiplied into v when it is below this: B v - u would lose as many digits.
+#: beta is multiplied into v below this, since B v - u would lose as many digits.
 _SMALL: Final = 1e-3
 
 
-class Descent(NamedTuple):
-    """The iterate and what is kept beside it."""
+class SGDState(NamedTuple):
+    """The iterate, and what is kept beside it."""
 
-    w: Floats  # a weight
-    u: Floats  # a weight: minus the sum of the iterates between epochs; empty: no average
-    coef: Floats  # an example: sum of the coefficients of its terms in w
+    w: Floats  # one per weight
+    u: Floats  # one per weight: minus the sum of the iterates between epochs; empty: no average
+    coef: Floats  # one per example: sum of the coefficients of its terms in w
     totals: Floats
 
 
-#: Positions in ``Descent.totals``: steps; iterates in the average; what is left of the first w;
+#: Positions in ``SGDState.totals``: steps; iterates in the average; what is left of the first w;
 #: sum coef c_i (tau H + cost_i.mu); sum of c_i loss_i at the visits of the last epoch.
 STEPS, COUNT, KEPT, LINEAR, LOSS = range(5)
 
 
 @njit(fastmath=FAST)
 def _fold(s: Any, beta: float, total: float) -> None:
-    """Multiply beta into v and take B v into u, so that both begin anew."""
+    """Multiply beta into v and add B v to u, so that both start anew."""
     if s.u.size > 0:
         for k in range(s.u.size):
             s.u[k] -= total * s.w[k]
@@ -136,52 +138,32 @@ def sgd_epoch(
     return bad
 
 
-class _Descent(StochasticSolver):
-    """What the solvers of this file share: one compiled epoch, and the certificate."""
+class _PlainSGD(StochasticSolver):
+    """What the solvers of this file have in common: one compiled epoch, and the certificate."""
 
     needs = frozenset[str]()
+    averaged: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
-        *,
-        eta: Eta,
-        settings: dict[str, Any],
-        start: Floats | None,
-        initial_weights: Floats | None,
-        averaged: bool = False,
-    ) -> None:
-        super().__init__(
-            problem,
-            l2,
-            evaluator,
-            rng,
-            eta=eta,
-            settings=settings,
-            start=start,
-            initial_weights=initial_weights,
-        )
-        # Weights that came from elsewhere are no sum of terms: they are told apart.
+    def __init__(self, goal: Goal, *, eta: Eta = SEARCH) -> None:
+        super().__init__(goal, eta=eta)
+        problem = goal.problem
+        # Weights from an earlier fit are not a sum of terms, so they are kept apart.
         self.origin = self.weights if self.weights.any() else None
-        self.descent = Descent(
+        self.state = SGDState(
             w=self.weights.copy(),
-            u=problem.storage.zeros() if averaged else np.zeros(0),
+            u=problem.storage.zeros() if self.averaged else np.zeros(0),
             coef=np.zeros(problem.n_examples),
             totals=np.zeros(5),
         )
-        self.descent.totals[KEPT] = 1.0
+        self.state.totals[KEPT] = 1.0
         self.buffers = scratch(problem, 4)
 
-    def schedule(self, eta: float) -> tuple[float, float]:
-        """Give first and rate."""
+    def steps(self, eta: float) -> tuple[float, float]:
+        """Return first and rate of the steps."""
         return eta, 0.0
 
     def visit(self, order: Ints, eta: float) -> int:
-        """Take a step for each example."""
-        s, first, rate = self.descent, *self.schedule(eta)
+        s, first, rate = self.state, *self.steps(eta)
         arrays = self.problem.arrays
         bad = sgd_epoch(arrays, s, order, self.l2, self.lam, first, rate, self.buffers)
         self.visits += len(order)
@@ -189,8 +171,8 @@ class _Descent(StochasticSolver):
         return int(bad)
 
     def running_dual(self) -> float:
-        """D of the terms that the last iterate is made of, scaled to where D is largest."""
-        s = self.descent
+        """Return D of the terms that make up the last iterate, scaled to where D is largest."""
+        s = self.state
         made = s.w if self.origin is None else s.w - s.totals[KEPT] * self.origin
         norm, linear = self.l2 * inner(made, made), float(s.totals[LINEAR])
         if s.coef.min() < 0.0 or linear <= 0.0 or norm == 0.0:
@@ -199,12 +181,12 @@ class _Descent(StochasticSolver):
         return float(scale * (linear - 0.5 * scale * norm))
 
     def values(self) -> tuple[float, float]:
-        """Give the free dual value; the primal is that of the iterates on their way."""
-        s, dual = self.descent, self.running_dual()
+        # The losses were summed up on the way, each at the iterate of its visit.
+        s, dual = self.state, self.running_dual()
         return dual, float(s.totals[LOSS] + 0.5 * self.l2 * inner(s.w, s.w)) - dual
 
     def evaluate(self) -> Evaluation:
-        """Give both sides; for tau > 0 the better of two dual points."""
+        # For tau > 0 the better of two dual points is taken.
         if self.problem.loss.tau > 0.0:
             value = super().evaluate()
             return Evaluation(value.weights, value.primal, max(value.dual, self.running_dual()))
@@ -213,8 +195,8 @@ class _Descent(StochasticSolver):
 
 
 @final
-class SGD(_Descent):
-    """Stochastic gradient descent with steps that decrease, or with a constant step.
+class SGD(_PlainSGD):
+    """Stochastic gradient descent with decreasing steps, or with a constant step.
 
     The steps eta / (1 + k/n) are those of Collins et al. (2008), section 7.1.3. In the long run
     they are (eta l2) / (lam k): the objective approaches the optimum as 1/k if eta l2 > 1/2, and
@@ -223,7 +205,7 @@ class SGD(_Descent):
 
     Parameters
     ----------
-    problem, l2, evaluator, rng, eta, start, initial_weights
+    goal, eta
         As in :class:`partwise.solvers.stochastic.base.StochasticSolver`.
     schedule : {"decreasing", "constant"}
         The steps.
@@ -233,74 +215,35 @@ class SGD(_Descent):
 
     def __init__(
         self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
+        goal: Goal,
         *,
         eta: Eta = SEARCH,
         schedule: Annotated[str, OneOf(SCHEDULES)] = "decreasing",
-        start: Floats | None = None,
-        initial_weights: Floats | None = None,
     ) -> None:
-        super().__init__(
-            problem,
-            l2,
-            evaluator,
-            rng,
-            eta=eta,
-            settings={"schedule": schedule},
-            start=start,
-            initial_weights=initial_weights,
-        )
-        self.decreasing = schedule == "decreasing"
+        super().__init__(goal, eta=eta)
+        self.schedule = schedule
 
-    def schedule(self, eta: float) -> tuple[float, float]:
-        """Give eta / (1 + k/n), or eta."""
-        return eta, 1.0 / len(self.examples) if self.decreasing else 0.0
+    def with_step(self, goal: Goal, eta: float) -> SGD:
+        return SGD(goal, eta=eta, schedule=self.schedule)
+
+    def steps(self, eta: float) -> tuple[float, float]:
+        return eta, 1.0 / len(self.examples) if self.schedule == "decreasing" else 0.0
 
 
 @final
-class AveragedSGD(_Descent):
+class AveragedSGD(_PlainSGD):
     """Stochastic gradient descent with a constant step; the weights are the mean of all iterates.
 
     The mean forgets the start as 1/k. What the constant step leaves of the noise averages out as
     1/k too; where the loss is not quadratic a distance of order eta stays.
-
-    Parameters
-    ----------
-    problem, l2, evaluator, rng, eta, start, initial_weights
-        As in :class:`partwise.solvers.stochastic.base.StochasticSolver`.
     """
 
     name: ClassVar[str] = "asgd"
-
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
-        *,
-        eta: Eta = SEARCH,
-        start: Floats | None = None,
-        initial_weights: Floats | None = None,
-    ) -> None:
-        super().__init__(
-            problem,
-            l2,
-            evaluator,
-            rng,
-            eta=eta,
-            settings={},
-            start=start,
-            initial_weights=initial_weights,
-            averaged=True,
-        )
+    averaged = True
 
 
 @final
-class Pegasos(_Descent):
+class Pegasos(_PlainSGD):
     """Pegasos (Shalev-Shwartz et al. 2011): the steps are eta / (lam k), k = 1, 2, ...
 
     With eta = 1 the first step forgets where it started, and after every epoch w is v(u) / l2 of
@@ -311,34 +254,14 @@ class Pegasos(_Descent):
 
     Parameters
     ----------
-    problem, l2, evaluator, rng, eta, start, initial_weights
+    goal, eta
         As in :class:`partwise.solvers.stochastic.base.StochasticSolver`.
     """
 
     name: ClassVar[str] = "pegasos"
 
-    def __init__(
-        self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
-        *,
-        eta: Eta = 1.0,
-        start: Floats | None = None,
-        initial_weights: Floats | None = None,
-    ) -> None:
-        super().__init__(
-            problem,
-            l2,
-            evaluator,
-            rng,
-            eta=eta,
-            settings={},
-            start=start,
-            initial_weights=initial_weights,
-        )
+    def __init__(self, goal: Goal, *, eta: Eta = 1.0) -> None:
+        super().__init__(goal, eta=eta)
 
-    def schedule(self, eta: float) -> tuple[float, float]:
-        """Give eta / (lam (1 + k)), k = 0, 1, ..."""
+    def steps(self, eta: float) -> tuple[float, float]:
         return eta / self.lam, 1.0

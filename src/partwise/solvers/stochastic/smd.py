@@ -22,11 +22,12 @@ import numpy as np
 from ...arrays import Floats, Ints
 from ...compiled.jit import FAST, njit
 from ...problem.design import scatter, score
-from ...problem.evaluation import Evaluator
 from ...problem.footprint import Footprint
-from ...problem.problem import Problem, example_marginals
+from ...problem.problem import example_marginals
+from ..goal import Goal
 from ..options import Decay, NotNegative
-from .base import SEARCH, Eta, StochasticSolver, scratch
+from ..scratch import scratch
+from .base import SEARCH, Eta, StochasticSolver
 from .blocks import every_block, make_blocks, touch
 
 #: The square root of the rounding error balances rounding against curvature.
@@ -36,17 +37,17 @@ _STEP: Final = math.sqrt(np.finfo(np.float64).eps)
 class Meta(NamedTuple):
     """The weights and what meta-descent keeps for each of them."""
 
-    w: Floats  # a weight
-    v: Floats  # a weight
-    gain: Floats  # a weight: eta_j / eta
-    share: Floats  # a weight, used where a block begins: l2 / n_j
-    g: Floats  # a weight: 0 between steps
-    h: Floats  # a weight: H v; 0 between steps
+    w: Floats  # one per weight
+    v: Floats  # one per weight
+    gain: Floats  # one per weight: eta_j / eta
+    share: Floats  # one per weight, used where a block begins: l2 / n_j
+    g: Floats  # one per weight: 0 between steps
+    h: Floats  # one per weight: H v; 0 between steps
 
 
 @njit
 def _occurrences(design: Any, order: Any, blocks: Any, share: Any) -> None:
-    """Count into share, where a block begins, the examples of order that have it."""
+    """Count the examples of order that have each block, into share where the block begins."""
     for step in range(order.size):
         count = touch(design, order[step], step, blocks)
         for b in range(count):
@@ -120,7 +121,7 @@ def smd_epoch(
 
 @njit(fastmath=FAST)
 def _settle(s: Any, first: Any, width: Any, clock: Any, step: int, decay: float) -> None:
-    """Make up for the decay of all v and set the clocks to 0."""
+    """Apply the decay that all v missed, and set the clocks to 0."""
     for b in range(first.size):
         at, n = first[b], width[b]
         left = decay ** (step - clock[at])
@@ -132,14 +133,14 @@ def _settle(s: Any, first: Any, width: Any, clock: Any, step: int, decay: float)
 
 @final
 class MetaDescent(StochasticSolver):
-    """Stochastic meta-descent: a gain for each weight, which learns from the Hessian.
+    """Stochastic meta-descent: one gain per weight, which is learned from the Hessian.
 
     There is no proof that it converges; the gains follow the noise as well as the slope. Every
     step takes two calls of the oracle, so an epoch is two passes.
 
     Parameters
     ----------
-    problem, l2, evaluator, rng, eta, start, initial_weights
+    goal, eta
         As in :class:`partwise.solvers.stochastic.base.StochasticSolver`.
     meta : float
         How fast the gains change.
@@ -152,27 +153,14 @@ class MetaDescent(StochasticSolver):
 
     def __init__(
         self,
-        problem: Problem,
-        l2: float,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
+        goal: Goal,
         *,
         eta: Eta = SEARCH,
         meta: NotNegative = 0.02,
         decay: Decay = 0.99,
-        start: Floats | None = None,
-        initial_weights: Floats | None = None,
     ) -> None:
-        super().__init__(
-            problem,
-            l2,
-            evaluator,
-            rng,
-            eta=eta,
-            settings={"meta": meta, "decay": decay},
-            start=start,
-            initial_weights=initial_weights,
-        )
+        super().__init__(goal, eta=eta)
+        problem = goal.problem
         self.meta, self.decay = meta, decay
         self.blocks = make_blocks(problem)
         self.all_blocks = every_block(problem)
@@ -192,15 +180,13 @@ class MetaDescent(StochasticSolver):
         used = count > 0.0
         count[used] = self.l2 / count[used]
 
+    def with_step(self, goal: Goal, eta: float) -> MetaDescent:
+        return MetaDescent(goal, eta=eta, meta=self.meta, decay=self.decay)
+
     def visit(self, order: Ints, eta: float) -> int:
-        """Take a step for each example."""
         step = (eta, self.meta, self.decay)
         arrays = self.problem.arrays
         bad, calls = smd_epoch(arrays, self.state, self.blocks, order, *step, self.buffers)
         self.visits += int(calls)
         _settle(self.state, *self.all_blocks, self.blocks.clock, len(order), self.decay)
         return int(bad)
-
-    def values(self) -> tuple[float, float]:
-        """Know nothing of the dual: the sum of the gradients is not kept."""
-        return math.nan, math.inf

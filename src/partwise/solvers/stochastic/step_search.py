@@ -15,31 +15,31 @@ import numpy as np
 
 from ...arrays import Ints
 
-#: The part of the examples that a trial visits, and the fewest.
+#: A trial visits one in this many examples, but at least this many.
 _SHARE: Final = 10
 _FEWEST: Final = 50
-#: Powers of 10 beyond this on either side are not tried.
+#: The largest and, negated, the smallest power of 10 that is tried.
 _FARTHEST: Final = 12
 
 
 def trial_sample(examples: Ints, rng: np.random.Generator) -> Ints:
-    """Draw a tenth of the examples, or the fewest that tell something."""
+    """Draw a tenth of the examples, or the fewest that are meaningful."""
     size = min(len(examples), max(len(examples) // _SHARE, _FEWEST))
     return rng.permutation(examples)[:size]
 
 
 def best_power(trial: Callable[[float], float]) -> tuple[float, dict[float, float]]:
-    """Go from 1 to smaller powers of 10, or to larger ones, while the trial gives less.
+    """Try 1, then smaller or larger powers of 10, while the objective falls.
 
     Parameters
     ----------
     trial : callable
-        Gives the objective after a trial with a step; inf where it diverged.
+        Returns the objective after a trial with a step, or inf if it diverged.
 
     Returns
     -------
     eta, tried
-        The best step, 0.0 if all diverged, and what each gave.
+        The best step, or 0.0 if all diverged, and the objective for each step.
     """
     tried: dict[float, float] = {}
 

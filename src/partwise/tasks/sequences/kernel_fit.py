@@ -28,7 +28,7 @@ from ...problem.evaluation import Evaluator
 from ...problem.layout import Layout
 from ...problem.problem import Problem
 from ...problem.rows import Rows
-from ...solvers.margin.marginal_ascent import gold_marginals
+from ...solvers.gold_labels import gold_marginals
 from ...training.certificate import Certificate, relative_gap
 from ...training.loop import Fit
 from .features import PositionFeatures

@@ -16,23 +16,23 @@ from ..arrays import Floats
 from ..compiled.vectors import inner, shrunk_square
 
 
-def scaled_dual(
+def search_dual_line(
     linear: Callable[[float], float], v: Floats, l2: float, l1: float
 ) -> tuple[float, float]:
-    """Give the largest D(u(s)), and its s.
+    """Return the largest D(u(s)), and the s where it is reached.
 
     Parameters
     ----------
     linear : callable
-        The part of D(u(s)) beside the norm, or a bound from below on it; concave.
+        The terms of D(u(s)) other than the norm, or a lower bound on them; concave.
     v : ndarray
-        That of u.
+        v(u).
     l2, l1 : float
         The regulariser.
     """
     from scipy.optimize import minimize_scalar  # slow to import
 
-    # What is within l1 stays within: the others alone are looked at again for every s.
+    # A v within l1 stays within it, so only the others are looked at for every s.
     far = v[np.abs(v) > l1] if l1 else v[:0]
     square = 0.0 if l1 else float(inner(v, v))
 
@@ -40,7 +40,7 @@ def scaled_dual(
         norm = float(shrunk_square(s * far, l1)) if l1 else s * s * square
         return norm / (2.0 * l2) - linear(s)
 
-    # Huge scores give values that are not finite; the end of the way is then as good as any.
+    # Huge scores give values that are not finite; s = 1 is then as good as any.
     with np.errstate(over="ignore", invalid="ignore"):
         found = minimize_scalar(lost, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-10})
     return max((-lost(1.0), 1.0), (-float(found.fun), float(found.x)))

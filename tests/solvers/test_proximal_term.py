@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 from support.instances import make_instance
+from support.solvers import solver_of
 
-from partwise.problem.evaluation import Evaluator
+from partwise.solvers.gold_labels import gold_marginals
 from partwise.solvers.margin.crammer_singer import CrammerSinger
 from partwise.solvers.margin.frank_wolfe import FrankWolfe
-from partwise.solvers.margin.marginal_ascent import MarginalAscent, gold_marginals
-from partwise.solvers.nearness import Nearness
+from partwise.solvers.margin.marginal_ascent import MarginalAscent
+from partwise.solvers.proximal_term import ProximalTerm
 from partwise.training.certificate import ConvergenceWarning
 from partwise.training.loop import train
 
@@ -19,12 +20,12 @@ KINDS = ("multiclass", "chain", "untied")
 
 def make(kind: str, l2: float = 0.3, solver: Any = FrankWolfe, **options: Any) -> MarginalAscent:
     problem = make_instance(kind, "hinge", n=30, weighted=True).problem
-    return solver(problem, l2, Evaluator(problem), np.random.default_rng(0), **options)  # type: ignore[no-any-return]
+    return solver_of(solver, problem, l2, **options)  # type: ignore[no-any-return]
 
 
 def test_the_centre_waits_while_the_duals_are_behind() -> None:
     z, w = np.zeros(3), np.ones(3)
-    near = Nearness(2.0, z, 0.1, 0.1)
+    near = ProximalTerm(2.0, z, 0.1, 0.1)
     near.own = 1.0
     for waited in range(1, 6):
         near.steer(2.0, 3.0, w)
@@ -38,12 +39,12 @@ def test_the_centre_waits_while_the_duals_are_behind() -> None:
 
 
 def test_a_small_factor_is_none() -> None:
-    near = Nearness(1.0, np.zeros(3), 9.0, 0.1)
+    near = ProximalTerm(1.0, np.zeros(3), 9.0, 0.1)
     near.steer(1e-9, 1.0, np.zeros(3))
     assert near.k == 0.0
     # A tenth of l2 is small; both parts in their proportion leave the factor as it is.
     for k, left in ((0.11, 0.11), (0.09, 0.0)):
-        near = Nearness(k, np.zeros(3), 1.0, 0.25)
+        near = ProximalTerm(k, np.zeros(3), 1.0, 0.25)
         near.steer(1.0, 4.0, np.zeros(3))
         assert near.k == pytest.approx(left)
 
@@ -52,7 +53,7 @@ def test_a_small_factor_is_none() -> None:
 def test_an_epoch_solves_the_problem_near_the_last_weights(kind: str) -> None:
     machine = make(kind, nearness=2.0)
     for _ in range(20):
-        k, z = machine.nearness.k, machine.nearness.centre.copy()
+        k, z = machine.proximal_term.k, machine.proximal_term.centre.copy()
         epoch = machine.epoch()
         near = machine.evaluator.dual_sum(machine.mu) + k * z
         np.testing.assert_allclose(machine.weights, near / (machine.l2 + k), atol=1e-9)
@@ -68,7 +69,7 @@ def test_the_dual_value_is_that_of_the_dual_point(kind: str) -> None:
         machine.epoch()
         value, point = machine.evaluate(), machine.dual_point()
         assert point.mu is not None
-        fresh = make(kind, l2=0.01, marginals=point.mu)
+        fresh = make(kind, l2=0.01, point=point)
         assert fresh.evaluate().dual == pytest.approx(value.dual, rel=1e-9, abs=1e-9)
         shares.append(float(np.abs(point.mu - machine.mu).max()))
     assert max(shares) > 0.0  # the way from the gold labels is not always gone to its end
@@ -126,8 +127,8 @@ def test_auto_takes_it_for_the_hinge_and_users_may_not() -> None:
 
 def test_classifiers_by_name() -> None:
     machine = make("multiclass", solver=CrammerSinger, nearness=None)
-    assert machine.nearness.k > 0.0
-    assert make("multiclass", solver=CrammerSinger).nearness.k == 0.0
+    assert machine.proximal_term.k > 0.0
+    assert make("multiclass", solver=CrammerSinger).proximal_term.k == 0.0
 
 
 def test_a_term_that_does_not_help_is_dropped(caplog: pytest.LogCaptureFixture) -> None:
@@ -135,14 +136,14 @@ def test_a_term_that_does_not_help_is_dropped(caplog: pytest.LogCaptureFixture) 
     machine.epoch()
     for _ in range(60):
         machine._watch(1.0)
-        if machine.nearness.k == 0.0:
+        if machine.proximal_term.k == 0.0:
             break
-    assert machine.nearness.k == 0.0
+    assert machine.proximal_term.k == 0.0
     with caplog.at_level("INFO", "partwise"):
         again = make("chain", nearness=2.0)
         for k in range(200):
             again._watch(0.98**k)
-        assert again.nearness.k == 2.0
+        assert again.proximal_term.k == 2.0
         assert not caplog.records
         for _ in range(60):
             again._watch(0.98**199)

@@ -1,16 +1,16 @@
-"""A proximal term: each epoch solves a problem near earlier weights, which is easier than P.
+"""A proximal term, which keeps the weights near earlier ones and makes each epoch's problem easier.
 
     min_w  P(w) + k/2 |w - z|^2,    w(u) = (v(u) + k z) / (l2 + k)    where l1 = 0
 
 This is the proximal point method of Rockafellar (1976). The dual points of such a problem are those
 of P itself, so the certificate is that of P, and it is split in two:
 
-    P(w) - D(u) = [what the examples lack] + [R(w) + R*(v) - w.v],    R = l2/2 |.|^2 + l1 |.|_1
+    P(w) - D(u) = [examples] + [R(w) + R*(v) - w.v],    R = l2/2 |.|^2 + l1 |.|_1
 
-The first part is what the examples have still to do, and is less with a large k. The second is
-what the weights have still to do, about k^2 |w - z|^2 / (2 l2), and is less with a small k. Every
-epoch tells both. k is steered so that they stay in proportion, and z stays where it is while the
-examples' part grows beyond its proportion: weights that run ahead of the duals overshoot.
+The first part is the examples' part of the gap; a large k makes it small. The second is the
+weights' part, about k^2 |w - z|^2 / (2 l2); a small k makes it small. Both are known after every
+epoch. k is steered so that they stay in proportion. z does not move while the examples' part grows
+beyond its proportion, since weights that run ahead of the duals overshoot.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from ..arrays import Floats
 #: k changes by a factor within these bounds whenever z moves.
 _SLOWEST: Final = 0.8
 _FASTEST: Final = 1.1
-#: Below this part of l2, k is 0.
+#: Below this fraction of l2, k becomes 0.
 _NOTHING: Final = 0.1
-#: z waits while the examples' part is so many times what it was when z moved last, ...
+#: z waits while the examples' part is this many times what it was when z last moved ...
 _GROWTH: Final = 1.2
-#: ... but never for more epochs than these.
+#: ... but never for more than this many epochs.
 _PATIENCE: Final = 5
 
 
-class Nearness:
+class ProximalTerm:
     """The factor k and the centre z of a proximal term.
 
     Parameters
@@ -41,7 +41,7 @@ class Nearness:
     centre : ndarray
         The first z.
     l2 : float
-        That of P.
+        The l2 of P.
     proportion : float
         The examples' part of the gap, divided by the weights' part, that k is steered to.
     """
@@ -52,14 +52,14 @@ class Nearness:
         self.own, self.waited = 0.0, 0
 
     def steer(self, own: float, others: float, weights: Floats) -> None:
-        """After an epoch: move z to the weights, and k towards the proportion.
+        """Move z to the weights and k towards the proportion, after an epoch.
 
         Parameters
         ----------
         own, others : float
             The examples' part of the gap, and the weights' part.
         weights : ndarray
-            Those of the epoch.
+            The weights after the epoch.
         """
         if own > max(_GROWTH * self.own, self.proportion * others) and self.waited < _PATIENCE:
             self.waited += 1

@@ -1,7 +1,7 @@
 """Scores and scatters of two weight vectors at once: the blocks of both are fetched together.
 
-score_pair:    p = F_i x,  q = F_i y
-scatter_pair:  x += F_i^T delta,  y += k F_i^T delta
+score_both:    p = F_i x,  q = F_i y
+scatter_both:  x += F_i^T delta,  y += k F_i^T delta
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from ...problem.storage import filled_width
 
 
 @njit(fastmath=FAST)
-def score_pair(design: Any, i: int, x: Any, y: Any, p: Any, q: Any) -> None:
-    """p = F_i x and q = F_i y."""
+def score_both(design: Any, i: int, x: Any, y: Any, p: Any, q: Any) -> None:
+    """Compute p = F_i x and q = F_i y."""
     valued = design.value.size > 0
     room = np.empty((2, design.widest))
     for s in range(design.site_ptr[i], design.site_ptr[i + 1]):
@@ -72,8 +72,8 @@ def score_pair(design: Any, i: int, x: Any, y: Any, p: Any, q: Any) -> None:
 
 
 @njit(fastmath=FAST)
-def scatter_pair(design: Any, i: int, delta: Any, x: Any, y: Any, times: float) -> Any:
-    """x += F_i^T delta, y += times F_i^T delta; returns the change of |x|^2."""
+def scatter_both(design: Any, i: int, delta: Any, x: Any, y: Any, times: float) -> Any:
+    """Add F_i^T delta to x and times F_i^T delta to y; returns the change of |x|^2."""
     valued, masked = design.value.size > 0, design.live.size > 0
     room = np.empty(design.widest)
     norm = 0.0

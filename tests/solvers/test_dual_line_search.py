@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partwise.compiled.vectors import shrunk_square
-from partwise.solvers.scaling import scaled_dual
+from partwise.solvers.dual_line_search import search_dual_line
 
 
 @given(
@@ -21,7 +21,7 @@ def test_no_other_point_between_is_better(seed: int, l1: float, l2: float, heigh
     def value(s: float) -> float:
         return s * height - float(shrunk_square(s * v, l1)) / (2.0 * l2)
 
-    best, s = scaled_dual(lambda s: s * height, v, l2, l1)
+    best, s = search_dual_line(lambda s: s * height, v, l2, l1)
     assert 0.0 <= s <= 1.0
     assert best == pytest.approx(value(s), abs=1e-9)
     others = [value(float(s)) for s in np.linspace(0.0, 1.0, 201)]
@@ -29,4 +29,4 @@ def test_no_other_point_between_is_better(seed: int, l1: float, l2: float, heigh
 
 
 def test_within_l1_nothing_is_lost() -> None:
-    assert scaled_dual(lambda s: 3.0 * s, np.array([0.9, -1.0]), 1e-3, 1.0) == (3.0, 1.0)
+    assert search_dual_line(lambda s: 3.0 * s, np.array([0.9, -1.0]), 1e-3, 1.0) == (3.0, 1.0)

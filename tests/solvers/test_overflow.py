@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from support.class_data import classes
 from support.instances import make_instance
+from support.solvers import goal_of
 from support.structure_cases import problem_of
 
 from partwise import KernelClassifier, LinearClassifier, SequenceTagger
 from partwise.errors import DataError
-from partwise.problem.evaluation import Evaluator
 from partwise.problem.losses import Loss
 from partwise.problem.problem import build_problem, example_marginals, example_maximum
 from partwise.problem.rows import Rows
@@ -133,7 +133,7 @@ def test_rounding_does_not_raise_the_dual(name: str) -> None:
     """log Z - theta.mu of a theta of 1e40 is no entropy."""
     x = np.array([[1e20], [-3.0], [2e20], [1.0]])
     problem = classes(x, [0, 1, 2, 0], 3)
-    machine = make_solver(name, problem, 1.0, Evaluator(problem), np.random.default_rng(0))
+    machine = make_solver(name, goal_of(problem))
     best = 4.0 * np.log(3.0)  # P(0)
     for _ in range(20):
         machine.epoch()
@@ -148,8 +148,7 @@ def test_smoothing_does_not_run_out_of_numbers(name: str) -> None:
         gold = [np.array([k % 2]) for k in range(4)]
         one, rows, loss = np.ones(4, np.int64), [Rows.from_dense(x)], Loss("hinge", 0.0, True)
         problem = build_problem(Multiclass(2), one, rows, gold, loss)
-        rng = np.random.default_rng(0)
-        machine = make_solver(name, problem, 1.0, Evaluator(problem), rng)
+        machine = make_solver(name, goal_of(problem))
         least = machine.least  # type: ignore[attr-defined]
         for _ in range(100):
             machine.epoch()

@@ -1,8 +1,8 @@
 """Whether the numbers of a fit stay within float64.
 
-No v(u) is longer than S = sum_i c_i R_i, with R_i a bound on |F_i^T (gold_i - y)|, so weights are
-up to S / l2 long and scores up to R S / l2. Solvers work with squares of these, and with products
-of two squares where they look at curvature.
+The norm of v(u) is at most S = sum_i c_i R_i, with R_i a bound on |F_i^T (gold_i - y)|, so the norm
+of the weights is at most S / l2 and scores are at most R S / l2. Solvers compute squares of these,
+and products of two squares where they use curvature.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import numpy as np
 from ..errors import DataError
 from ..problem.problem import Problem
 
-#: The largest square; the square of it is still finite, with some room.
+#: The largest square that is allowed; its own square is still finite, with some room.
 _LARGEST: Final = 1e150
 
 
-def check_magnitude(problem: Problem, l2: float) -> None:
+def check_overflow(problem: Problem, l2: float) -> None:
     """Raise a DataError where squares of features, weights or scores would overflow.
 
     Parameters

@@ -1,0 +1,93 @@
+"""What a solver is asked for: the problem, the regulariser, and where to start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import Floats
+from ..compiled.vectors import shrunk
+from ..problem.dual_point import DualPoint
+from ..problem.evaluation import Evaluator
+from ..problem.problem import Problem
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a solver is asked for.
+
+    A fit may start from the result of an earlier one: from its dual point, from its weights, or
+    from both. Solvers keep different things, so the methods return that start in the form that a
+    solver wants. Solvers that keep weights and solvers that keep duals can thus start from each
+    other's results.
+
+    Attributes
+    ----------
+    problem : Problem
+        What to solve.
+    l2 : float
+        The regulariser l2/2 |w|^2.
+    evaluator : Evaluator
+        Computes primal and dual values of the problem, in threads.
+    rng : numpy.random.Generator
+        Used by the solvers that draw random numbers.
+    l1 : float
+        Weight of |w|_1, for the solvers that take it.
+    tol : float
+        The relative gap to be reached, for the solvers that plan ahead.
+    start : DualPoint or None
+        The dual point of an earlier fit.
+    initial_weights : ndarray or None
+        Stored weights to start from.
+    """
+
+    problem: Problem
+    l2: float
+    evaluator: Evaluator
+    rng: np.random.Generator
+    l1: float = 0.0
+    tol: float = 1e-4
+    start: DualPoint | None = None
+    initial_weights: Floats | None = None
+
+    @property
+    def warm(self) -> bool:
+        """Whether the fit starts from the result of an earlier one."""
+        return self.start is not None or self.initial_weights is not None
+
+    def theta(self) -> Floats | None:
+        """Return the theta to start from, or None."""
+        point = self._point()
+        if point is None:
+            return None
+        if point.mu is not None and self.problem.structure.has_entropy:
+            return self.evaluator.conditional(point.mu)[0]
+        return point.theta
+
+    def marginals(self) -> Floats | None:
+        """Return the marginals of the dual point to start from, or None."""
+        point = self._point()
+        if point is None:
+            return None
+        if point.mu is not None:
+            return point.mu
+        mu, entropy = np.empty_like(point.theta), np.empty(self.problem.n_examples)
+        self.evaluator.marginals(point.theta, mu, entropy)
+        return mu
+
+    def weights(self) -> Floats | None:
+        """Return the stored weights to start from, w(u) if there is only a dual point, or None."""
+        if self.initial_weights is not None:
+            return self.initial_weights
+        mu = self.marginals()
+        return None if mu is None else shrunk(self.evaluator.dual_sum(mu), self.l1) / self.l2
+
+    def _point(self) -> DualPoint | None:
+        """Return the dual point of the earlier fit, or for a smooth loss that of its weights.
+
+        For the hinge loss, weights do not determine a dual point.
+        """
+        if self.start is not None or self.initial_weights is None or self.problem.loss.tau == 0.0:
+            return self.start
+        return DualPoint(self.evaluator.scores(self.initial_weights))
