@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .solvers.eg.simplex_qp import QuadraticResult, minimise_quadratic
     from .tasks.constituency.estimator import ConstituencyParser
     from .tasks.dependency.estimator import DependencyParser, DependencyParserCV
-    from .tasks.graph.estimator import GraphLabeler
+    from .tasks.graph.estimator import GraphLabeler, GraphLabelerCV
     from .tasks.graph.examples import GraphExample
     from .tasks.path import path
     from .tasks.sequences.classifier import LinearClassifier, LinearClassifierCV
@@ -38,6 +38,7 @@ __all__ = [
     "DependencyParserCV",
     "GraphExample",
     "GraphLabeler",
+    "GraphLabelerCV",
     "KernelClassifier",
     "KernelTagger",
     "LinearClassifier",
@@ -64,6 +65,7 @@ _HOMES = {
     "DependencyParserCV": ".tasks.dependency.estimator",
     "GraphExample": ".tasks.graph.examples",
     "GraphLabeler": ".tasks.graph.estimator",
+    "GraphLabelerCV": ".tasks.graph.estimator",
     "KernelClassifier": ".tasks.sequences.kernel_estimators",
     "KernelTagger": ".tasks.sequences.kernel_estimators",
     "LinearClassifier": ".tasks.sequences.classifier",

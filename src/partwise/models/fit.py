@@ -23,6 +23,7 @@ from ..training.path import train_path
 from ..training.settings import Parameters, Settings
 from .announcement import announcement
 from .features import Features
+from .inference import naming_example
 from .model import Label, Model, check_label_names
 from .transfer import transfer_weights
 
@@ -112,23 +113,25 @@ def fit_model(
     weight = check_weights(sample_weight, len(shapes))
     kept = weight > 0.0
     if not kept.all():
-        features = _take(structure, features, shapes, kept)
+        with naming_example(structure, shapes):
+            features = _take(structure, features, shapes, kept)
         which = np.flatnonzero(kept).tolist()
         shapes, gold = [shapes[i] for i in which], [gold[i] for i in which]
         if own_constraints is not None:
             own_constraints = [own_constraints[i] for i in which]
     given = [weakref.ref(rows) for rows in features]
-    problem = build_problem(
-        structure,
-        shapes,
-        features,
-        gold,
-        make_loss(settings.loss, structure.n_labels, settings.cost_matrix),
-        weights=settings.weights,
-        sample_weight=weight[kept],
-        constraints=constraints,
-        own_constraints=own_constraints,
-    )
+    with naming_example(structure, shapes):
+        problem = build_problem(
+            structure,
+            shapes,
+            features,
+            gold,
+            make_loss(settings.loss, structure.n_labels, settings.cost_matrix),
+            weights=settings.weights,
+            sample_weight=weight[kept],
+            constraints=constraints,
+            own_constraints=own_constraints,
+        )
     # The problem has what it needs of the features, and often nobody else holds them.
     del features
     _check_gold(problem)

@@ -408,7 +408,7 @@ class Model:
     def _batch(
         self, inputs: Inputs, oracle: str, gold: Sequence[Ints | None] | None = None
     ) -> Batch:
-        from .inference import make_batch
+        from .inference import make_batch, naming_example
 
         counts = self.layout.n_features
         if len(inputs.rows) != len(counts):
@@ -416,15 +416,16 @@ class Model:
                 f"features for {len(inputs.rows)} kinds of sites where the model has "
                 f"{len(counts)}: {', '.join(self.structure.kinds)}"
             )
-        return make_batch(
-            self.structure,
-            self.stored,
-            [rows.resize(n) for rows, n in zip(inputs.rows, counts, strict=True)],
-            inputs.shapes,
-            constraints=self.constraints,
-            own_constraints=inputs.constraints,
-            gold=gold,
-        )
+        with naming_example(self.structure, inputs.shapes, inputs.which.start or 0):
+            return make_batch(
+                self.structure,
+                self.stored,
+                [rows.resize(n) for rows, n in zip(inputs.rows, counts, strict=True)],
+                inputs.shapes,
+                constraints=self.constraints,
+                own_constraints=inputs.constraints,
+                gold=gold,
+            )
 
 
 def _check_k(k: int) -> None:
