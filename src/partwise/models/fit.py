@@ -23,8 +23,8 @@ from ..training.path import train_path
 from ..training.settings import Parameters, Settings
 from .announcement import announcement
 from .features import Features
-from .inference import naming_example
 from .model import Label, Model, check_label_names
+from .refusal import name_refused
 from .transfer import transfer_weights
 
 __all__ = ["Finish", "Settings", "check_weights", "fit_model"]
@@ -113,25 +113,23 @@ def fit_model(
     weight = check_weights(sample_weight, len(shapes))
     kept = weight > 0.0
     if not kept.all():
-        with naming_example(structure, shapes):
-            features = _take(structure, features, shapes, kept)
+        features = _take(structure, features, shapes, kept)
         which = np.flatnonzero(kept).tolist()
         shapes, gold = [shapes[i] for i in which], [gold[i] for i in which]
         if own_constraints is not None:
             own_constraints = [own_constraints[i] for i in which]
     given = [weakref.ref(rows) for rows in features]
-    with naming_example(structure, shapes):
-        problem = build_problem(
-            structure,
-            shapes,
-            features,
-            gold,
-            make_loss(settings.loss, structure.n_labels, settings.cost_matrix),
-            weights=settings.weights,
-            sample_weight=weight[kept],
-            constraints=constraints,
-            own_constraints=own_constraints,
-        )
+    problem = _built(
+        structure,
+        shapes,
+        features,
+        gold,
+        make_loss(settings.loss, structure.n_labels, settings.cost_matrix),
+        weights=settings.weights,
+        sample_weight=weight[kept],
+        constraints=constraints,
+        own_constraints=own_constraints,
+    )
     # The problem has what it needs of the features, and often nobody else holds them.
     del features
     _check_gold(problem)
@@ -166,6 +164,15 @@ def fit_model(
     fits = _fits(problem, values, settings, callbacks, dual_point, first)
     models = ((model(l2, fit), fit) for l2, fit in zip(values, fits, strict=False))
     return next(models) if descent is None else descent.follow(models)
+
+
+def _built(structure: Structure, shapes: Sequence[Any] | Ints, *rest: Any, **more: Any) -> Problem:
+    """Build the problem; the error for a shape that the structure refuses names its example."""
+    try:
+        return build_problem(structure, shapes, *rest, **more)
+    except DataError:
+        name_refused(structure, shapes)
+        raise
 
 
 def _fits(
@@ -236,7 +243,11 @@ def _take(
 ) -> list[Rows]:
     """Keep the rows of some examples; a single row that stands for all stays."""
     kinds = len(structure.kinds)
-    topologies = make_topologies(structure, shapes)
+    try:
+        topologies = make_topologies(structure, shapes)
+    except DataError:
+        name_refused(structure, shapes)
+        raise
     known = {topo.tobytes(): topo for topo in topologies}
     sizes = {
         key: np.bincount(structure.sites(topo).kind, minlength=kinds) for key, topo in known.items()

@@ -7,7 +7,6 @@ results do not depend on how many there are.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -142,33 +141,6 @@ def make_batch(
         max_parts=int(parts.max(initial=0)),
         unknown=np.array([y is None for y in gold or ()], dtype=bool),
     )
-
-
-@contextmanager
-def naming_example(
-    structure: Structure, shapes: Sequence[Any] | Ints, first: int = 0
-) -> Iterator[None]:
-    """Name the example in the error that is raised if the structure refuses a shape.
-
-    Parameters
-    ----------
-    structure : Structure
-        The structure.
-    shapes : sequence
-        The shapes of some examples.
-    first : int
-        The number of the first of them.
-    """
-    try:
-        yield
-    except DataError:
-        # Looked for only now: the shapes of a graph take long to describe.
-        for i, shape in enumerate(shapes, first):
-            try:
-                structure.topology(shape)
-            except DataError as why:
-                raise DataError(f"example {i} (counted from 0): {why}") from why
-        raise
 
 
 def _encoded(

@@ -13,6 +13,7 @@ from ..arrays import Floats, Ints
 from ..errors import DataError, MismatchError
 from ..training.certificate import Certificate
 from .features import Features, Inputs
+from .refusal import name_refused
 from .tally import Tally, warn_unknown
 
 if TYPE_CHECKING:
@@ -408,7 +409,14 @@ class Model:
     def _batch(
         self, inputs: Inputs, oracle: str, gold: Sequence[Ints | None] | None = None
     ) -> Batch:
-        from .inference import make_batch, naming_example
+        try:
+            return self._gathered(inputs, gold)
+        except DataError:
+            name_refused(self.structure, inputs.shapes, inputs.which.start or 0)
+            raise
+
+    def _gathered(self, inputs: Inputs, gold: Sequence[Ints | None] | None) -> Batch:
+        from .inference import make_batch
 
         counts = self.layout.n_features
         if len(inputs.rows) != len(counts):
@@ -416,16 +424,15 @@ class Model:
                 f"features for {len(inputs.rows)} kinds of sites where the model has "
                 f"{len(counts)}: {', '.join(self.structure.kinds)}"
             )
-        with naming_example(self.structure, inputs.shapes, inputs.which.start or 0):
-            return make_batch(
-                self.structure,
-                self.stored,
-                [rows.resize(n) for rows, n in zip(inputs.rows, counts, strict=True)],
-                inputs.shapes,
-                constraints=self.constraints,
-                own_constraints=inputs.constraints,
-                gold=gold,
-            )
+        return make_batch(
+            self.structure,
+            self.stored,
+            [rows.resize(n) for rows, n in zip(inputs.rows, counts, strict=True)],
+            inputs.shapes,
+            constraints=self.constraints,
+            own_constraints=inputs.constraints,
+            gold=gold,
+        )
 
 
 def _check_k(k: int) -> None:
