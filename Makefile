@@ -5,8 +5,27 @@ BIN := $(VENV)/bin
 # What bench passes on, for example: make bench BENCH_ARGS="--help"
 BENCH_ARGS ?=
 WORKERS ?= 2
+# What check runs: whole files of tests, some of every package, none of which takes long. What is
+# drawn or trained at length (every solver on every structure, hostile files, paths, memory) is left
+# to test.
+QUICK := tests/test_package.py tests/formats tests/metrics \
+	$(addprefix tests/compiled/test_,exponential.py lanes.py) \
+	$(addprefix tests/structures/test_,chain.py every_structure.py grammar.py graph.py \
+		junction.py multiclass.py projective.py ranking.py segments.py structures.py trigram.py) \
+	$(addprefix tests/problem/test_,design.py dual_point.py evaluation.py losses.py rows.py \
+		storage.py subset.py) \
+	$(addprefix tests/solvers/,eg/test_batch_eg.py test_automatic.py test_primal.py \
+		test_registry.py test_solver_options.py) \
+	$(addprefix tests/training/test_,certificate.py progress.py training.py) \
+	$(addprefix tests/models/test_,container.py fitting.py from_model.py model.py modelfile.py \
+		own_structure.py) \
+	$(addprefix tests/tasks/,test_both_faces.py test_templates.py test_vocabulary.py \
+		constituency/test_constituency_parser.py dependency/test_dependency_parser.py graph \
+		sequences/test_classifier.py sequences/test_constraints.py \
+		sequences/test_segment_tagger.py sequences/test_tagger.py) \
+	$(addprefix tests/cli/test_cli,.py _tasks.py _verbs.py)
 
-.PHONY: demo test lint bench clean
+.PHONY: demo check test lint bench clean
 .DEFAULT_GOAL := test
 
 # A stamp a set of extras, so that nothing is installed twice and demo stays light.
@@ -24,6 +43,9 @@ $(VENV)/%.stamp: pyproject.toml $(VENV)/python.stamp
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/partwise demo
+
+check: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -n $(WORKERS) $(QUICK)
 
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -n $(WORKERS)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .solvers.eg.simplex_qp import QuadraticResult, minimise_quadratic
     from .tasks.constituency.estimator import ConstituencyParser, ConstituencyParserCV
     from .tasks.dependency.estimator import DependencyParser, DependencyParserCV
-    from .tasks.graph.estimator import GraphLabeler
+    from .tasks.graph.estimator import GraphLabeler, GraphLabelerCV
     from .tasks.graph.examples import GraphExample
     from .tasks.path import path
     from .tasks.sequences.classifier import LinearClassifier, LinearClassifierCV
@@ -39,6 +39,7 @@ __all__ = [
     "DependencyParserCV",
     "GraphExample",
     "GraphLabeler",
+    "GraphLabelerCV",
     "KernelClassifier",
     "KernelTagger",
     "LinearClassifier",
@@ -67,6 +68,7 @@ _HOMES = {
     "DependencyParserCV": ".tasks.dependency.estimator",
     "GraphExample": ".tasks.graph.examples",
     "GraphLabeler": ".tasks.graph.estimator",
+    "GraphLabelerCV": ".tasks.graph.estimator",
     "KernelClassifier": ".tasks.sequences.kernel_estimators",
     "KernelTagger": ".tasks.sequences.kernel_estimators",
     "LinearClassifier": ".tasks.sequences.classifier",

@@ -1,3 +1,5 @@
+"""Running the commands: in this process or in one of their own, with data for them."""
+
 from __future__ import annotations
 
 import json
@@ -23,13 +25,13 @@ Run = Callable[..., tuple[int, str, str]]
 
 
 def runner(capfd: pytest.CaptureFixture[str]) -> Run:
-    """Run a command in this process: its exit code, stdout and stderr."""
+    """Return what runs a command in this process: its exit code, stdout and stderr."""
 
     def call(*arguments: object) -> tuple[int, str, str]:
         capfd.readouterr()
         code = main([str(argument) for argument in arguments])
         out, err = capfd.readouterr()
-        # Said or not as the cache on disk is cold or warm, which no test can rely on.
+        # Whether this is said depends on the cache on disk, which no test can rely on.
         return code, out, err.replace(f"partwise: {NOTE}\n", "")
 
     return call
@@ -47,6 +49,8 @@ def trained(folder: Path) -> Path:
 
 
 def one_object(out: str) -> dict[str, Any]:
+    """Return the JSON object that is the one line of an output."""
+
     def refuse(text: str) -> None:
         raise AssertionError(f"{text} is not JSON")
 
@@ -57,7 +61,7 @@ def one_object(out: str) -> dict[str, Any]:
 
 
 def sentence(err: str) -> str:
-    """The one line that an error is."""
+    """Return an error after checking that it is one line."""
     assert err.startswith("partwise: error: ")
     assert err.count("\n") == 1
     assert "Traceback" not in err
@@ -65,6 +69,7 @@ def sentence(err: str) -> str:
 
 
 def process(*arguments: object, **more: Any) -> subprocess.Popen[str]:
+    """Start a command in a process of its own."""
     return subprocess.Popen(
         [sys.executable, "-m", "partwise", *map(str, arguments)],
         stdin=subprocess.PIPE,

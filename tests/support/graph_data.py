@@ -14,6 +14,7 @@ GRID = np.array([[0, 1], [1, 2], [3, 4], [4, 5], [0, 3], [1, 4], [2, 5]])
 
 
 def chains(seed: int = 0) -> tuple[list[Any], list[list[str]]]:
+    """Draw rows of numbers for the vertices of chains, and labels that follow them."""
     rng = np.random.default_rng(seed)
     X = [rng.normal(size=(n, 4)) for n in (3, 1, 5, 2, 4, 6)]
     y = [["ab"[int(row[0] > 0)] + "xy"[int(row[1] > 0.3)] for row in table] for table in X]
@@ -21,11 +22,12 @@ def chains(seed: int = 0) -> tuple[list[Any], list[list[str]]]:
 
 
 def steps(n: int) -> Any:
+    """Return the edges of a chain of n vertices."""
     return np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)
 
 
 def grids(number: int = 30, seed: int = 0) -> Data:
-    """Noisy 2x3 grids whose labels are those of the corner that most nodes see."""
+    """Draw noisy 2x3 grids with one label in the last column and another one elsewhere."""
     rng = np.random.default_rng(seed)
     X, y = [], []
     for _ in range(number):
@@ -39,7 +41,7 @@ def grids(number: int = 30, seed: int = 0) -> Data:
 
 
 def mixed(number: int = 12, seed: int = 0) -> Data:
-    """Words with tags, a topic for all of them, and factors of three vertices."""
+    """Draw words with tags and one topic for all of them, with factors of up to three vertices."""
     rng = np.random.default_rng(seed)
     X: list[Any] = []
     y: list[list[Any]] = []

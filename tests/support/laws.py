@@ -30,7 +30,7 @@ Instance = tuple[Structure, Ints]
 
 
 def law(examples: int = 40) -> Any:
-    """Hand ``data`` to a test; the test is inherited, so several classes run it."""
+    """Return a decorator that draws ``data`` for a test, which several classes may inherit."""
     return lambda test: settings(
         max_examples=examples,
         deadline=None,

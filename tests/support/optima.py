@@ -52,7 +52,7 @@ def near_balance(instance: Instance, explicit: Explicit) -> Floats:
 
 
 def optimal_duals(explicit: Explicit) -> tuple[list[Floats], float]:
-    """Give u* and how far D(u*) is at most from the maximum: the gap to the primal at w(u*)."""
+    """Return u* and a bound on max D - D(u*): the gap to the primal at w(u*)."""
     u = _smooth_optimum(explicit) if explicit.tau else _hinge_optimum(explicit)
     gap = explicit.primal(explicit.dual_sum(u) / explicit.l2) - explicit.dual(u)
     assert gap <= 1e-8

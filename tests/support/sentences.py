@@ -1,3 +1,5 @@
+"""Sentences of the demonstration data, with dicts of features for tokens."""
+
 from __future__ import annotations
 
 from itertools import pairwise
@@ -11,6 +13,7 @@ Sentences = tuple[list[list[dict[str, Any]]], list[list[str]]]
 
 
 def sentences(number: int, seed: int = 0) -> Sentences:
+    """Draw sentences and their labels."""
     columns = tagged_text(number, seed)
     X, y = [], []
     for a, b in pairwise([0, *np.cumsum(columns.lengths).tolist()]):

@@ -117,7 +117,7 @@ def make_batch(
     first : int
         The number of the first example, for messages.
     """
-    topologies = make_topologies(structure, shapes)
+    topologies = make_topologies(structure, shapes, first)
     site_ptr, sites, rows = site_rows(structure, topologies, features)
     mask, mask_ptr = make_masks(structure, topologies, constraints, own_constraints)
     encoded = _encoded(structure, topologies, gold)

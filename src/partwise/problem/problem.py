@@ -205,13 +205,30 @@ def _check_size(structure: Structure, features: Sequence[Rows], weights: str) ->
     check_memory(needed, f"training with {n_features:,} features and {n_weights:,} weights")
 
 
-def make_topologies(structure: Structure, shapes: Sequence[Any] | Ints) -> list[Ints]:
-    """Describe the shape of every example; equal shapes share one description."""
+def make_topologies(
+    structure: Structure, shapes: Sequence[Any] | Ints, first: int = 0
+) -> list[Ints]:
+    """Describe the shape of every example; equal shapes share one description.
+
+    Parameters
+    ----------
+    structure : Structure
+        The structure.
+    shapes : sequence
+        The shape of each example.
+    first : int
+        The number of the first example, to name one that the structure refuses.
+    """
     known: dict[Any, Ints] = {}
     topologies = []
-    for shape in shapes.tolist() if isinstance(shapes, np.ndarray) else shapes:
+    plain = shapes.tolist() if isinstance(shapes, np.ndarray) else shapes
+    for i, shape in enumerate(plain, first):
         if shape not in known:
-            known[shape] = np.ascontiguousarray(structure.topology(shape), dtype=np.int64)
+            try:
+                topo = structure.topology(shape)
+            except DataError as why:
+                raise DataError(f"example {i} (counted from 0): {why}") from why
+            known[shape] = np.ascontiguousarray(topo, dtype=np.int64)
         topologies.append(known[shape])
     return topologies
 

@@ -28,7 +28,7 @@ from partwise import (
     save_model,
 )
 from partwise.models.features import Features
-from partwise.models.registry import read_encoder
+from partwise.models.registry import read_features
 from partwise.tasks.graph.features import GraphFeatures
 
 
@@ -290,14 +290,14 @@ def test_labels_that_cannot_be_saved(tmp_path: Path) -> None:
         save_model(made, tmp_path / "m")
 
 
-def encoded() -> tuple[dict[str, Any], dict[str, Any]]:
-    encoder = GraphLabeler(max_passes=1e6, l2=10.0).fit(*mixed(4)).model_.encoder
-    return encoder.to_json(), encoder.arrays()
+def saved() -> tuple[dict[str, Any], dict[str, Any]]:
+    features = GraphLabeler(max_passes=1e6, l2=10.0).fit(*mixed(4)).model_.features
+    return features.to_json(), features.arrays()
 
 
-def test_encoder_from_a_file() -> None:
-    data, arrays = encoded()
-    again = read_encoder("graphs", json.loads(json.dumps(data)), arrays)
+def test_features_from_a_file() -> None:
+    data, arrays = saved()
+    again = read_features("graphs", json.loads(json.dumps(data)), arrays)
     assert isinstance(again, GraphFeatures)
     assert again.to_json() == data
 
@@ -336,22 +336,22 @@ def test_encoder_from_a_file() -> None:
         (("more",), 1),
     ],
 )
-def test_hostile_encoders(path: tuple[Any, ...], value: Any) -> None:
-    data, arrays = encoded()
+def test_hostile_features(path: tuple[Any, ...], value: Any) -> None:
+    data, arrays = saved()
     held: Any = data
     for step in path[:-1]:
         held = held[step]
     held[path[-1]] = value
     with pytest.raises((DataError, ModelFileError)):
-        read_encoder("graphs", data, arrays)
+        read_features("graphs", data, arrays)
 
 
-def test_encoder_of_another_structure(several: GraphLabeler, labeler: GraphLabeler) -> None:
-    encoder: Features = several.model_.encoder
+def test_features_of_another_structure(several: GraphLabeler, labeler: GraphLabeler) -> None:
+    features: Features = several.model_.features
     with pytest.raises(DataError, match="do not go with this graph"):
-        encoder.feature_counts(labeler.model_.structure)
+        features.feature_counts(labeler.model_.structure)
     with pytest.raises(DataError, match="do not go with this multiclass"):
-        encoder.feature_counts(LinearClassifier().fit([[0.0], [1.0]], [0, 1]).model_.structure)
+        features.feature_counts(LinearClassifier().fit([[0.0], [1.0]], [0, 1]).model_.structure)
 
 
 def test_warm_start() -> None:

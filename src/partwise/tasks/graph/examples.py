@@ -1,4 +1,4 @@
-"""Graphs as users hold them, read into vertices, factors and features."""
+"""Graphs as users give them, read into vertices, factors and features."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from numbers import Real
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Floats, Ints
 from ...errors import DataError
 
 __all__ = [
@@ -23,8 +23,6 @@ __all__ = [
     "read_graphs",
 ]
 
-Ints = npt.NDArray[np.int64]
-
 #: What the domain and the kinds of factors of a graph of nodes and edges are called.
 LABEL: Final = "label"
 NODE: Final = "node"
@@ -33,7 +31,7 @@ EDGE: Final = "edge"
 
 @dataclass(frozen=True, eq=False)
 class GraphExample:
-    """A graph whose vertices have labels of several sorts, and factors over any of them.
+    """A graph whose vertices may have different sets of labels, with factors over any of them.
 
     Parameters
     ----------
@@ -42,7 +40,7 @@ class GraphExample:
     factors : mapping of str to (vertices, features)
         For each kind of factor, the vertices of its m factors, an array of shape (m, size), and
         their features: an array or sparse matrix of m rows, a list of m tokens as
-        :func:`partwise.tasks.vocabulary.fit_rows` takes them, or None.
+        :func:`partwise.models.vocabulary.fit_rows` takes them, or None.
 
     Notes
     -----
@@ -54,27 +52,44 @@ class GraphExample:
 
 
 class FactorGroup(NamedTuple):
-    """The factors of one kind in one graph: vertices (m, size), and features of m rows or None."""
+    """The m factors of one kind in one graph.
+
+    Attributes
+    ----------
+    vertices : ndarray of shape (m, size)
+        The vertices of each factor.
+    features
+        A matrix of m rows, a list of m tokens, or None.
+    """
 
     vertices: Ints
     features: Any
 
 
 class ReadGraph(NamedTuple):
-    """A graph after checks."""
+    """A graph after checks.
+
+    Attributes
+    ----------
+    domains : tuple of str
+        The domain of each vertex.
+    groups : dict of FactorGroup
+        The factors of each kind that the graph has.
+    """
 
     domains: tuple[str, ...]
     groups: dict[str, FactorGroup]
 
 
 def read_graphs(X: Any) -> list[ReadGraph]:
-    """Read examples, each in one of the known forms.
+    """Check graphs and return them in one form.
 
     Parameters
     ----------
     X : iterable
         Tuples ``(node_features, edges)`` or ``(node_features, edges, edge_features)``; or graphs
-        as :class:`GraphExample` or a dict of its fields.
+        as :class:`GraphExample` or a dict of its fields. Graphs that have been read stay as they
+        are.
     """
     if is_matrix(X) or isinstance(X, (str, bytes, Mapping)) or not isinstance(X, Iterable):
         raise DataError(f"X is of type {type(X).__name__}; give a list of graphs")
@@ -82,6 +97,8 @@ def read_graphs(X: Any) -> list[ReadGraph]:
 
 
 def _graph(item: Any, where: str) -> ReadGraph:
+    if isinstance(item, ReadGraph):
+        return item
     if isinstance(item, GraphExample):
         return _named(item.domains, item.factors, where)
     if isinstance(item, Mapping):
@@ -133,7 +150,7 @@ def _named(domains: Any, factors: Any, where: str) -> ReadGraph:
 
 
 def _vertices(given: Any, n: int, where: str) -> Ints:
-    """Read the vertices of the factors of a kind, a row a factor."""
+    """Return the vertices of the factors of a kind, one row per factor."""
     vertices = np.asarray(given)
     if not vertices.size:
         return np.zeros((0, 1), dtype=np.int64)
@@ -162,14 +179,14 @@ def _vertices(given: Any, n: int, where: str) -> Ints:
 
 
 def is_matrix(item: Any) -> bool:
-    """Whether something is a table of numbers, dense, sparse or a data frame."""
+    """Return whether something is a table of numbers: dense, sparse or a data frame."""
     if hasattr(item, "tocsr") or hasattr(item, "iloc"):
         return True
     return isinstance(item, np.ndarray) and item.ndim == 2 and item.dtype.kind in "biuf"
 
 
 def _table(features: Any, m: int, where: str) -> Any:
-    """Read the features of m factors: None, a matrix, or a list of tokens."""
+    """Return the features of m factors: None, a matrix, or a list of tokens."""
     if features is None:
         return None
     if not is_matrix(features):
@@ -194,7 +211,7 @@ def _table(features: Any, m: int, where: str) -> Any:
     return features
 
 
-def _numbers(rows: Any, where: str) -> npt.NDArray[np.float64]:
+def _numbers(rows: Any, where: str) -> Floats:
     try:
         array = np.asarray(rows, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -2,82 +2,33 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Floats, Ints
 from ...errors import DataError
-from ...models.features import Arrays, Features, is_count, same_numbers, sound
+from ...models.features import Arrays, Features, Inputs, refuse_others, sound
 from ...models.tally import Tally
-from ...models.vocabulary import Vocabulary, fit_rows, transform_rows
 from ...problem.rows import Rows
-from .examples import EDGE, ReadGraph, is_matrix
+from .examples import EDGE, ReadGraph, read_graphs
+from .factor_features import FactorFeatures, read_rows
+from .labels import label_numbers, read_fixed, read_labels
+from .tables import factor_tables, vertex_tables
 
 if TYPE_CHECKING:
-    from ...arrays import Ints
+    from ...models.model import Model
     from ...structures.base import Structure
     from ...structures.graph.structure import Graph, GraphShape
 
-__all__ = ["FactorFeatures", "GraphFeatures", "fit_encoder"]
+__all__ = ["GraphFeatures", "fit_features"]
 
+#: What a file holds of a kind of factor.
 _FIELDS: Final = {"kind", "domains", "n_inputs", "vocabulary", "constant", "symmetric"}
 _LABEL_TYPES: Final = (str, int, float, bool)
-
-
-@dataclass(frozen=True, eq=False)
-class FactorFeatures:
-    """The features of a kind of factor.
-
-    Attributes
-    ----------
-    domains : tuple of str
-        The domains of its vertices.
-    n_inputs : int or None
-        How many features there are, the constant one not counted; None: its factors have no
-        features but the constant one.
-    vocabulary : Vocabulary or None
-        Their names; None if they are numbered.
-    constant : float
-        The value of a constant last feature; 0: there is none.
-    symmetric : bool
-        Whether a factor counts twice, with half the values, and the second time with its two
-        vertices exchanged.
-    """
-
-    domains: tuple[str, ...]
-    n_inputs: int | None = None
-    vocabulary: Vocabulary | None = None
-    constant: float = 1.0
-    symmetric: bool = False
-
-    @property
-    def count(self) -> int:
-        """How many features there are, the constant one counted."""
-        return (self.n_inputs or 0) + (self.constant != 0.0)
-
-    @property
-    def tied(self) -> bool:
-        """Whether its factors share one table of scores.
-
-        Those of one vertex never do: labels are read off them.
-        """
-        return self.n_inputs is None and len(self.domains) > 1
-
-    def complete(self, rows: Rows | None) -> Rows:
-        """Add the constant feature, and count symmetric factors twice."""
-        if rows is None:
-            return Rows(np.array([0, 1]), np.zeros(1, np.int32), np.array([self.constant]), 1)
-        if self.symmetric:
-            values = np.ones(len(rows.indices)) if rows.values is None else rows.values
-            rows = Rows(rows.indptr, rows.indices, values / 2, rows.n_features)
-        if self.constant:
-            rows = rows.append_constant(self.constant)
-        return rows.take(np.repeat(np.arange(len(rows)), 2)) if self.symmetric else rows
 
 
 @final
@@ -91,29 +42,70 @@ class GraphFeatures(Features):
         The labels of each domain, in the order of their numbers.
     kinds : mapping of str to FactorFeatures
         The features of each kind of factor.
+    factors : bool
+        Whether `table` returns the probabilities of factors too. No factors are tied then: those
+        that share a table have only the sum of their probabilities. It is not kept in files.
     """
 
     name: ClassVar[str] = "graphs"
 
     labels: Mapping[str, tuple[Any, ...]]
     kinds: Mapping[str, FactorFeatures]
+    factors: bool = False
 
     def structure(self, max_megabytes: int) -> Graph:
-        """Make the structure that has such labels and factors."""
+        """Make the structure that has these labels and kinds of factors."""
         from ...structures.graph.structure import Graph
 
         return Graph(
             {domain: len(labels) for domain, labels in self.labels.items()},
             {kind: held.domains for kind, held in self.kinds.items()},
-            [kind for kind, held in self.kinds.items() if held.tied],
+            [kind for kind, held in self.kinds.items() if held.tied and not self.factors],
             max_megabytes,
         )
+
+    def read(self, structure: Structure, examples: Any, **more: Any) -> list[ReadGraph]:
+        refuse_others(more)
+        return read_graphs(examples)
+
+    def rows(
+        self, structure: Structure, examples: list[ReadGraph], tally: Tally
+    ) -> Iterator[Inputs]:
+        self._check_kinds(examples)
+        made = [
+            held.complete(read_rows(kind, examples, held, tally)[0])
+            for kind, held in self.kinds.items()
+        ]
+        yield Inputs(made, self.shapes(examples), examples=examples)
+
+    def constraints(self, model: Model, examples: list[ReadGraph], fixed: Any) -> list[Any] | None:
+        from ...structures.graph.structure import GraphConstraints
+
+        allowed = read_fixed(fixed, examples, self.labels)
+        if allowed is None:
+            return None
+        return [GraphConstraints(allowed=mine) if mine else None for mine in allowed]
+
+    def named(self, model: Model, label: Ints, example: ReadGraph) -> list[Any]:
+        pairs = zip(example.domains, label.tolist(), strict=True)
+        return [self.labels[domain][number] for domain, number in pairs]
+
+    def numbered(self, model: Model, labels: Any, examples: list[ReadGraph]) -> list[Ints | None]:
+        numbers = label_numbers(read_labels(labels, examples), examples, self.labels)
+        return [None if (each < 0).any() else each for each in numbers]
+
+    def table(self, model: Model, marginals: Floats, example: ReadGraph) -> Any:
+        structure: Any = model.structure
+        tables = factor_tables(marginals, example, structure, self.kinds)
+        vertices: Any = vertex_tables(tables, example)
+        if len(self.labels) == 1:
+            vertices = np.array(vertices).reshape(len(vertices), structure.n_labels)
+        return (vertices, tables) if self.factors else vertices
 
     def shapes(self, graphs: Sequence[ReadGraph]) -> list[GraphShape]:
         """Describe graphs as the structure takes them, factors in the order of the kinds."""
         from ...structures.graph.structure import GraphShape
 
-        self._check_kinds(graphs)
         shapes = []
         for graph in graphs:
             factors: list[tuple[str, tuple[int, ...]]] = []
@@ -127,22 +119,6 @@ class GraphFeatures(Features):
             shapes.append(GraphShape(graph.domains, tuple(factors)))
         return shapes
 
-    def features(self, graphs: Sequence[ReadGraph], tally: Tally | None = None) -> list[Rows]:
-        """Lay the features of all factors out by kind; those that are not known are dropped.
-
-        Parameters
-        ----------
-        graphs : sequence
-            The graphs.
-        tally : Tally or None
-            Where to count the features that are given and known, if they are to be counted.
-        """
-        self._check_kinds(graphs)
-        return [
-            held.complete(_read_rows(kind, graphs, held, tally)[0])
-            for kind, held in self.kinds.items()
-        ]
-
     def _check_kinds(self, graphs: Sequence[ReadGraph]) -> None:
         for i, graph in enumerate(graphs):
             for kind in graph.groups:
@@ -153,7 +129,6 @@ class GraphFeatures(Features):
                     )
 
     def feature_counts(self, structure: Structure) -> tuple[int, ...]:
-        """Those of each kind, constants counted."""
         from ...structures.graph.structure import Graph
 
         if isinstance(structure, Graph):
@@ -166,29 +141,17 @@ class GraphFeatures(Features):
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Labels and numbers; of vocabularies, whether there is one."""
         for domain, labels in self.labels.items():
             if not all(type(label) in _LABEL_TYPES for label in labels):
                 raise DataError(
                     f"the labels of the domain {domain!r} are neither strings nor numbers, so they "
                     "cannot be saved; rename them and train again"
                 )
-        kinds = [
-            {
-                "kind": kind,
-                "domains": list(held.domains),
-                "n_inputs": held.n_inputs,
-                "vocabulary": held.vocabulary is not None,
-                "constant": float(held.constant),
-                "symmetric": held.symmetric,
-            }
-            for kind, held in self.kinds.items()
-        ]
+        kinds = [{"kind": kind, **held.to_json()} for kind, held in self.kinds.items()]
         named = [[domain, list(labels)] for domain, labels in self.labels.items()]
         return {"labels": named, "kinds": kinds}
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The vocabularies, by the number of the kind."""
         arrays: dict[str, npt.NDArray[Any]] = {}
         for number, held in enumerate(self.kinds.values()):
             if held.vocabulary is not None:
@@ -197,7 +160,6 @@ class GraphFeatures(Features):
 
     @classmethod
     def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> GraphFeatures:
-        """Check labels, kinds and vocabularies."""
         sound(data.keys() == {"labels", "kinds"}, "graphs that do not have just labels and kinds")
         sound(isinstance(data["kinds"], list), "the kinds of factors are no list")
         labels = _saved_labels(data["labels"])
@@ -207,13 +169,12 @@ class GraphFeatures(Features):
             sound(isinstance(entry, dict) and entry.keys() == _FIELDS, "an odd kind of factors")
             kind = entry["kind"]
             sound(isinstance(kind, str) and kind not in kinds, "a kind of factors without a name")
-            kinds[kind] = _saved_features(entry, labels, arrays, number)
+            kinds[kind] = FactorFeatures.from_saved(entry, labels, arrays, number)
             used += 2 * (kinds[kind].vocabulary is not None)
         sound(len(arrays) == used, "graphs with an array that they do not have")
         return cls(labels, kinds)
 
     def match(self, other: Features, structure: Structure) -> tuple[Ints, ...]:
-        """By name, or by number where features have no names; constants are the last."""
         if not isinstance(other, GraphFeatures):
             return super().match(other, structure)
         if dict(self.labels) != dict(other.labels) or self.kinds.keys() != other.kinds.keys():
@@ -221,17 +182,17 @@ class GraphFeatures(Features):
                 "the first model has other labels or kinds of factors than the data; start from a "
                 "model of the same labels and kinds, or from none"
             )
-        return tuple(_same_features(held, other.kinds[kind]) for kind, held in self.kinds.items())
+        return tuple(held.match(other.kinds[kind]) for kind, held in self.kinds.items())
 
 
-def fit_encoder(
+def fit_features(
     graphs: Sequence[ReadGraph],
     labels: Mapping[str, tuple[Any, ...]],
     *,
     constant: bool,
     symmetric: bool,
 ) -> tuple[GraphFeatures, list[Rows]]:
-    """Find the kinds of factors of some graphs and number their features.
+    """Find the kinds of factors of some graphs, and number the features of each kind.
 
     Parameters
     ----------
@@ -244,8 +205,8 @@ def fit_encoder(
 
     Returns
     -------
-    encoder, features
-        The features are those that the encoder gives for the graphs.
+    features, rows
+        The features, and one `Rows` of the graphs per kind of factor.
     """
     domains: dict[str, tuple[str, ...]] = {}
     for graph in graphs:
@@ -253,10 +214,10 @@ def fit_encoder(
             if kind not in domains:
                 domains[kind] = tuple(graph.domains[v] for v in group.vertices[0])
     kinds: dict[str, FactorFeatures] = {}
-    features = []
+    completed = []
     # In an order that does not depend on which example comes first.
     for kind, names in sorted(domains.items(), key=lambda item: (len(item[1]), item[0])):
-        rows, vocabulary = _read_rows(kind, graphs, None)
+        rows, vocabulary = read_rows(kind, graphs, None)
         both = symmetric and kind == EDGE
         if both and (len(names) != 2 or names[0] != names[1]):
             raise DataError(
@@ -271,78 +232,8 @@ def fit_encoder(
             (0.5 if both else 1.0) if always else 0.0,
             both,
         )
-        features.append(kinds[kind].complete(rows))
-    return GraphFeatures(dict(labels), kinds), features
-
-
-def _read_rows(
-    kind: str,
-    graphs: Sequence[ReadGraph],
-    held: FactorFeatures | None,
-    tally: Tally | None = None,
-) -> tuple[Rows | None, Vocabulary | None]:
-    """Read the features of the factors of a kind; `held` is what is known of them, if anything."""
-    given = [(i, graph.groups[kind]) for i, graph in enumerate(graphs) if kind in graph.groups]
-    wanted = None
-    if held is not None:
-        wanted = (
-            "none" if held.n_inputs is None else "numbers" if held.vocabulary is None else "names"
-        )
-    for i, group in given:
-        form = _form(group.features)
-        if wanted is not None and form != wanted:
-            raise DataError(
-                f"example {i} (counted from 0): factors of kind {kind!r} with {_FORMS[form]} where "
-                f"those before or in training have {_FORMS[wanted]}; give the same for all"
-            )
-        wanted = form
-    if wanted in (None, "none"):
-        return None, None
-    if wanted == "numbers":
-        rows = _numbered_rows(kind, given, None if held is None else held.n_inputs)
-        if tally is not None:
-            tally.add(len(rows.indices), len(rows.indices))
-        return rows, None
-    tokens: list[Any] = [[] for _ in graphs]
-    for i, group in given:
-        tokens[i] = group.features
-    try:
-        if held is not None and held.vocabulary is not None:
-            return transform_rows(tokens, held.vocabulary, tally)[0], held.vocabulary
-        rows, vocabulary, _ = fit_rows(tokens)
-    except DataError as error:
-        # The vectoriser speaks of sequences and tokens, for taggers.
-        why = re.sub(
-            r"^sequence (\d+), token (\d+)", rf"example \1, kind {kind!r}, factor \2", str(error)
-        )
-        raise DataError(why) from error
-    return rows, vocabulary
-
-
-_FORMS: Final = {"none": "no features", "numbers": "rows of numbers", "names": "named features"}
-
-
-def _form(features: Any) -> str:
-    return "none" if features is None else "numbers" if is_matrix(features) else "names"
-
-
-def _numbered_rows(kind: str, given: Sequence[tuple[int, Any]], width: int | None) -> Rows:
-    parts = []
-    for i, group in given:
-        found = int(group.features.shape[1])
-        if width is not None and found != width:
-            raise DataError(
-                f"example {i} (counted from 0): factors of kind {kind!r} with {found} features "
-                f"where those before or in training have {width}"
-            )
-        width = found
-        sparse = hasattr(group.features, "tocsr")
-        rows = Rows.from_scipy(group.features) if sparse else Rows.from_dense(group.features)
-        rows.check_finite(f"example {i} (counted from 0), features of the kind {kind!r}")
-        parts.append(rows)
-    if not parts:
-        return Rows(np.zeros(1, np.int64), np.zeros(0, np.int32), None, width or 0)
-    return Rows.stack(parts)
+        completed.append(kinds[kind].complete(rows))
+    return GraphFeatures(dict(labels), kinds), completed
 
 
 def _saved_labels(held: Any) -> dict[str, tuple[Any, ...]]:
@@ -357,39 +248,3 @@ def _saved_labels(held: Any) -> dict[str, tuple[Any, ...]]:
         sound(len(set(names)) == len(names), "a label of a domain occurs twice")
         labels[domain] = tuple(names)
     return labels
-
-
-def _saved_features(
-    entry: dict[str, Any], labels: Mapping[str, Any], arrays: Arrays, number: int
-) -> FactorFeatures:
-    domains, n_inputs, constant = entry["domains"], entry["n_inputs"], entry["constant"]
-    named = isinstance(domains, list) and domains and all(isinstance(d, str) for d in domains)
-    sound(named and all(d in labels for d in domains), "factors of domains that are not there")
-    sound(n_inputs is None or is_count(n_inputs), "n_inputs is no count")
-    plain = type(constant) in (int, float) and abs(constant) < 1e300
-    sound(plain and math.isfinite(constant), "the constant feature is no number")
-    sound(constant or n_inputs is not None, "factors without any feature")
-    for name in ("vocabulary", "symmetric"):
-        sound(type(entry[name]) is bool, f"{name} is neither true nor false")
-    both = entry["symmetric"]
-    sound(not both or (len(domains) == 2 and domains[0] == domains[1]), "odd symmetric factors")
-    vocabulary = None
-    if entry["vocabulary"]:
-        parts = (f"bytes_{number}", f"offsets_{number}")
-        sound(all(part in arrays for part in parts), "odd arrays for a vocabulary")
-        vocabulary = Vocabulary.unpack(*(arrays[part] for part in parts))
-        sound(len(vocabulary) == n_inputs, "another number of features than of names")
-    return FactorFeatures(tuple(domains), n_inputs, vocabulary, float(constant), both)
-
-
-def _same_features(new: FactorFeatures, old: FactorFeatures) -> Ints:
-    """For each new feature the number of the old one, or -1."""
-    n, n_old = new.n_inputs or 0, old.n_inputs or 0
-    if new.vocabulary is not None and old.vocabulary is not None:
-        same = np.array([old.vocabulary.index.get(name, -1) for name in new.vocabulary], np.int64)
-    elif new.vocabulary is None and old.vocabulary is None:
-        same = same_numbers(n, n_old)
-    else:
-        same = np.full(n, -1, dtype=np.int64)
-    last = [n_old if old.constant else -1] if new.constant else []
-    return np.concatenate([same, np.array(last, dtype=np.int64)])

@@ -1,4 +1,4 @@
-"""The labels of vertices as users hold them, and labels that are known before prediction."""
+"""Labels of vertices as users give them, and labels that are known before prediction."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Ints
 from ...errors import DataError
 from .examples import ReadGraph
 
@@ -24,11 +24,9 @@ __all__ = [
     "read_labels",
 ]
 
-Ints = npt.NDArray[np.int64]
-
 
 def read_labels(y: Any, graphs: Sequence[ReadGraph]) -> list[list[Any]]:
-    """Read the labels of the vertices of each graph, as plain Python values."""
+    """Return the labels of the vertices of each graph as plain Python values."""
     if isinstance(y, (str, bytes, Mapping)) or not isinstance(y, Iterable):
         raise DataError(f"y is of type {type(y).__name__}; give a list of labels for each graph")
     items = list(y)
@@ -66,14 +64,14 @@ def _check_label(label: Any, where: str) -> None:
 def read_domains(
     given: Any, graphs: Sequence[ReadGraph], y: Sequence[Sequence[Any]]
 ) -> dict[str, tuple[Any, ...]]:
-    """List the labels of each domain: as given, or those that occur, sorted if that is possible.
+    """Return the labels of each domain: those given, or those that occur, sorted if possible.
 
     Parameters
     ----------
     given : mapping of str to sequence, or None
         The labels of some domains.
     graphs, y
-        Where to find those of the others.
+        The graphs and the labels of their vertices, which have the labels of the other domains.
     """
     domains = _declared(given)
     seen: dict[str, dict[Any, None]] = {}
@@ -129,7 +127,7 @@ def label_numbers(
     graphs: Sequence[ReadGraph],
     domains: Mapping[str, Sequence[Any]],
 ) -> list[Ints]:
-    """Give the number of every label in its domain; -1 for one that is not there."""
+    """Return the number of every label in its domain; -1 for one that is not there."""
     index = {
         domain: {label: k for k, label in enumerate(labels)} for domain, labels in domains.items()
     }
@@ -149,13 +147,13 @@ def label_numbers(
 def read_fixed(
     fixed: Any, graphs: Sequence[ReadGraph], domains: Mapping[str, Sequence[Any]]
 ) -> list[list[tuple[int, list[int]]]] | None:
-    """Read labels that are known before prediction.
+    """Return the label numbers that are allowed at some vertices, one list per graph.
 
     Parameters
     ----------
     fixed
-        None, or for each graph one of: None; a dict from vertices to a label or several; a list
-        as long as the graph has vertices, of labels, of several, or of None.
+        None, or one item per graph: None, a dict from vertices to a label or a list of labels, or
+        a list with one item per vertex, which is a label, a list of labels or None.
     graphs, domains
         The graphs, and the labels of each domain.
     """
@@ -206,8 +204,8 @@ def _fixed_vertices(
     return allowed
 
 
-def numbered_joint(forbidden: Any, encoder: GraphFeatures) -> GraphConstraints | None:
-    """Turn joint labels that are forbidden into numbers."""
+def numbered_joint(forbidden: Any, features: GraphFeatures) -> GraphConstraints | None:
+    """Return forbidden joint labels as the structure takes them: in numbers."""
     from ...structures.graph.structure import GraphConstraints
 
     if forbidden is None:
@@ -216,15 +214,15 @@ def numbered_joint(forbidden: Any, encoder: GraphFeatures) -> GraphConstraints |
         raise DataError(f"forbidden is {forbidden!r}; give a dict from kinds to joint labels")
     assignments = []
     for kind, joints in forbidden.items():
-        if kind not in encoder.kinds:
+        if kind not in features.kinds:
             raise DataError(
                 f"forbidden names the kind of factor {kind!r}; the kinds are "
-                f"{', '.join(encoder.kinds)}"
+                f"{', '.join(features.kinds)}"
             )
-        domains = encoder.kinds[kind].domains
+        domains = features.kinds[kind].domains
         for joint in joints:
             labels = tuple(joint) if isinstance(joint, (tuple, list)) else (joint,)
-            names = [encoder.labels[domain] for domain in domains]
+            names = [features.labels[domain] for domain in domains]
             if len(labels) != len(names) or any(
                 label not in held for label, held in zip(labels, names, strict=True)
             ):
@@ -237,15 +235,15 @@ def numbered_joint(forbidden: Any, encoder: GraphFeatures) -> GraphConstraints |
     return GraphConstraints(assignments=assignments)
 
 
-def named_joint(constraints: Any, encoder: GraphFeatures) -> dict[str, list[Any]] | None:
-    """Turn numbers back into the joint labels that are forbidden."""
+def named_joint(constraints: Any, features: GraphFeatures) -> dict[str, list[Any]] | None:
+    """Return the joint labels that the constraints of a model forbid, by kind of factor."""
     from ...structures.graph.structure import GraphConstraints
 
     if not isinstance(constraints, GraphConstraints):
         return None
     forbidden: dict[str, list[Any]] = {}
     for kind, numbers in constraints.assignments:
-        domains = encoder.kinds[kind].domains
-        joint = tuple(encoder.labels[d][k] for d, k in zip(domains, numbers, strict=True))
+        domains = features.kinds[kind].domains
+        joint = tuple(features.labels[d][k] for d, k in zip(domains, numbers, strict=True))
         forbidden.setdefault(kind, []).append(joint)
     return forbidden

@@ -1,0 +1,57 @@
+"""Graphs with the labels of their vertices, as a fit takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..source import Source
+from .examples import ReadGraph, read_graphs
+from .labels import read_labels
+
+__all__ = ["Graphs"]
+
+
+@dataclass(frozen=True, eq=False)
+class Graphs(Source):
+    """Graphs and the labels of their vertices.
+
+    Attributes
+    ----------
+    X : list
+        The graphs as a user gives them.
+    graphs : list of ReadGraph
+        The same graphs after checks.
+    labels : list of lists
+        The labels of the vertices of each graph.
+    """
+
+    X: list[Any]
+    graphs: list[ReadGraph]
+    labels: list[list[Any]]
+
+    @classmethod
+    def of(cls, X: Any, y: Any) -> Graphs:
+        """Read and check what a user gives."""
+        # An iterator can be read only once.
+        X = list(X) if isinstance(X, Iterator) else X
+        graphs = read_graphs(X)
+        return cls(list(X), graphs, read_labels(y, graphs))
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    @property
+    def n_positions(self) -> int:
+        return sum(map(len, self.labels))
+
+    def given(self) -> tuple[Any, Any]:
+        return self.X, self.labels
+
+    def take(self, which: Sequence[int]) -> Graphs:
+        return Graphs(
+            [self.X[i] for i in which],
+            [self.graphs[i] for i in which],
+            [self.labels[i] for i in which],
+        )

