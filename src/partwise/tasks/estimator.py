@@ -67,6 +67,8 @@ class Prepared:
         What no label may hold, and what the label of each example may not hold.
     weight : ndarray or None
         The weight of each example.
+    weights : str or None
+        Which weights there are, in place of what the parameters say.
     meta : dict
         What else the model is to keep.
     initial : Model or None
@@ -90,6 +92,7 @@ class Prepared:
     constraints: Any = None
     own_constraints: Sequence[Any] | None = None
     weight: Floats | None = None
+    weights: str | None = None
     meta: dict[str, Any] | None = None
     initial: Model | None = None
     finish: Finish | None = None
@@ -233,6 +236,7 @@ class Estimator(Parameters, BaseEstimator):
                 constraints=prepared.constraints,
                 own_constraints=prepared.own_constraints,
                 sample_weight=prepared.weight,
+                weights=prepared.weights,
                 callbacks=callbacks,
                 meta=prepared.meta,
                 finish=prepared.finish,

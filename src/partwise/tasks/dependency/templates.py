@@ -18,8 +18,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from partwise.arrays import Ints
-from partwise.errors import DataError
+from ...arrays import Ints
+from ...errors import DataError
 
 __all__ = ["ARC_TEMPLATES", "COLUMNS", "DISTANCES", "PAD", "Plan", "make_plan"]
 
