@@ -206,15 +206,21 @@ def named(path: str) -> Iterator[None]:
 
 @contextmanager
 def logged_warnings(path: str) -> Iterator[None]:
-    """Log warnings about a file of which the model knows nothing, with its name."""
+    """Log a warning about a file of which the model knows nothing, once and with its name."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UnknownFeaturesWarning)
         yield
     name = "<stdin>" if path == "-" else path
+    # Labels and their probabilities are two predictions, and each warns.
+    unknown = dict.fromkeys(
+        str(message.message)
+        for message in caught
+        if issubclass(message.category, UnknownFeaturesWarning)
+    )
+    for text in unknown:
+        _log.warning("%s: %s", name, text)
     for message in caught:
-        if issubclass(message.category, UnknownFeaturesWarning):
-            _log.warning("%s: %s", name, message.message)
-        else:
+        if not issubclass(message.category, UnknownFeaturesWarning):
             warnings.warn_explicit(
                 message.message, message.category, message.filename, message.lineno
             )

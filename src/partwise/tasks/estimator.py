@@ -215,15 +215,14 @@ class Estimator(Parameters, BaseEstimator):
         callbacks, display = self._callbacks()
         before = self.__dict__.get("model_") if self.warm_start else None
         prepared = self._prepare(source, sample_weight, initial or before)
-        start: dict[str, Any] = {"initial": initial}
+        first, dual_point = prepared.initial or initial, None
         fingerprint = prepared.fingerprint() if self.warm_start else ""
         if before is not None:
-            known, dual_point = getattr(self, "_dual", ("", None))
+            known, held = getattr(self, "_dual", ("", None))
             same = known == fingerprint
-            start = {"dual_point": dual_point} if same else {"initial": before}
-        if prepared.initial is not None and "initial" in start:
-            start = {"initial": prepared.initial}
+            first, dual_point = (None, held) if same else (prepared.initial or before, None)
         try:
+            # Without ** in the call: it would keep the rows as long as the fit takes.
             model, done = fit_model(
                 self.task,
                 prepared.structure,
@@ -241,7 +240,8 @@ class Estimator(Parameters, BaseEstimator):
                 meta=prepared.meta,
                 finish=prepared.finish,
                 beside=prepared.beside,
-                **start,
+                initial=first,
+                dual_point=dual_point,
             )
         except BaseException:
             if display is not None:

@@ -354,6 +354,9 @@ class DependencyParserCV(PathEstimator, DependencyParser):
     ``n_iter_`` are those of the last fit, at ``l2_``.
     """
 
+    # A dataclass takes the fields of its first base last, and those of the path have a matrix.
+    cost_matrix: Any = field(default=None, init=False)
+
     def fit(  # type: ignore[override]
         self,
         sentences: Any,
