@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ...formats.conll import Sentence, write_conll
 from ..predictions import Predictions, heading, ranking_record
 from .treebank import filled
 
 if TYPE_CHECKING:
     from ...arrays import Floats
-    from ...formats.conll import Sentence
     from ...models.model import Candidate, Model
 
 __all__ = ["ParsedSentences", "RankedTrees"]
@@ -42,8 +42,6 @@ class ParsedSentences(Predictions):
     marginals: list[Floats] | None
 
     def write(self, path: str) -> None:
-        from ...formats.conll import write_conll
-
         parsed = filled(self.sentences, self.trees, bool(self.model.labels))
         if self.marginals is not None:
             own = _own_columns(self.sentences)
@@ -114,8 +112,6 @@ class RankedTrees(Predictions):
     probabilities: bool
 
     def write(self, path: str) -> None:
-        from ...formats.conll import write_conll
-
         write_conll(path, self._all())
 
     def _all(self) -> Iterator[Sentence]:

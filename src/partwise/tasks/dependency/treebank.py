@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...formats.conll import Sentence
+from ...formats.conll import Sentence, read_conll
 from ..source import Source
 from .examples import read_sentences, read_trees
 
@@ -44,8 +44,6 @@ class Treebank(Source):
     @classmethod
     def of_file(cls, path: str, *, labelled: bool, single_root: bool = False) -> Treebank:
         """Read a file, see :func:`partwise.formats.conll.read_conll`."""
-        from ...formats.conll import read_conll
-
         sentences = read_conll(path, labelled=labelled, single_root=single_root)
         heads = [sentence.head for sentence in sentences]
         relations = [sentence.deprel for sentence in sentences]
