@@ -55,16 +55,15 @@ def spanish(loss: str) -> Problem:
     from partwise.problem.losses import make_loss
     from partwise.problem.problem import build_problem
     from partwise.structures.dependency.projective import ProjectiveTree
-    from partwise.tasks.dependency.arc_features import ArcTable
-    from partwise.tasks.dependency.features import ArcFeatures
+    from partwise.tasks.dependency.arc_table import ArcTable
     from partwise.tasks.dependency.gold import gold_trees
 
     read = read_conll(data.data_file("conllx_es_cast3lb/train.conll.gz"))
     gold = gold_trees(read, [sentence.head for sentence in read])
     heads = [tree[:, 0] for tree in gold.trees]
-    encoder = ArcFeatures(ArcTable.fit(gold.sentences, heads))
+    table = ArcTable.fit(gold.sentences, heads)
     lengths = [len(sentence) for sentence in gold.sentences]
-    rows = encoder.features(gold.sentences)
+    rows = [table.rows(gold.sentences)]
     return build_problem(ProjectiveTree(), lengths, rows, gold.trees, make_loss(loss, 1))
 
 

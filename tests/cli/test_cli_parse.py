@@ -234,6 +234,18 @@ def test_evaluate(run: Run, files: Path) -> None:
     assert "LAS" not in out
 
 
+@pytest.mark.parametrize("more", [[], ["--marginals"], ["--k", "2", "--marginals"]])
+def test_unknown_words_are_noted_once(
+    run: Run, files: Path, tmp_path: Path, more: list[str]
+) -> None:
+    path = tmp_path / "strange.conllu"
+    path.write_text("1\tunseen\t_\t?\t?\t_\t0\troot\t_\t_\n\n", "utf-8")
+    code, _, err = run("predict", files / "relations", path, *more)
+    assert code == 0
+    assert err.count(f"{path}: the model knows none of the 4 words, tags and other values") == 1
+    assert err.count("knows none") == 1
+
+
 def test_unknown_relations_are_noted(run: Run, files: Path, tmp_path: Path) -> None:
     path = tmp_path / "new.conllu"
     path.write_text((files / "test.conllu").read_text("utf-8").replace("punct", "dot"), "utf-8")

@@ -136,9 +136,7 @@ class Letters(Task[Lines]):
     def read(self, path: str, given: Mapping[str, Any], like: Lines | None = None) -> Lines:
         return _lines(path, labelled=True)
 
-    def read_for(
-        self, model: Model, path: str, labelled: bool, format: str | None = None
-    ) -> Lines:
+    def read_for(self, model: Model, path: str, labelled: bool, format: str | None = None) -> Lines:
         lines = _lines(path, labelled=False)
         if labelled and any(label is None for label, _ in lines.words):
             raise no_labels(path, len(lines), "before the colon")

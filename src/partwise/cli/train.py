@@ -204,7 +204,7 @@ def named(path: str) -> Iterator[None]:
 
 @contextmanager
 def logged_warnings(path: str) -> Iterator[None]:
-    """Log warnings about a file of which the model knows nothing, with its name."""
+    """Log a warning about a file of which the model knows nothing, once and with its name."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UnknownFeaturesWarning)
         yield

@@ -47,6 +47,7 @@ def fit_model(
     constraints: Any = None,
     own_constraints: Sequence[Any] | None = None,
     sample_weight: npt.ArrayLike | None = None,
+    weights: str | None = None,
     callbacks: Sequence[Callback] = (),
     initial: Model | None = None,
     dual_point: DualPoint | None = None,
@@ -82,6 +83,8 @@ def fit_model(
         For each example, constraints of its own or None; they hold in training alone.
     sample_weight : array-like or None
         The weight of each example. Those of weight 0 are left out.
+    weights : str or None
+        Which weights there are, in place of what the settings say.
     callbacks : sequence of callables
         See :func:`partwise.training.loop.train`.
     initial : Model or None
@@ -124,7 +127,7 @@ def fit_model(
         features,
         gold,
         make_loss(settings.loss, structure.n_labels, settings.cost_matrix),
-        weights=settings.weights,
+        weights=weights or settings.weights,
         sample_weight=weight[kept],
         constraints=constraints,
         own_constraints=own_constraints,

@@ -180,8 +180,8 @@ class Model:
 
         found: list[Any] = []
         for inputs in self._inputs(examples, shapes, own_constraints, fixed, more):
-            batch = self._batch(inputs)
-            labels = best_labels(batch, n_jobs, self.features.answers_all)
+            # No name holds a batch while the rows of the next one are made.
+            labels = best_labels(self._batch(inputs), n_jobs, self.features.answers_all)
             found += self._named(labels, inputs)
         return found
 
@@ -268,8 +268,7 @@ class Model:
         self._need_probabilities()
         found: list[Any] = []
         for inputs in self._inputs(examples, shapes, own_constraints, fixed, more):
-            batch = self._batch(inputs)
-            counts = part_marginals(batch, n_jobs, self.features.answers_all)
+            counts = part_marginals(self._batch(inputs), n_jobs, self.features.answers_all)
             if inputs.examples is None:
                 found += counts
                 continue
@@ -318,8 +317,10 @@ class Model:
             more = {}
         found = [np.zeros(0)]
         for inputs in self._inputs(examples, shapes, own_constraints, None, more):
-            batch = self._batch(inputs, labels[inputs.which])
-            found.append(log_probabilities(batch, n_jobs, self.features.answers_all))
+            mine = labels[inputs.which]
+            found.append(
+                log_probabilities(self._batch(inputs, mine), n_jobs, self.features.answers_all)
+            )
         return np.concatenate(found)
 
     def sample(

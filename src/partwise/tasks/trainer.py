@@ -58,6 +58,8 @@ class Prepared:
         What no label may hold, and what the label of each example may not hold.
     weight : ndarray or None
         The weight of each example.
+    weights : str or None
+        Which weights there are, in place of what the parameters say.
     meta : dict
         What else the model is to keep.
     initial : Model or None
@@ -81,6 +83,7 @@ class Prepared:
     constraints: Any = None
     own_constraints: Sequence[Any] | None = None
     weight: Floats | None = None
+    weights: str | None = None
     meta: dict[str, Any] | None = None
     initial: Model | None = None
     finish: Finish | None = None
@@ -208,15 +211,14 @@ class Trainer(Parameters, ABC):
         callbacks, display = self._callbacks()
         before = self.__dict__.get("model_") if self.warm_start else None
         prepared = self._prepare(source, sample_weight, initial or before)
-        start: dict[str, Any] = {"initial": initial}
+        first, dual_point = prepared.initial or initial, None
         fingerprint = prepared.fingerprint() if self.warm_start else ""
         if before is not None:
-            known, dual_point = getattr(self, "_dual", ("", None))
+            known, held = getattr(self, "_dual", ("", None))
             same = known == fingerprint
-            start = {"dual_point": dual_point} if same else {"initial": before}
-        if prepared.initial is not None and "initial" in start:
-            start = {"initial": prepared.initial}
+            first, dual_point = (None, held) if same else (prepared.initial or before, None)
         try:
+            # Without ** in the call: it would keep the rows as long as the fit takes.
             model, done = fit_model(
                 self.task,
                 prepared.structure,
@@ -229,11 +231,13 @@ class Trainer(Parameters, ABC):
                 constraints=prepared.constraints,
                 own_constraints=prepared.own_constraints,
                 sample_weight=prepared.weight,
+                weights=prepared.weights,
                 callbacks=callbacks,
                 meta=prepared.meta,
                 finish=prepared.finish,
                 beside=prepared.beside,
-                **start,
+                initial=first,
+                dual_point=dual_point,
             )
         except BaseException:
             if display is not None:

@@ -1,4 +1,4 @@
-"""The encoder of dependency arcs."""
+"""The features of dependency arcs in models."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ import pytest
 from support.grammar_of_arcs import crossing, treebank
 
 from partwise import DataError, ModelFileError
-from partwise.models.registry import read_encoder
+from partwise.models.registry import read_features
 from partwise.structures.dependency.projective import ProjectiveTree
 from partwise.structures.multiclass import Multiclass
-from partwise.tasks.dependency.arc_features import ArcTable
+from partwise.tasks.dependency.arc_table import ArcTable
 from partwise.tasks.dependency.features import ArcFeatures
 
 TRAIN, TEST = treebank(30), treebank(20, seed=1)
 
 
 def test_it_checks_what_it_reads() -> None:
-    encoder = ArcFeatures(ArcTable.fit(TRAIN, [s.head for s in TRAIN]))
-    data, arrays = encoder.to_json(), encoder.arrays()
-    again = read_encoder("arcs", data, arrays)
+    features = ArcFeatures(ArcTable.fit(TRAIN, [s.head for s in TRAIN]))
+    data, arrays = features.to_json(), features.arrays()
+    again = read_features("arcs", data, arrays)
     assert isinstance(again, ArcFeatures)
-    assert again.arc_features.keys.tolist() == encoder.arc_features.keys.tolist()
+    assert again.arc_table.keys.tolist() == features.arc_table.keys.tolist()
     for wrong in ({}, {**data, "more": 1}, {**data, "templates": ["x"]}, {**data, "n_hashed": 3}):
         with pytest.raises(ModelFileError):
-            read_encoder("arcs", wrong, arrays)
+            read_features("arcs", wrong, arrays)
     backwards = {**arrays, "keys": arrays["keys"][::-1].copy()}
     missing = {name: array for name, array in arrays.items() if name != "form_bytes"}
     for damaged in (backwards, missing, {**arrays, "more": arrays["keys"]}):
         with pytest.raises(ModelFileError):
-            read_encoder("arcs", data, damaged)
+            read_features("arcs", data, damaged)
     with pytest.raises(DataError, match="dependency trees"):
-        encoder.feature_counts(Multiclass(2))
+        features.feature_counts(Multiclass(2))
 
 
 def test_features_are_found_again_by_what_they_stand_for() -> None:

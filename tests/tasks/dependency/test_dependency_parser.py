@@ -15,11 +15,21 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from support.grammar_of_arcs import crossing, parsed, treebank
 
-from partwise import DataError, DependencyParser, load_model, save_model
+from partwise import (
+    DataError,
+    DependencyParser,
+    DependencyParserCV,
+    UnknownFeaturesWarning,
+    load_model,
+    save_model,
+)
+from partwise.cli import main
+from partwise.formats.conll import read_conll, write_conll
+from partwise.models.tally import Tally
 from partwise.structures.dependency.arcs import ArcConstraints
 from partwise.structures.dependency.projectivity import is_projective
-from partwise.tasks.dependency.arc_parser import ArcParser
 from partwise.tasks.dependency.gold import gold_trees
+from partwise.tasks.dependency.task import Parse
 
 TRAIN, TEST = treebank(60), treebank(20, seed=1)
 FAST: dict[str, Any] = {"l2": 0.1, "tol": 1e-3}
@@ -290,6 +300,9 @@ def test_hashing_counts_and_templates() -> None:
     assert len(rare.model_.weights) < len(few.model_.weights)
     with pytest.raises(DataError, match="power of two"):
         DependencyParser(hashing=1000).fit(TRAIN)
+    for wrong in (0, 1.5, "2"):
+        with pytest.raises(DataError, match=r"min_count is .*; give a whole number from 1"):
+            DependencyParser(min_count=wrong).fit(TRAIN)  # type: ignore[arg-type]
 
 
 def test_observed_weights() -> None:
@@ -305,8 +318,9 @@ def test_threads_and_stretches_change_nothing(
     parser: DependencyParser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = parser.predict_marginals(TEST)
-    monkeypatch.setattr("partwise.tasks.dependency.arc_parser._ARCS", 100)
-    assert len(list(ArcParser(parser.model_).stretches(TEST))) > 5
+    monkeypatch.setattr("partwise.tasks.dependency.features._ARCS", 100)
+    model = parser.model_
+    assert len(list(model.features.rows(model.structure, TEST, Tally()))) > 5
     two = clone(parser).set_params(n_jobs=2)
     two._adopt(parser.model_)
     for a, b in zip(two.predict_marginals(TEST), whole, strict=True):
@@ -367,12 +381,81 @@ def test_save_and_load(
     subprocess.run([sys.executable, "-c", check, str(tmp_path / "model")], check=True)
 
 
+def test_a_model_does_what_its_estimator_and_the_command_do(tmp_path: Path) -> None:
+    write_conll(tmp_path / "train", TRAIN[:20])
+    write_conll(tmp_path / "test", TEST)
+    for labels in (False, True):
+        train = ["train", "--task", "parse", f"{tmp_path}/train", "--model", f"{tmp_path}/model"]
+        more = ["--labelled"] if labels else []
+        assert main([*train, *more, "--l2", "0.1", "--tol", "1e-3", "--quiet"]) == 0
+        model = load_model(tmp_path / "model")
+        made = DependencyParser(labelled=labels, **FAST).fit(TRAIN[:20])
+        # The command and the estimator train the same model.
+        np.testing.assert_array_equal(made.model_.weights, model.weights)
+        again = DependencyParser.from_model(model)
+        assert again.get_params() == made.get_params()
+        trees = model.predict(TEST)
+        assert trees == again.predict(TEST) == made.predict(TEST)
+        predict = ["predict", f"{tmp_path}/model", f"{tmp_path}/test"]
+        assert main([*predict, "--output", f"{tmp_path}/out"]) == 0
+        written = read_conll(tmp_path / "out")
+        heads, names = [s.head for s in written], [s.deprel for s in written]
+        pairs = [list(zip(h, r, strict=True)) for h, r in zip(heads, names, strict=True)]
+        assert trees == (pairs if labels else heads)
+        assert [s.rows for s in made.parse(TEST)] == [s.rows for s in written]
+        columns = [{"form": s.form, "cpos": s.cpos, "pos": s.pos} for s in TEST]
+        assert model.predict(columns) == model.predict(read_conll(tmp_path / "test")) == trees
+        assert model.predict(TEST, k=2) == made.predict(TEST, k=2)
+        last = len(TEST[0])
+        fixed = [{1: last}, *[None] * (len(TEST) - 1)]
+        assert model.predict(TEST, fixed=fixed) == made.predict(TEST, fixed=fixed)
+        for a, b in zip(
+            model.marginals(TEST), made.predict_marginals(TEST, by_label=labels), strict=True
+        ):
+            np.testing.assert_array_equal(a, b)
+        np.testing.assert_array_equal(
+            model.log_proba(TEST, labels=trees), made.log_proba(TEST, trees)
+        )
+        np.testing.assert_array_equal(model.log_proba(TEST), made.log_proba(TEST))
+        drawn = model.sample(TEST[:2], size=3)
+        assert all(len(tree) == len(s) for s, of in zip(TEST, drawn, strict=False) for tree in of)
+
+
+def test_sentences_of_which_nothing_is_known(parser: DependencyParser) -> None:
+    strange = [{"form": ["xx", "yy"], "pos": ["?", "??"]}, {"form": ["zz"]}]
+    for method in (
+        parser.predict,
+        parser.predict_marginals,
+        parser.parse,
+        parser.model_.predict,
+        lambda given: parser.log_proba(given, [[0, 1], [0]]),
+        lambda given: parser.score(given, [[0, 1], [0]]),
+    ):
+        with pytest.warns(UnknownFeaturesWarning, match="none of the 5 words, tags and other"):
+            method(strange)
+    # A single value is enough, in whatever sentence it is.
+    parser.predict([*strange, {"form": ["the"]}])
+
+
+def test_weights_and_relations_follow_the_folds() -> None:
+    names = [s.deprel for s in TRAIN]
+    bare = [{"form": s.form, "pos": s.pos} for s in TRAIN]
+    made = DependencyParserCV(labelled=True, l2_max=10.0, factor=0.1, steps=2, cv=2).fit(
+        sentences=bare, heads=[s.head for s in TRAIN], labels=names, sample_weight=[1.0] * 60
+    )
+    assert made.scores_.shape == (2, 2)
+    assert (made.scores_ > 0.6).all()
+    assert made.classes_.tolist() == sorted({r for of in names for r in of})
+
+
 def test_other_models_are_refused() -> None:
     from partwise import LinearClassifier
 
     other = LinearClassifier().fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(DataError, match="does not parse"):
         DependencyParser.from_model(other.model_)
+    with pytest.raises(DataError, match="trained to parse"):
+        Parse().read_for(other.model_, "-", labelled=False)
 
 
 def test_a_sentence_is_what_the_grammar_makes() -> None:

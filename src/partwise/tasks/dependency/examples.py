@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from ...errors import DataError
 from ...formats.conll import UNKNOWN, Sentence
-from ...structures.dependency.arcs import ArcConstraints
+
+if TYPE_CHECKING:
+    from ...structures.dependency.arcs import ArcConstraints
 
 __all__ = ["read_fixed_heads", "read_sentences", "read_trees"]
 
@@ -24,7 +26,7 @@ def read_sentences(given: Any) -> list[Sentence]:
     ----------
     given : iterable
         Each item a :class:`partwise.formats.conll.Sentence`; or a dict of columns, lists with one
-        entry a word (``{"form": [...], "pos": [...]}``); or a list of words, each a dict
+        entry per word (``{"form": [...], "pos": [...]}``); or a list of words, each a dict
         (``{"form": "dog", "pos": "NN", "head": 2}``). Columns are form, lemma, cpos, pos, feats,
         head and deprel; all but the form may be missing.
     """
@@ -143,7 +145,7 @@ def _head(head: Any, s: int, t: int) -> int:
 
 
 def _parallel(given: Any, sentences: Sequence[Sentence], what: str) -> list[list[Any]]:
-    """Read a list for each sentence, with one entry a word."""
+    """Read one list per sentence, with one entry per word."""
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         raise DataError(f"{what} are of type {type(given).__name__}; give a list a sentence")
     rows = [_values(row, f"{what}: sentence {s} (counted from 0)") for s, row in enumerate(given)]
@@ -165,7 +167,7 @@ def read_fixed_heads(fixed: Any, sentences: Sequence[Sentence]) -> list[Any] | N
     ----------
     fixed
         None, or for each sentence one of: None; an `ArcConstraints`; a dict from words (counted
-        from 1) to a head or several that are allowed; a list with one entry a word, a head or
+        from 1) to a head or several that are allowed; a list with one entry per word, a head or
         several, None where nothing is known.
     sentences
         The sentences.
@@ -180,6 +182,9 @@ def read_fixed_heads(fixed: Any, sentences: Sequence[Sentence]) -> list[Any] | N
 
 
 def _fixed(item: Any, s: int, length: int) -> ArcConstraints | None:
+    # Structures need the compiler, and a model file is read without it.
+    from ...structures.dependency.arcs import ArcConstraints
+
     if item is None or isinstance(item, ArcConstraints):
         return item
     if not isinstance(item, Mapping):

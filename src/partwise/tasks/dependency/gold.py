@@ -1,11 +1,11 @@
-"""Dependency trees to train on, made such that a structure can give them."""
+"""Dependency trees to train on, made such that a structure can predict them."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from ...structures.dependency.projectivity import (
 )
 from ...values import one_of
 
-__all__ = ["NONPROJECTIVE", "GoldTrees", "gold_trees", "number_trees"]
+__all__ = ["NONPROJECTIVE", "GoldTrees", "check_trees", "gold_trees", "number_trees"]
 
 _log = logging.getLogger(__name__)
 
@@ -37,8 +37,8 @@ class GoldTrees:
     sentences
         Those that are trained on.
     trees
-        For each an array of shape (T, 2): the head of every word, and the number of its relation,
-        0 without relations.
+        For each sentence an array of shape (T, 2): the head of every word, and the number of its
+        relation, 0 without relations.
     relations
         The relations in the order of their numbers; empty if arcs have none.
     kept
@@ -131,12 +131,20 @@ def gold_trees(
     )
 
 
+def check_trees(sentences: Sequence[Sentence], heads: Sequence[Sequence[int]]) -> None:
+    """Raise a DataError unless heads form trees of any kind; the message names the sentence."""
+    for i, (sentence, of) in enumerate(zip(sentences, heads, strict=True)):
+        _check_tree(sentence, i, of, single_root=False)
+
+
 def number_trees(
     heads: Sequence[Sequence[int]],
     relations: Sequence[Sequence[str]] | None,
-    names: Sequence[str],
+    names: Sequence[Any],
 ) -> list[Ints]:
-    """Write trees as structures take them: a row a word, its head and the number of its relation.
+    """Return trees as structures take them.
+
+    A tree has one row per word: its head, and the number of its relation, 0 without relations.
 
     A relation that has no name among `names` gets the number -1.
     """
@@ -152,7 +160,7 @@ def number_trees(
 
 
 def _name(sentence: Sentence, i: int) -> str:
-    """Say where a sentence stands: in its file, or among those that were given."""
+    """Return where a sentence stands: in its file, or among those that were given."""
     if sentence.path == "<columns>":
         return f"sentence {i} (counted from 0)"
     return sentence.where(1)

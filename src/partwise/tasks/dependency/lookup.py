@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from partwise.compiled.jit import njit
-from partwise.tasks.dependency.templates import BETWEEN, DISTANCE_BITS, HEAD, PAD, TEMPLATE_SHIFT
+from ...compiled.jit import njit
+from .templates import BETWEEN, DISTANCE_BITS, HEAD, PAD, TEMPLATE_SHIFT
 
 __all__ = ["Table", "arc_keys", "arc_numbers", "fill_table"]
 

@@ -1,66 +1,34 @@
-"""``--task parse``: a dependency tree a sentence, from CoNLL files."""
+"""The task "parse": one dependency tree per sentence, from CoNLL files."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from partwise.errors import DataError
-
+from ...errors import DataError
 from ..base import Task
 from ..options import MIN_COUNT, Option
 from ..predictions import Predictions
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from ...metrics.attachment import AttachmentScores
+    from ...models.model import Model
+    from .treebank import Treebank
 
-    from partwise.formats.conll import Sentence
-    from partwise.metrics.attachment import AttachmentScores
-    from partwise.models.model import Model
-    from partwise.tasks.dependency.arc_parser import ArcParser
-    from partwise.training.loop import Callback
-
-    from ..candidates import Candidate
-
-__all__ = ["NONPROJECTIVE", "Parse", "Treebank"]
+__all__ = ["NONPROJECTIVE", "Parse"]
 
 #: As in partwise.tasks.dependency.gold, which imports numpy.
 NONPROJECTIVE: Final = ("lift", "skip", "raise")
 
-#: What --marginals writes into MISC.
-_ARC, _LABEL = "ArcProb=", "LabelProb="
 
-
-@dataclass(frozen=True, eq=False)
-class Treebank:
-    """A CoNLL file.
-
-    Attributes
-    ----------
-    path
-        The file, as messages name it.
-    sentences
-        Its sentences.
-    """
-
-    path: str
-    sentences: list[Sentence]
-
-    def take(self, which: Sequence[int]) -> Treebank:
-        """Give some of the sentences, by their numbers from 0."""
-        return Treebank(self.path, [self.sentences[i] for i in which])
-
-
-class Parse(Task[Treebank]):
+class Parse(Task["Treebank"]):
     """Dependency parsers."""
 
     name = "parse"
-    estimator = "DependencyParser"
+    trainer = "partwise.tasks.dependency.trainer:DependencyTrainer"
+    format = "conll"
     headline = ("las", "uas")
-    summary = "a dependency tree a sentence"
+    summary = "one dependency tree per sentence"
     example = "train.conllu --model trees.model --labelled --l2 10"
     reads = (
         "reads CoNLL-X and CoNLL-U files, or files of three columns cut by tabs: word, part of "
@@ -122,7 +90,6 @@ class Parse(Task[Treebank]):
     }
 
     def resemblance(self, lines: Sequence[str]) -> int:
-        """See whether there are ten columns and the first is a number."""
         words = [line.split("\t") for line in lines if not line.startswith("#")]
         if not words:
             return 0
@@ -130,249 +97,81 @@ class Parse(Task[Treebank]):
             return 2
         return int(all(len(fields) == 3 and fields[2].isdigit() for fields in words))
 
-    def read(
-        self, path: str, arguments: argparse.Namespace, like: Treebank | None = None
-    ) -> Treebank:
-        """Read a CoNLL file with trees; those of ``--dev`` may have several roots."""
-        single_root = like is None and not arguments.several_roots
-        return _read(path, labelled=True, single_root=single_root)
-
-    def read_for(self, model: Model, path: str, labelled: bool) -> Treebank:
-        """Read a CoNLL file."""
-        return _read(path, labelled=labelled)
-
-    def sizes(self, source: Treebank) -> tuple[int, int]:
-        """Count sentences and words."""
-        return len(source.sentences), sum(map(len, source.sentences))
-
-    def fit(
-        self,
-        arguments: argparse.Namespace,
-        source: Treebank,
-        initial: Model | None,
-        callbacks: Sequence[Callback],
-    ) -> Trained:
-        """Train a parser."""
-        from partwise.tasks.dependency.fit import fit_parser
-        from partwise.tasks.dependency.gold import gold_trees
-
-        given = {"nonprojective_gold": arguments.nonprojective}
-        settings = settings_of(arguments, min_count=arguments.min_count, given=given)
-        trees = {
-            "projective": arguments.trees == "projective",
-            "single_root": not arguments.several_roots,
+    def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            "projective": given["trees"] == "projective",
+            "labelled": given["labelled"],
+            "single_root": not given["several_roots"],
+            "nonprojective_gold": given["nonprojective"],
+            "min_count": given["min_count"],
+            "hashing": given["hashing"],
         }
-        gold = gold_trees(
-            source.sentences,
-            [sentence.head for sentence in source.sentences],
-            _relations(source) if arguments.labelled else None,
-            nonprojective=arguments.nonprojective,
-            **trees,
-        )
-        model, fit = fit_parser(
-            gold,
-            settings,
-            n_hashed=arguments.hashing or 0,
-            callbacks=callbacks,
-            initial=initial,
-            **trees,
-        )
-        record = {"n_lifted": gold.lifted, "n_skipped": gold.skipped}
-        return Trained(model, fit, len(gold.sentences), record)
 
-    def predict(self, model: Model, source: Treebank, arguments: argparse.Namespace) -> Predictions:
-        """Predict the trees of all sentences."""
-        from partwise.tasks.dependency.arc_parser import ArcParser
+    def read(self, path: str, given: Mapping[str, Any], like: Treebank | None = None) -> Treebank:
+        """Read a CoNLL file with trees; those of a file to evaluate on may have several roots."""
+        from .treebank import Treebank
 
-        from ..labels import note_unknown_features
+        reader = self.reader(given["format"])
+        if like is not None:
+            return Treebank.of_file(reader, path, labelled=True)
+        single_root = not given["several_roots"]
+        source = Treebank.of_file(reader, path, labelled=True, single_root=single_root)
+        if given["labelled"] and {name for of in source.relations or () for name in of} == {"_"}:
+            raise DataError(
+                f"{source.path}: --labelled, and no word has a relation (column 8); leave "
+                "--labelled out, or give a file with relations"
+            )
+        return source
 
-        parser = ArcParser(model)
+    def read_for(
+        self, model: Model, path: str, labelled: bool, format: str | None = None
+    ) -> Treebank:
+        from .features import arc_features_of
+        from .treebank import Treebank
+
+        arc_features_of(model)
+        return Treebank.of_file(self.reader(format), path, labelled=labelled)
+
+    def predict(
+        self, model: Model, source: Treebank, *, k: int | None, marginals: bool, n_jobs: int | None
+    ) -> Predictions:
+        from .predictions import ParsedSentences, RankedTrees
+
         sentences = source.sentences
-        note_unknown_features(source.path, parser.encoder.tally(sentences))
-        if arguments.k:
-            found = _candidates(parser, sentences, arguments)
-            return _Ranked(parser, sentences, found, arguments.marginals)
-        trees = parser.predict(sentences, n_jobs=arguments.jobs)
-        marginals = None
-        if arguments.marginals:
-            marginals = parser.marginals(sentences, n_jobs=arguments.jobs)
-        return _Parsed(parser, sentences, trees, marginals)
+        if k:
+            found = model.candidates(source, k, probabilities=marginals, n_jobs=n_jobs)
+            return RankedTrees(model, sentences, found, marginals)
+        trees = model.predict(source, n_jobs=n_jobs)
+        tables = model.marginals(source, n_jobs=n_jobs) if marginals else None
+        return ParsedSentences(model, sentences, trees, tables)
 
     def score(
-        self, model: Model, source: Treebank, arguments: argparse.Namespace
+        self, model: Model, source: Treebank, given: Mapping[str, Any], n_jobs: int | None = 1
     ) -> tuple[dict[str, Any], str]:
         """Count right heads, right relations and right sentences."""
-        from partwise.tasks.dependency.arc_parser import ArcParser
+        from ..labels import note_unknown, spelled
+        from .treebank import separated
 
-        from ..labels import note_unknown, note_unknown_features
-
-        parser = ArcParser(model)
-        sentences = source.sentences
-        note_unknown_features(source.path, parser.encoder.tally(sentences))
-        trees = parser.predict(sentences, n_jobs=arguments.jobs)
-        relations = None
-        if parser.relations:
-            relations = [parser.named(tree) or [] for tree in trees]
-            note_unknown(source.path, [s.deprel for s in sentences], parser.relations)
-        heads = [tree[:, 0].tolist() for tree in trees]
-        scores = _attachment(sentences, heads, relations, arguments.punctuation)
-        return _metrics(scores, arguments.punctuation), _table(scores, arguments.punctuation)
-
-
-def _read(path: str, *, labelled: bool, single_root: bool = False) -> Treebank:
-    from partwise.formats.conll import read_conll
-
-    name = "<stdin>" if path == "-" else path
-    return Treebank(name, read_conll(path, labelled=labelled, single_root=single_root))
-
-
-def _relations(source: Treebank) -> list[list[str]]:
-    found = [sentence.deprel for sentence in source.sentences]
-    if {relation for of in found for relation in of} == {"_"}:
-        raise DataError(
-            f"{source.path}: --labelled, and no word has a relation (column 8); leave --labelled "
-            "out, or give a file with relations"
-        )
-    return found
-
-
-@dataclass(frozen=True, eq=False)
-class _Parsed(Predictions):
-    parser: ArcParser
-    sentences: list[Sentence]
-    trees: list[NDArray[np.int64]]
-    marginals: list[NDArray[np.float64]] | None
-
-    def write(self, path: str) -> None:
-        from partwise.formats.conll import write_conll
-
-        filled = self.parser.filled(self.sentences, self.trees)
-        if self.marginals is not None:
-            labelled = bool(self.parser.relations)
-            some = zip(filled, self.trees, self.marginals, strict=True)
-            own = _own_columns(self.sentences)
-            filled = [_with_odds(s, _odds(tree, mu, labelled), own) for s, tree, mu in some]
-        write_conll(path, filled)
-
-    def record(self) -> dict[str, Any]:
-        found: dict[str, Any] = {
-            "labels": list(self.parser.relations),
-            "predictions": [_plain(self.parser, tree) for tree in self.trees],
-        }
-        if self.marginals is not None:
-            found["marginals"] = [mu.sum(axis=2).tolist() for mu in self.marginals]
-        return found
-
-
-def _odds(
-    tree: NDArray[np.int64], mu: NDArray[np.float64], labelled: bool
-) -> list[tuple[float, ...]]:
-    """Give for every word the probability of its head and, with relations, of its arc."""
-    found: list[tuple[float, ...]] = []
-    for word, (head, label) in enumerate(tree.tolist()):
-        arc = mu[word, head]
-        found.append((float(arc.sum()), float(arc[label])) if labelled else (float(arc[0]),))
-    return found
-
-
-def _own_columns(sentences: Sequence[Sentence]) -> bool:
-    """Whether column 10 is not MISC: it is PDEPREL where column 9, PHEAD, is a number."""
-    words = (s.rows[place].split("\t") for s in sentences for place in s.places)
-    return any(len(fields) == 3 or fields[8].isdigit() for fields in words)
-
-
-def _with_odds(sentence: Sentence, odds: Sequence[tuple[float, ...]], own: bool) -> Sentence:
-    rows = list(sentence.rows)
-    for place, numbers in zip(sentence.places, odds, strict=True):
-        text = rows[place].removesuffix("\n")
-        end = rows[place][len(text) :]
-        if own:
-            rows[place] = "\t".join([text, *(f"{p:.6f}" for p in numbers)]) + end
-            continue
-        *fields, misc = text.split("\t")
-        # Those of an earlier run are replaced.
-        kept = [item for item in misc.split("|") if not item.startswith((_ARC, _LABEL))]
-        new = [f"{name}{p:.6f}" for name, p in zip((_ARC, _LABEL), numbers, strict=False)]
-        rows[place] = "\t".join([*fields, "|".join([*(k for k in kept if k != "_"), *new])]) + end
-    return replace(sentence, rows=tuple(rows))
-
-
-@dataclass(frozen=True, eq=False)
-class _Ranked(Predictions):
-    parser: ArcParser
-    sentences: list[Sentence]
-    candidates: list[list[Candidate]]
-    probabilities: bool
-
-    def write(self, path: str) -> None:
-        from partwise.formats.conll import write_conll
-
-        write_conll(path, self._all())
-
-    def _all(self) -> Iterator[Sentence]:
-        from ..candidates import heading
-
-        for sentence, some in zip(self.sentences, self.candidates, strict=True):
-            for rank, one in enumerate(some, 1):
-                (filled,) = self.parser.filled([sentence], [one.label])
-                rows = list(filled.rows)
-                # Blank lines at the head of a file would part the comment from its sentence.
-                while not rows[0].strip():
-                    del rows[0]
-                rows.insert(0, heading(rank, one, self.probabilities) + "\n")
-                yield replace(filled, rows=tuple(rows))
-
-    def record(self) -> dict[str, Any]:
-        return {
-            "candidates": [
-                [
-                    {
-                        "tree": _plain(self.parser, one.label),
-                        "score": one.score,
-                        "probability": one.probability,
-                    }
-                    for one in some
-                ]
-                for some in self.candidates
-            ]
-        }
-
-
-def _plain(parser: ArcParser, tree: NDArray[np.int64]) -> list[Any]:
-    """Give heads, or pairs of head and relation."""
-    names = parser.named(tree)
-    heads: list[Any] = tree[:, 0].tolist()
-    return heads if names is None else [list(pair) for pair in zip(heads, names, strict=True)]
-
-
-def _candidates(
-    parser: ArcParser, sentences: list[Sentence], arguments: argparse.Namespace
-) -> list[list[Candidate]]:
-    from ..candidates import find_candidates
-
-    found: list[list[Candidate]] = []
-    for some in parser.stretches(sentences):
-        found += find_candidates(
-            parser.model,
-            some.features,
-            some.shapes,
-            arguments.k,
-            probabilities=arguments.marginals,
-            n_jobs=arguments.jobs,
-        )
-    return found
+        punctuation = given["punctuation"]
+        trees = model.predict(source, n_jobs=n_jobs)
+        heads, relations = separated(trees, bool(model.labels))
+        if relations is not None:
+            note_unknown(source.path or "", source.relations or (), spelled(model.labels))
+        scores = _attachment(source, heads, relations, punctuation)
+        return _metrics(scores, punctuation), _table(scores, punctuation)
 
 
 def _attachment(
-    sentences: list[Sentence],
+    source: Treebank,
     heads: list[list[int]],
     relations: list[list[str]] | None,
     punctuation: str,
 ) -> AttachmentScores:
-    from partwise.metrics.attachment import POLICIES, attachment_scores
-
+    """Compare predicted heads and relations with those of a file."""
+    from ...metrics.attachment import POLICIES, attachment_scores
     from ..labels import note_absent
 
+    sentences = source.sentences
     left_out = punctuation if punctuation in POLICIES else frozenset(punctuation.split(","))
     if not isinstance(left_out, str):
         note_absent("--punctuation", left_out, {t for s in sentences for t in (*s.cpos, *s.pos)})
@@ -382,9 +181,9 @@ def _attachment(
         for s in sentences
     ]
     return attachment_scores(
-        [sentence.head for sentence in sentences],
+        source.heads,
         heads,
-        gold_labels=None if relations is None else [sentence.deprel for sentence in sentences],
+        gold_labels=None if relations is None else source.relations,
         pred_labels=relations,
         forms=[sentence.form for sentence in sentences],
         tags=tags,

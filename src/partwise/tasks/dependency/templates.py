@@ -18,12 +18,12 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from partwise.arrays import Ints
-from partwise.errors import DataError
+from ...arrays import Ints
+from ...errors import DataError
 
 __all__ = ["ARC_TEMPLATES", "COLUMNS", "DISTANCES", "PAD", "Plan", "make_plan"]
 
-#: What is seen of a token. All but the last have one value a token.
+#: What is seen of a token. All but the last have one value per token.
 COLUMNS: Final = ("form", "prefix", "lemma", "cpos", "pos", "feats", "feat")
 
 #: How far beside head and modifier an atom may look.

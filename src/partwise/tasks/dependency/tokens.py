@@ -8,10 +8,10 @@ from typing import Final, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from partwise.arrays import Ints
-from partwise.errors import DataError
-from partwise.tasks.dependency.templates import COLUMNS, PAD
-from partwise.tasks.vocabulary import Vocabulary
+from ...arrays import Ints
+from ...errors import DataError
+from ...models.vocabulary import Vocabulary
+from .templates import COLUMNS, PAD
 
 __all__ = ["MARKS", "ArcSentence", "Fields", "Tokens", "encode", "head_positions", "read_fields"]
 

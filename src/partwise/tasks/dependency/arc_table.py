@@ -1,4 +1,4 @@
-"""Features f(x, h, m) of dependency arcs, computed by compiled code into compact rows."""
+"""The features f(x, h, m) of dependency arcs and their numbers, computed by compiled code."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from partwise.arrays import Ints
-from partwise.errors import DataError, ModelFileError
-from partwise.problem.rows import Rows
-from partwise.tasks.dependency.templates import (
+from ...arrays import Ints
+from ...errors import DataError, ModelFileError
+from ...models.vocabulary import Vocabulary
+from ...problem.rows import Rows
+from .templates import (
     ARC_TEMPLATES,
     BETWEEN,
     COLUMNS,
@@ -25,7 +26,7 @@ from partwise.tasks.dependency.templates import (
     Plan,
     make_plan,
 )
-from partwise.tasks.dependency.tokens import (
+from .tokens import (
     MARKS,
     ArcSentence,
     Tokens,
@@ -33,10 +34,9 @@ from partwise.tasks.dependency.tokens import (
     head_positions,
     read_fields,
 )
-from partwise.tasks.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from partwise.tasks.dependency.lookup import Table
+    from .lookup import Table
 
 __all__ = ["ArcTable"]
 
@@ -58,23 +58,25 @@ class ArcTable:
     templates
         What to look at; see `partwise.tasks.dependency.templates`.
     vocabularies
-        The values that were seen in training, a vocabulary for each column.
+        The values that were seen in training, one vocabulary per column.
     keys
         The features in exact form, sorted; the place of a key is its number. Empty if hashed.
     n_hashed
         A power of two: features get numbers below it by hashing. 0 if they are listed.
+    plan
+        The templates in the form that compiled code takes.
     """
 
     templates: tuple[str, ...]
     vocabularies: tuple[Vocabulary, ...]
     keys: Ints
     n_hashed: int = 0
-    _plan: Plan = field(init=False, repr=False)
+    plan: Plan = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Prepare the templates, and refuse those that cannot be read."""
         n_codes = [len(vocabulary) + len(MARKS) for vocabulary in self.vocabularies]
-        object.__setattr__(self, "_plan", make_plan(self.templates, n_codes))
+        object.__setattr__(self, "plan", make_plan(self.templates, n_codes))
 
     @classmethod
     def fit(
@@ -147,10 +149,10 @@ class ArcTable:
         Returns
         -------
         Rows
-            A row an arc: for each sentence of T tokens, for each modifier m = 1, ..., T, for each
-            head h = 0, ..., T other than m. Features that have no number are left out.
+            One row per arc: for each sentence of T tokens, for each modifier m = 1, ..., T, for
+            each head h = 0, ..., T other than m. Features that have no number are left out.
         """
-        from partwise.tasks.dependency.lookup import arc_numbers
+        from .lookup import arc_numbers
 
         given = read_fields(sentences)
         tokens = encode(given, self.vocabularies)
@@ -163,7 +165,7 @@ class ArcTable:
             begin, end = int(arcs[first]), int(arcs[last])
             found = np.empty(2 * room, np.int32)
             before, indptr[begin] = indptr[begin], 0
-            what = self._plan, tokens, self._table, most, first, last
+            what = self.plan, tokens, self._table, most, first, last
             arc_numbers(*what, begin, bucket, indptr, found)
             pieces.append(found[: indptr[end]].copy())
             indptr[begin : end + 1] += before
@@ -177,7 +179,7 @@ class ArcTable:
         return Rows(indptr, indices, None, self.n_features)
 
     def describe(self, number: int) -> str:
-        """Say what a feature stands for, as in ``h.pos=v m.form=perro, right, distance 2``.
+        """Return what a feature stands for, as in ``h.pos=v m.form=perro, right, distance 2``.
 
         *Right* is a modifier to the right of its head. Hashed features have no description but
         their number.
@@ -186,19 +188,39 @@ class ArcTable:
             raise DataError(f"feature {number} where 0 to {self.n_features - 1} are possible")
         if self.n_hashed:
             return f"hash {number} of {self.n_hashed}"
-        key, plan = int(self.keys[number]), self._plan
+        key = int(self.keys[number])
         template, distance = key >> TEMPLATE_SHIFT, key & _DISTANCE
-        values = {atom: int(of[0]) for atom, of in self._values(template, self.keys[[number]])}
+        codes, _ = self.values(template, self.keys[[number]])
         texts = []
-        for text, atom in zip(
-            self.templates[template].split(), _atoms(plan, template), strict=True
-        ):
-            code, names = values[atom], self.vocabularies[plan.atom_column[atom]].names
+        for text, atom in self.atoms(template):
+            code, names = int(codes[text][0]), self._vocabulary(atom).names
             texts.append(f"{text}={MARKS[code] if code < len(MARKS) else names[code - len(MARKS)]}")
         if distance:
             left, which = divmod(distance - 1, len(DISTANCES))
             texts[-1] += f", {'left' if left else 'right'}, distance {DISTANCES[which]}"
         return " ".join(texts)
+
+    def atoms(self, template: int) -> list[tuple[str, int]]:
+        """Return the atoms of a template, each with its number in the plan."""
+        plan = self.plan
+        numbers = plan.atoms[plan.atoms_ptr[template] : plan.atoms_ptr[template + 1]].tolist()
+        return list(zip(self.templates[template].split(), numbers, strict=True))
+
+    def values(self, template: int, keys: Ints) -> tuple[dict[str, Ints], Ints]:
+        """Return the code of every atom of a template in some of its keys.
+
+        The second array is what is left of each key, which is 0 if the key is sound.
+        """
+        codes: dict[str, Ints] = {}
+        rest = (keys & (2**TEMPLATE_SHIFT - 1)) >> DISTANCE_BITS
+        for text, atom in reversed(self.atoms(template)):
+            bits = int(self.plan.atom_bits[atom])
+            codes[text] = rest & (2**bits - 1)
+            rest = rest >> bits
+        return codes, rest
+
+    def _vocabulary(self, atom: int) -> Vocabulary:
+        return self.vocabularies[int(self.plan.atom_column[atom])]
 
     def to_json(self) -> dict[str, Any]:
         """Return what JSON can express; the rest is in `arrays`."""
@@ -240,7 +262,7 @@ class ArcTable:
 
     @cached_property
     def _table(self) -> Table:
-        from partwise.tasks.dependency.lookup import Table, fill_table
+        from .lookup import Table, fill_table
 
         plain = int(np.count_nonzero(self.keys & _DISTANCE == 0))
         # A load below 1/2: there is always a free slot to stop at, and few probes before it.
@@ -258,7 +280,7 @@ class ArcTable:
         first, last, most, room
             The run; how many features without distance one of its arcs has at most, and all.
         """
-        plan, feats = self._plan, tokens.most_feats
+        plan, feats = self.plan, tokens.most_feats
         outer, inner = plan.outer[plan.several], plan.inner[plan.several]
         column = plan.atom_column[outer]
         between = (outer >= 0) & (plan.atom_place[outer] == BETWEEN)
@@ -275,13 +297,13 @@ class ArcTable:
 
     def _seen(self, tokens: Tokens, lengths: Ints, positions: Ints, min_count: int) -> Ints:
         """Return the sorted keys of features on at least min_count arcs, with distance and not."""
-        from partwise.tasks.dependency.lookup import arc_keys
+        from .lookup import arc_keys
 
         keys, counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
         waiting: list[Ints] = []
         for first, last, _, room in self._chunks(tokens, lengths, lengths):
             found = np.empty(room + 1, np.int64)
-            n = arc_keys(self._plan, tokens, positions, first, last, found)
+            n = arc_keys(self.plan, tokens, positions, first, last, found)
             waiting.append(found[:n].copy())
             # As many new keys as old ones: the sorting is then shared by all of them.
             if last == len(lengths) or sum(map(len, waiting)) > len(keys):
@@ -293,16 +315,6 @@ class ArcTable:
         # Keys are sorted, so that those that differ in distance only are neighbours.
         plain, total = _summed(keys & ~_DISTANCE, counts)
         return np.sort(np.concatenate([keys[counts >= min_count], plain[total >= min_count]]))
-
-    def _values(self, template: int, keys: Ints) -> Iterator[tuple[int, Ints]]:
-        """Yield the atoms of a template, last first, and their codes in some keys."""
-        rest = (keys & (2**TEMPLATE_SHIFT - 1)) >> DISTANCE_BITS
-        for atom in reversed(_atoms(self._plan, template)):
-            bits = int(self._plan.atom_bits[atom])
-            yield atom, rest & (2**bits - 1)
-            rest = rest >> bits
-        # What is left of a sound key is nothing; a last pair lets `_check_keys` see that.
-        yield -1, rest
 
     def _check_keys(self) -> None:
         keys = self.keys
@@ -318,18 +330,12 @@ class ArcTable:
         bounds = np.searchsorted(keys, np.arange(len(self.templates) + 1) << TEMPLATE_SHIFT)
         _check(int(bounds[-1]) == len(keys), "a key has no template")
         for template, (first, last) in enumerate(pairwise(bounds.tolist())):
-            for atom, codes in self._values(template, keys[first:last]):
-                if atom < 0:
-                    _check(not codes.any(), "a key has too many values")
-                    continue
-                names = self.vocabularies[self._plan.atom_column[atom]]
-                sound = (codes > 0) & (codes < len(names) + len(MARKS))
+            codes, rest = self.values(template, keys[first:last])
+            for text, atom in self.atoms(template):
+                highest = len(self._vocabulary(atom)) + len(MARKS)
+                sound = (codes[text] > 0) & (codes[text] < highest)
                 _check(bool(sound.all()), "a key has an odd value")
-
-
-def _atoms(plan: Plan, template: int) -> list[int]:
-    of: list[int] = plan.atoms[plan.atoms_ptr[template] : plan.atoms_ptr[template + 1]].tolist()
-    return of
+            _check(not rest.any(), "a key has too many values")
 
 
 def _is_size(n_hashed: int) -> bool:

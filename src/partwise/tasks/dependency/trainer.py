@@ -1,0 +1,141 @@
+"""What trains dependency parsers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ...errors import DataError
+from ...models.fit import check_weights
+from ...structures.dependency.arcs import ArcStructure
+from ...structures.registry import make_structure
+from ...values import is_integer
+from ..trainer import Prepared, Trainer
+from .arc_table import ArcTable
+from .features import ArcFeatures, arc_features_of
+from .gold import gold_trees
+from .templates import ARC_TEMPLATES
+from .treebank import Treebank
+
+if TYPE_CHECKING:
+    from ...models.model import Model
+
+__all__ = ["DependencyTrainer"]
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class DependencyTrainer(Trainer):
+    """Trains dependency parsers.
+
+    Parameters
+    ----------
+    loss : {"log", "hinge", "softmax-margin"}
+        "log" is a log-linear model of trees, "hinge" a max-margin one with a cost of 1 for each
+        word with a wrong head (or relation), "softmax-margin" a log-linear one with such a cost.
+    weights : {"all", "observed"}
+        Whether a feature has a weight for every relation, or only for those that it was seen with
+        in training, which takes far less memory. Without relations there is no difference.
+    projective : bool
+        Whether trees are projective (the arcs of a tree do not cross), or any trees.
+    labelled : bool
+        Whether arcs have a relation, which is then predicted with the head.
+    single_root : bool
+        Whether exactly one word hangs from the root; otherwise at least one does.
+    nonprojective_gold : {"lift", "skip", "raise"}
+        What a projective parser does with trees to be trained on that are not projective: lift
+        words to heads further up until they are, leave the sentences out, or raise an error. What
+        it did is counted in a warning of the log and in ``n_lifted_`` and ``n_skipped_``.
+    min_count : int
+        Features of fewer arcs of the trees are ignored.
+    hashing : int or None
+        None lists the features of the trees. A power of two: all features of all arcs get numbers
+        below it by hashing, so that the memory is fixed, and those that share a number share a
+        weight.
+    templates : sequence of str or None
+        What features look at, see :mod:`partwise.tasks.dependency.templates`; None: the
+        standard ones.
+    warm_start : bool
+        Whether `fit` starts where the last one ended: from its dual variables if the lengths of
+        the sentences and their trees are the same, else from its weights. Words may be new,
+        relations may not.
+    """
+
+    projective: bool = True
+    labelled: bool = False
+    single_root: bool = True
+    nonprojective_gold: str = "lift"
+    min_count: int = 1
+    hashing: int | None = None
+    templates: Sequence[str] | None = None
+    # All words count alike, and so do all relations.
+    cost_matrix: Any = field(default=None, init=False)
+
+    task: ClassVar[str] = "parse"
+
+    def check(self) -> None:
+        super().check()
+        if not is_integer(self.min_count) or self.min_count < 1:
+            raise DataError(f"min_count is {self.min_count!r}; give a whole number from 1")
+
+    @classmethod
+    def _held(cls, model: Model) -> dict[str, Any]:
+        structure, table = model.structure, arc_features_of(model).arc_table
+        if model.task != cls.task or not isinstance(structure, ArcStructure):
+            raise DataError(
+                f"a model of the task {model.task!r} and a {structure.name} does not parse; use "
+                "the model as it is"
+            )
+        return {
+            "projective": structure.name == "projective",
+            "labelled": bool(model.labels),
+            "single_root": structure.single_root,
+            "hashing": table.n_hashed or None,
+            "templates": table.templates,
+        }
+
+    def _prepare(self, source: Treebank, sample_weight: Any, initial: Model | None) -> Prepared:
+        weight = check_weights(sample_weight, len(source))
+        gold = gold_trees(
+            source.sentences,
+            source.heads,
+            source.relations if self.labelled else None,
+            projective=self.projective,
+            single_root=self.single_root,
+            nonprojective=self.nonprojective_gold,
+        )
+        if not gold.sentences:
+            raise DataError("there are no sentences to train on; give at least one that is parsed")
+        # By name: the one that is not wanted need not be compiled.
+        structure = make_structure(
+            "projective" if self.projective else "spanning-tree",
+            {"n_labels": max(1, len(gold.relations)), "single_root": bool(self.single_root)},
+        )
+        table = ArcTable.fit(
+            gold.sentences,
+            [tree[:, 0] for tree in gold.trees],
+            min_count=self.min_count,
+            n_hashed=self.hashing or 0,
+            templates=self._templates(initial),
+        )
+        return Prepared(
+            structure,
+            lambda: [table.rows(gold.sentences)],
+            [len(sentence) for sentence in gold.sentences],
+            gold.trees,
+            ArcFeatures(table),
+            gold.relations,
+            weight=weight[gold.kept],
+            # A feature has one weight either way, and blocks without slots are faster.
+            weights="all" if structure.n_labels == 1 else None,
+            meta={"nonprojective": {"lifted": gold.lifted, "skipped": gold.skipped}},
+            record={"n_lifted": gold.lifted, "n_skipped": gold.skipped},
+        )
+
+    def _templates(self, initial: Model | None) -> Sequence[str]:
+        """Return what features look at: by default the same as those of a model to start from."""
+        if self.templates is not None:
+            return tuple(self.templates)
+        if initial is not None and isinstance(initial.features, ArcFeatures):
+            return initial.features.arc_table.templates
+        return ARC_TEMPLATES

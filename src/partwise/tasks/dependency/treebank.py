@@ -1,0 +1,92 @@
+"""Sentences and their dependency trees, from Python or from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...formats.conll import Sentence
+from ..source import Source
+from .examples import read_sentences, read_trees
+
+__all__ = ["Treebank", "filled", "separated"]
+
+
+@dataclass(frozen=True, eq=False)
+class Treebank(Source):
+    """Sentences and their trees.
+
+    Attributes
+    ----------
+    sentences : list of Sentence
+        The sentences.
+    heads : list of list of int
+        For each sentence the head of every word; `partwise.formats.conll.UNKNOWN` where a file to
+        be parsed leaves it open.
+    relations : list of list of str or None
+        For each sentence the relation of every word to its head; None if they were not asked for.
+    path : str or None
+        The file that they were read from.
+    """
+
+    sentences: list[Sentence]
+    heads: list[list[int]]
+    relations: list[list[str]] | None = None
+    path: str | None = None
+
+    @classmethod
+    def of(cls, sentences: Any, heads: Any, labels: Any, labelled: bool) -> Treebank:
+        """Check what a user gives, see `read_sentences` and `read_trees`."""
+        read = read_sentences(sentences)
+        return cls(read, *read_trees(read, heads, labels, labelled))
+
+    @classmethod
+    def of_file(
+        cls,
+        reader: Callable[..., list[Sentence]],
+        path: str,
+        *,
+        labelled: bool,
+        single_root: bool = False,
+    ) -> Treebank:
+        """Read a file; parameters are those of :func:`partwise.formats.conll.read_conll`."""
+        sentences = reader(path, labelled=labelled, single_root=single_root)
+        heads = [sentence.head for sentence in sentences]
+        relations = [sentence.deprel for sentence in sentences]
+        return cls(sentences, heads, relations, "<stdin>" if path == "-" else path)
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    @property
+    def n_positions(self) -> int:
+        return sum(map(len, self.sentences))
+
+    def given(self) -> tuple[Any, Any]:
+        if self.relations is None:
+            return self.sentences, self.heads
+        pairs = zip(self.heads, self.relations, strict=True)
+        return self.sentences, [list(zip(*pair, strict=True)) for pair in pairs]
+
+    def take(self, which: Sequence[int]) -> Treebank:
+        relations = None if self.relations is None else [self.relations[i] for i in which]
+        sentences, heads = [self.sentences[i] for i in which], [self.heads[i] for i in which]
+        return Treebank(sentences, heads, relations, self.path)
+
+
+def separated(
+    trees: Sequence[Any], labelled: bool
+) -> tuple[list[list[int]], list[list[str]] | None]:
+    """Return the heads and the relations of predicted trees; None if they have no relations."""
+    if not labelled:
+        return list(trees), None
+    relations = [[relation for _, relation in tree] for tree in trees]
+    return [[head for head, _ in tree] for tree in trees], relations
+
+
+def filled(sentences: Sequence[Sentence], trees: Sequence[Any], labelled: bool) -> list[Sentence]:
+    """Return sentences with predicted trees; those without relations leave the old ones."""
+    heads, relations = separated(trees, labelled)
+    names = [None] * len(heads) if relations is None else relations
+    return [s.with_tree(head, of) for s, head, of in zip(sentences, heads, names, strict=True)]
