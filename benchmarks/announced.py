@@ -178,10 +178,10 @@ def by_command(case: Case, loss: str, solver: str) -> tuple[str, float]:
     measured = 0.0
     fit = train._fit
 
-    def watched(arguments: Any, task: Any, source: Any, initial: Any) -> Any:
+    def watched(arguments: Any, task: Any, given: Any, source: Any, initial: Any) -> Any:
         nonlocal measured
         before = begin()
-        made = fit(arguments, task, source, initial)
+        made = fit(arguments, task, given, source, initial)
         read = held_bytes(source.rows) / 2**20 if arguments.task == "classify" else 0.0
         measured = status("VmHWM") - before + read
         return made
@@ -227,7 +227,9 @@ def by_estimator(name: str, loss: str, solver: str) -> tuple[str, float]:
         "graph": (GraphLabeler, grids, 3_000),
         "kernel": (KernelClassifier, points, 4_000),
     }[name]
-    settings = {"loss": loss, "solver": solver, "tol": float(TOL), "max_passes": float(PASSES)}
+    settings: dict[str, Any] = {
+        "loss": loss, "solver": solver, "tol": float(TOL), "max_passes": float(PASSES),
+    }  # fmt: skip
     rng = np.random.default_rng(0)
     make(**settings).fit(*data(FEW, rng))
     x, y = data(size, rng)

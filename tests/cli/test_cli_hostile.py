@@ -104,7 +104,7 @@ def test_sigterm_while_reading(tmp_path: Path) -> None:
 ENDS = """
 import os, signal, sys
 from partwise.cli import main
-from partwise.cli.tasks.classify import Classify
+from partwise.tasks.sequences.classify import Classify
 
 def end(*given):
     os.kill(os.getpid(), signal.SIGTERM)

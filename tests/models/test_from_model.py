@@ -34,7 +34,7 @@ from partwise.formats.conll import Sentence
 from partwise.models.container import read_container, write_container
 from partwise.models.file import read_header
 from partwise.tasks.constituency.templates import standard_templates
-from partwise.training.settings import Settings, read_noted
+from partwise.training.settings import Settings, as_json, read_noted
 
 #: What no model keeps: it belongs to the process that fits.
 SESSION = {"n_jobs", "warm_start", "verbose", "callbacks"}
@@ -80,6 +80,8 @@ CASES: dict[str, Case] = {
             **SHARED,
             "fit_intercept": False,
             "intercept_scaling": 3.0,
+            "weights": "observed",
+            "min_count": 2,
             "cost_matrix": COST,
             "class_weight": {5: 2.0},
         },
@@ -170,6 +172,8 @@ CASES: dict[str, Case] = {
             **KERNEL,
             "fit_intercept": False,
             "intercept_scaling": 3.0,
+            "weights": "observed",
+            "min_count": 2,
             "cost_matrix": COST,
             "class_weight": {5: 2.0},
         },
@@ -257,15 +261,20 @@ def test_odd_settings_do_no_harm(odd: Any, tmp_path: Path) -> None:
 
 def test_what_json_cannot_hold_is_left_out() -> None:
     class_weight = {np.int64(1): np.float64(2.0), 2: 1.0}
-    settings = Settings(
+    made = SequenceTagger(
         class_weight=class_weight, cost_matrix=np.eye(2), max_passes=np.inf, constraints=max,
-        given={"constraints": max, "templates": ("a",), "random_state": None, "domains": {1: [2]}},
+        random_state=None,
     )  # fmt: skip
-    noted = settings.noted()
+    noted = made.noted()
     assert noted == json.loads(json.dumps(noted))
     assert noted == {
         "solver": "auto", "weights": "all", "min_count": 1, "cost_matrix": [[1.0, 0.0], [0.0, 1.0]],
         "class_weight": [[1, 2.0], [2, 1.0]], "solver_options": None, "random_state": None,
+        "order": 1, "start": False, "end": False,
+    }  # fmt: skip
+    assert as_json({"templates": ("a",), "domains": {1: [2]}, "l2": np.float64(2.0)}) == {"l2": 2.0}
+    assert Settings(seed=np.random.default_rng(0), max_passes=np.inf).noted() == {
+        "solver": "auto", "weights": "all", "cost_matrix": None, "solver_options": None,
     }  # fmt: skip
     assert read_noted(noted, ["class_weight", "solver"])["class_weight"] == {1: 2.0, 2: 1.0}
 

@@ -250,7 +250,7 @@ def test_bad_input_is_a_sentence() -> None:
         labeller.k_best(rows, LENGTHS, 0)
     with pytest.raises(DataError, match="labels for 5 examples"):
         labeller.log_proba(rows, LENGTHS, gold[1:])
-    with pytest.raises(DataError, match="is none of its shape"):
+    with pytest.raises(DataError, match="is none of 0 to 2"):
         labeller.log_proba(rows, LENGTHS, [y + 3 for y in gold])
     with pytest.raises(DataError, match="constraints for 1 examples"):
         labeller.predict(rows, LENGTHS, allowed=[[(0, [1])]])

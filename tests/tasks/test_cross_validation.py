@@ -125,7 +125,7 @@ def test_data_held_out(iris: tuple[Any, Any]) -> None:
 
 def test_held_out_data_must_have_the_same_features(iris: tuple[Any, Any]) -> None:
     X, y = iris
-    with pytest.raises(ValueError, match="X has 3 features, but LinearClassifierCV is expecting 4"):
+    with pytest.raises(ValueError, match="X has 3 features, but LinearClassifier is expecting 4"):
         LinearClassifierCV(**SHORT).fit(X, y, dev=(X[:, :3], y))
 
 

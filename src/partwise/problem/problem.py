@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,11 +68,12 @@ class Problem:
         """Which weights there are."""
         return self.storage.layout
 
-    @property
-    def oracles(self) -> frozenset[str]:
-        """The names of the oracles that solvers can call."""
-        nothing = no_oracle.compiled
-        return frozenset(x for x in ORACLE_WORDS if getattr(self.arrays, x) is not nothing)
+    def with_oracle(self, name: str) -> Problem:
+        """Return the problem with an oracle of its structure, which is compiled if need be."""
+        if getattr(self.arrays, name) is not no_oracle.compiled:
+            return self
+        oracle = self.structure.oracle(name)
+        return replace(self, arrays=self.arrays._replace(**{name: oracle}))
 
     @property
     def n_examples(self) -> int:
@@ -149,7 +150,7 @@ def build_problem(
         _check_gold(mask, mask_ptr, gold_ptr, gold_part)
     arrays = Arrays(
         marginals=_oracle(structure, "marginals"),
-        # Smooth losses never ask for best labels, so that oracle is not compiled for them.
+        # Hardly a solver asks for best labels where the loss is smooth: see `Problem.with_oracle`.
         maximum=_oracle(structure, "maximum") if loss.tau == 0.0 else no_oracle.compiled,
         spec=structure.spec,
         topo=np.concatenate([*topologies, np.zeros(0, dtype=np.int64)]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -80,7 +81,9 @@ def make_solver(name: str, goal: Goal, options: dict[str, Any] | None = None) ->
         )
     check_options(solver, options)
     check_overflow(problem, goal.l2)
-    return solver(goal, **options)
+    for oracle in solver.needs & ORACLE_WORDS.keys():
+        problem = problem.with_oracle(oracle)
+    return solver(replace(goal, problem=problem), **options)
 
 
 #: How a message describes what a solver needs.
@@ -101,7 +104,7 @@ def _ready(solver: type[Solver]) -> bool:
 
 def offered(problem: Problem) -> frozenset[str]:
     """Return what a problem offers to solvers."""
-    offers = set(problem.oracles)
+    offers = {name for name in ORACLE_WORDS if problem.structure.has_oracle(name)}
     if problem.loss.tau > 0.0:
         offers.add("tau>0")
     else:

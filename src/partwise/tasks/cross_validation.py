@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from inspect import signature
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
 from ..errors import DataError
+from ..models.fit import check_weights
 from ..training.path import l2_values
 from ..training.path_table import RULES, choose, pooled
 from ..values import one_of
@@ -88,13 +91,16 @@ class PathEstimator(_Base):
         """Make a fitted estimator from a model; one with a given l2, since l2 is now known."""
         return cls._plain_class().from_model(model)
 
-    def fit(self, *data: Any, dev: Any = None, groups: Any = None, **named: Any) -> Any:
+    def fit(
+        self, X: Any = None, y: Any = None, *more: Any, dev: Any = None, groups: Any = None,
+        **named: Any,
+    ) -> Any:  # fmt: skip
         """Choose l2 and train.
 
         Parameters
         ----------
-        *data, **named
-            What the estimator that is given l2 takes.
+        X, y, *more, **named
+            What the estimator that is given l2 takes, under its names.
         dev : tuple or None
             Data to choose l2 by, in place of folds: ``(X_dev, y_dev)``; ``(X_dev,)`` where `score`
             needs no y; or ``(X_dev, y_dev, more)`` with a dict of what else `score` takes.
@@ -109,7 +115,10 @@ class PathEstimator(_Base):
         values = l2_values(self.l2_max, self.factor, self.steps)
         plain = self._plain()
         plain.check()
-        source, weight = plain._given(*data, **named)
+        source, weight = plain._given(*_positional(plain, X, y, more, named), **named)
+        source = source.checked()
+        if weight is not None:
+            weight = check_weights(weight, len(source))
         if dev is not None:
             if self.rule != "best":
                 raise DataError(f"rule={self.rule!r} needs folds; with dev, use rule='best'")
@@ -132,9 +141,10 @@ class PathEstimator(_Base):
 
     def _scorer(self, estimator: Any, test: Source, weight: Any) -> Callable[[Model], float]:
         """Return what scores a model on the held-out part of a fold."""
-        X, y = test.given()
+        X, y, more = test.given()
         scorer = check_scoring(estimator, self.scoring)
-        more = {} if weight is None else {"sample_weight": weight}
+        if weight is not None:
+            more["sample_weight"] = weight
 
         def score(model: Model) -> float:
             estimator._adopt(model)
@@ -154,6 +164,16 @@ class PathEstimator(_Base):
         for name, value in vars(fitted).items():
             if name not in known:
                 setattr(self, name, value)
+
+
+def _positional(plain: Estimator, X: Any, y: Any, more: Any, named: Any) -> tuple[Any, ...]:
+    """Return what a user gave by position: others may have names that are not X and y."""
+    if more:
+        return X, y, *more
+    first, second = islice(signature(plain._given).parameters.values(), 2)
+    if first.name in named:
+        return ()
+    return (X,) if y is None and second.default is not second.empty else (X, y)
 
 
 def folds(

@@ -32,9 +32,13 @@ class Source(ABC):
         """The number of positions (tokens, words, vertices) of all examples."""
         return len(self)
 
-    def given(self) -> tuple[Any, Any]:
-        """Return X and y as the estimator's `score` takes them."""
-        return self, None
+    def given(self) -> tuple[Any, Any, dict[str, Any]]:
+        """Return X, y and what else the estimator's `score` takes, as a user would give them."""
+        return self, None, {}
+
+    def checked(self) -> Self:
+        """Return the examples in a form that `take` can cut, with a label for each of them."""
+        return self
 
     @abstractmethod
     def take(self, which: Sequence[int]) -> Self:

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from ...arrays import Floats, Ints
+from ...errors import DataError
 from ..base import label_tuples
 from ..sequence import SequenceStructure
 from .entropy import chain_entropy
@@ -90,6 +91,8 @@ class Chain(SequenceStructure):
         return int((self._matrices(length) + 1) * rows * p + (2 * length + 2) * p + length)
 
     def encode(self, label: Ints, topo: Ints) -> tuple[Ints, Floats]:
+        if len(label) and not 0 <= np.min(label) <= np.max(label) < self.n_labels:
+            raise DataError(f"a label number of {label} is none of 0 to {self.n_labels - 1}")
         _, parts, counts = self.encode_all([label], [topo])
         return parts, counts
 

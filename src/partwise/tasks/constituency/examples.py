@@ -45,8 +45,8 @@ class Trees(Source):
     def n_positions(self) -> int:
         return sum(len(tree.leaves()) for tree in self.trees)
 
-    def given(self) -> tuple[Any, Any]:
-        return self.trees, None
+    def given(self) -> tuple[Any, Any, dict[str, Any]]:
+        return self.trees, None, {}
 
     def take(self, which: Sequence[int]) -> Self:
         return type(self)([self.trees[i] for i in which], self.path)

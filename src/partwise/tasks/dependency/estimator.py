@@ -189,8 +189,8 @@ class DependencyParser(DependencyTrainer, Estimator):
             training, not projective, with several roots.
         """
         model = self._model
-        read, trees = Treebank.of(sentences, heads, labels, bool(model.labels)).given()
-        return model.log_proba(read, labels=trees, n_jobs=self.n_jobs)
+        given = Treebank.of(sentences, heads, labels, bool(model.labels))
+        return model.log_proba(given.sentences, labels=given.trees(), n_jobs=self.n_jobs)
 
     def score(
         self, sentences: Any, heads: Any = None, labels: Any = None, sample_weight: Any = None
@@ -229,7 +229,7 @@ class DependencyParser(DependencyTrainer, Estimator):
 
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
-class DependencyParserCV(PathEstimator, DependencyParser):
+class DependencyParserCV(PathEstimator, DependencyParser):  # type: ignore[misc]
     """A dependency parser that chooses l2 by cross-validation or by data held out.
 
     It is fitted for a range of l2, from large to small, each time from where the last fit ended.

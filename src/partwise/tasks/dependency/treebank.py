@@ -63,11 +63,15 @@ class Treebank(Source):
     def n_positions(self) -> int:
         return sum(map(len, self.sentences))
 
-    def given(self) -> tuple[Any, Any]:
+    def trees(self) -> list[Any]:
+        """Return the heads of every sentence; with relations, pairs of head and relation."""
         if self.relations is None:
-            return self.sentences, self.heads
+            return list(self.heads)
         pairs = zip(self.heads, self.relations, strict=True)
-        return self.sentences, [list(zip(*pair, strict=True)) for pair in pairs]
+        return [list(zip(*pair, strict=True)) for pair in pairs]
+
+    def given(self) -> tuple[Any, Any, dict[str, Any]]:
+        return self.sentences, self.trees(), {}
 
     def take(self, which: Sequence[int]) -> Treebank:
         relations = None if self.relations is None else [self.relations[i] for i in which]

@@ -46,8 +46,8 @@ class Graphs(Source):
     def n_positions(self) -> int:
         return sum(map(len, self.labels))
 
-    def given(self) -> tuple[Any, Any]:
-        return self.X, self.labels
+    def given(self) -> tuple[Any, Any, dict[str, Any]]:
+        return self.X, self.labels, {}
 
     def take(self, which: Sequence[int]) -> Graphs:
         return Graphs(

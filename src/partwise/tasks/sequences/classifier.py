@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from ...arrays import Floats
 from ...errors import DataError
-from ...problem.rows import Rows
 from ..cross_validation import PathEstimator
 from ..description import documented
 from ..estimator import Estimator, has_probabilities
@@ -107,8 +106,7 @@ class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
-        rows = Rows.from_scipy(X) if hasattr(X, "tocsr") else Rows.from_dense(X)
-        return Table(rows, y, X=X), sample_weight
+        return Table(X, y), sample_weight
 
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)

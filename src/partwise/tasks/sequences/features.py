@@ -27,7 +27,7 @@ from ...models.tally import Tally
 from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
 from ..templates import MAX_COLUMNS, TemplateSet
-from .examples import is_matrix, read_fixed, read_labels, read_matrix
+from .examples import is_matrix, read_fixed, read_labels
 from .sources import ColumnFile, Sequences, Table, Tokens, as_columns
 from .support import Support
 
@@ -139,7 +139,9 @@ class PositionFeatures(Features):
         if isinstance(examples, Tokens):
             return examples
         if structure.name == "multiclass" and is_matrix(examples):
-            examples = Table(read_matrix(examples, "X"))
+            examples = Table(
+                examples.tocsr() if hasattr(examples, "tocsr") else np.asarray(examples)
+            )
         source = self.source(examples, lengths, X_transitions)
         tokens = source.tokens(self)
         by_name = self.templates is not None and not isinstance(source, ColumnFile)

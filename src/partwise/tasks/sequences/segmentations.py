@@ -226,7 +226,7 @@ def segment_tokens(source: ColumnFile | Sequences | Table, built_in: bool) -> li
         return [list(sentence) for sentence in zip(*fields, strict=True)]
     if isinstance(source, Table):
         raise DataError("the model has features of segments; give the tokens too")
-    sequences = list(replace(source, y=None).listed().X)
+    sequences = list(replace(source, y=None).checked().X)
     if not built_in:
         return sequences
     return [words_of(tokens, s) for s, tokens in enumerate(sequences)]

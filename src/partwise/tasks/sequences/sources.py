@@ -18,7 +18,13 @@ from ...problem.rows import Rows
 from ..labels import order_of_labels
 from ..source import Source
 from ..templates import TemplateSet, extract, extract_fit, template_for
-from .examples import read_features, read_labels, read_lengths, read_transitions
+from .examples import (
+    read_features,
+    read_labels,
+    read_lengths,
+    read_matrix,
+    read_transitions,
+)
 
 if TYPE_CHECKING:
     from .features import PositionFeatures
@@ -96,8 +102,7 @@ class Sequences(Source):
     def __len__(self) -> int:
         return len(self.X) if self.lengths is None else len(self.lengths)
 
-    def listed(self) -> Sequences:
-        """Return the same sequences with one item for each in every list."""
+    def checked(self) -> Sequences:
         if self.lengths is None:
             parts = {"X": self.X, "transitions": self.transitions, "y": self.y}
             lists = {name: None if part is None else list(part) for name, part in parts.items()}
@@ -121,13 +126,14 @@ class Sequences(Source):
         return Sequences(lists["X"], None, lists["transitions"], lists["y"])
 
     def take(self, which: Sequence[int]) -> Sequences:
-        whole = self if self.lengths is None else self.listed()
+        whole = self if self.lengths is None else self.checked()
         parts = (whole.X, whole.transitions, whole.y)
         X, transitions, y = (None if part is None else [part[i] for i in which] for part in parts)
         return Sequences(X, None, transitions, y)
 
-    def given(self) -> tuple[Any, Any]:
-        return self, self.y
+    def given(self) -> tuple[Any, Any, dict[str, Any]]:
+        more = {"lengths": self.lengths, "X_transitions": self.transitions}
+        return self.X, self.y, {name: held for name, held in more.items() if held is not None}
 
     def tokens(self, known: PositionFeatures | None = None) -> Tokens:
         """Read the features of all tokens; `known` are those of a model, if there is one."""
@@ -318,40 +324,37 @@ class Table(Source):
 
     Attributes
     ----------
-    rows : Rows
+    X : Rows, ndarray or sparse matrix
         The features of every example.
     y : sequence or None
         The label of every example.
     path : str or None
         The file that they were read from.
-    X
-        The matrix that the rows were made of, if there was one.
     """
 
-    rows: Rows
+    X: Any
     y: Any = None
     path: str | None = None
-    X: Any = None
 
-    def given(self) -> tuple[Any, Any]:
-        return self.X, self.y
+    def given(self) -> tuple[Any, Any, dict[str, Any]]:
+        return self.X, self.y, {}
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.X) if isinstance(self.X, Rows) else int(self.X.shape[0])
 
     def take(self, which: Sequence[int] | Ints) -> Table:
         some = np.asarray(which, dtype=np.int64)
         y = None if self.y is None else np.asarray(self.y)[some]
-        return Table(self.rows.take(some), y, self.path, None if self.X is None else self.X[some])
+        return Table(self.X.take(some) if isinstance(self.X, Rows) else self.X[some], y, self.path)
 
     def tokens(self, known: PositionFeatures | None = None) -> Tokens:
         """Return every row as a sequence of one token."""
+        rows = self.X if isinstance(self.X, Rows) else read_matrix(self.X, "X")
         tally = Tally()
         if known is not None and self.path is not None:
             # Indices above those of training are unknown; a matrix has no others.
-            tally.add(len(self.rows.indices), int((self.rows.indices < known.n_inputs).sum()))
-        lengths = np.ones(len(self.rows), dtype=np.int64)
-        return Tokens(self.rows, lengths, self.rows.n_features, tally=tally)
+            tally.add(len(rows.indices), int((rows.indices < known.n_inputs).sum()))
+        return Tokens(rows, np.ones(len(rows), dtype=np.int64), rows.n_features, tally=tally)
 
     def labels(self, tokens: Tokens) -> list[Any]:
         """Return the labels of all examples."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
@@ -144,10 +144,11 @@ class ClassifierTrainer(PositionTrainer):
         labels, gold = number_labels(source, tokens)
         numbers = np.concatenate([*gold, np.zeros(0, np.int64)])
         chosen, weight = self._chosen(tokens.rows, numbers, weight)
-        some = source.take(chosen)
+        ones = np.ones(len(chosen), dtype=np.int64)
+        tokens = replace(tokens, rows=tokens.rows.take(chosen), lengths=ones)
         right = [gold[i] for i in chosen.tolist()]
         structure = Multiclass(max(1, len(labels)))
-        return self._positions(some, some.tokens(), structure, labels, right, weight, initial)
+        return self._positions(source, tokens, structure, labels, right, weight, initial)
 
     def _chosen(self, rows: Rows, label: Ints, weight: Floats) -> tuple[Ints, Floats]:
         """Return examples and weights in a form that does not depend on order and repetition."""
