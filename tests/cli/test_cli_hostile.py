@@ -110,7 +110,7 @@ def end(*given):
     os.kill(os.getpid(), signal.SIGTERM)
 
 if sys.argv[1] == "features":
-    Classify.fit = end
+    Classify.make = end
 elif sys.argv[1] == "writing":
     os.fsync = end
 sys.exit(main(sys.argv[2:]))

@@ -172,8 +172,6 @@ CASES: dict[str, Case] = {
             **KERNEL,
             "fit_intercept": False,
             "intercept_scaling": 3.0,
-            "weights": "observed",
-            "min_count": 2,
             "cost_matrix": COST,
             "class_weight": {5: 2.0},
         },

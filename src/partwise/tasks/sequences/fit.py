@@ -156,7 +156,7 @@ def check_classes(gold: Sequence[Ints], weight: Floats, labels: Sequence[Label])
     if len(seen) < 2:
         what = f"one class only, {labels[seen[0]]!r}" if len(seen) else "no labels"
         raise DataError(
-            f"the examples{'' if (weight > 0.0).all() else ' with a positive weight'} have {what}; "
+            f"the examples have {what} (those whose sample_weight is 0 do not count); "
             "training needs labels of at least two classes, so add examples of another one"
         )
 
