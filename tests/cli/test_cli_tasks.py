@@ -13,8 +13,8 @@ import pytest
 from support.commands import SVMLIGHT, Run, one_object, runner, sentence
 
 from partwise.cli import main
-from partwise.cli.compilation import NOTE
 from partwise.cli.parser import build_parser
+from partwise.compiled.compilation import NOTE
 from partwise.datasets import tagged_text, write
 from partwise.errors import DataError
 from partwise.formats.base import Format

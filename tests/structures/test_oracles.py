@@ -19,7 +19,7 @@ from partwise.problem.losses import make_loss
 from partwise.problem.problem import build_problem
 from partwise.problem.rows import Rows
 from partwise.solvers.registry import SOLVERS, offered
-from partwise.structures.base import Structure
+from partwise.structures.base import Structure, no_oracle
 from partwise.structures.chain.structure import Chain
 from partwise.testing import check_structure
 
@@ -172,7 +172,9 @@ def test_what_needs_the_other_oracle_is_refused() -> None:
     fitting = {name for name, solver in SOLVERS.items() if solver.needs <= offered(problem)}
     assert {"auto", "bcfw", "svm-struct", "bmrm", "sgd"} <= fitting
     log = build_problem(Bits(), SHAPES, [rows()], gold(), make_loss("log", n_labels=0))
-    assert log.oracles == {"marginals"}
+    assert log.arrays.maximum is no_oracle.compiled
+    assert log.with_oracle("maximum").arrays.maximum is Bits().maximum
+    assert log.with_oracle("marginals") is log
     topo = np.array([2])
     with pytest.raises(MismatchError, match="marginals are not known for best-bits labels"):
         BestBits().log_partition(np.zeros(2), topo)

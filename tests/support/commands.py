@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from partwise.cli import main
-from partwise.cli.compilation import NOTE
+from partwise.compiled.compilation import NOTE
 from partwise.datasets import tagged_text, write
 
 SVMLIGHT = "".join(

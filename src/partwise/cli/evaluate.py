@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import time
 
+from partwise.compiled.compilation import noted_compilation
 from partwise.tasks.registry import task_of
 
-from .compilation import noted_compilation
 from .options import given_options
 from .report import Outcome
 from .resemblance import explained

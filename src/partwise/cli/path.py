@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
+from partwise.compiled.compilation import noted_compilation
 from partwise.errors import DataError
 from partwise.tasks.registry import task_of
 from partwise.training.certificate import ConvergenceWarning
 
-from .compilation import noted_compilation
 from .options import given_options
 from .report import (
     DONE,

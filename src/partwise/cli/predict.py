@@ -6,9 +6,9 @@ import argparse
 import time
 from typing import Any
 
+from partwise.compiled.compilation import noted_compilation
 from partwise.tasks.registry import task_of
 
-from .compilation import noted_compilation
 from .options import given_options
 from .report import Outcome, check_target
 from .resemblance import explained

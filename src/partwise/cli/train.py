@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from partwise.compiled.compilation import noted_compilation
 from partwise.errors import DataError, MismatchError
 from partwise.models.tally import UnknownFeaturesWarning
 from partwise.tasks.registry import task_of
 from partwise.training.certificate import CLOSER_SIZES, Certificate, ConvergenceWarning
 
-from .compilation import noted_compilation
 from .options import given_options
 from .report import (
     DONE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..arrays import Floats, Ints
+from ..compiled.compilation import noted_compilation
 from ..errors import DataError, MismatchError
 from ..training.certificate import Certificate
 from .features import Features, Inputs
@@ -370,12 +372,14 @@ class Model:
         examples, fixed, **more
             As in `predict`.
         """
-        read = self.features.read(self.structure, examples, **more)
-        rules = self.features.constraints(self, read, fixed)
-        tally = Tally()
-        for inputs in self.features.rows(self.structure, read, tally):
-            yield inputs if rules is None else replace(inputs, constraints=rules[inputs.which])
-        warn_unknown(tally)
+        # The first prediction may wait for the compiler.
+        with nullcontext() if "stored" in vars(self) else noted_compilation():
+            read = self.features.read(self.structure, examples, **more)
+            rules = self.features.constraints(self, read, fixed)
+            tally = Tally()
+            for inputs in self.features.rows(self.structure, read, tally):
+                yield inputs if rules is None else replace(inputs, constraints=rules[inputs.which])
+            warn_unknown(tally)
 
     def _inputs(
         self,

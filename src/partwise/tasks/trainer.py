@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ..compiled.compilation import noted_compilation
 from ..errors import DataError
 from ..training.settings import Parameters, as_json, read_noted
 from ..values import is_integer
@@ -205,6 +206,10 @@ class Trainer(Parameters, ABC):
 
         Parameters are those of `_prepare`.
         """
+        with noted_compilation():
+            return self._fit(source, sample_weight, initial)
+
+    def _fit(self, source: Any, sample_weight: Any, initial: Model | None) -> tuple[Prepared, Fit]:
         from ..models.fit import fit_model
 
         self.check()
