@@ -27,9 +27,10 @@ from .report import (
     check_apart,
     check_target,
     in_words,
+    named,
 )
 from .resemblance import explained
-from .train import named, scored, trainer_of
+from .train import scored, trainer_of
 
 if TYPE_CHECKING:
     from partwise.models.model import Model

@@ -10,9 +10,8 @@ from partwise.compiled.compilation import noted_compilation
 from partwise.tasks.registry import task_of
 
 from .options import given_options
-from .report import Outcome, check_target
+from .report import Outcome, check_target, logged_warnings
 from .resemblance import explained
-from .train import logged_warnings
 
 __all__ = ["run"]
 

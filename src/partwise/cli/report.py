@@ -8,14 +8,16 @@ import logging
 import math
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from partwise.errors import DataError, PartwiseError
+from partwise.errors import DataError, MismatchError, PartwiseError
 from partwise.formats.whole_files import remedy
+from partwise.models.tally import UnknownFeaturesWarning
 
 if TYPE_CHECKING:
     from partwise.training.certificate import Certificate
@@ -34,6 +36,8 @@ __all__ = [
     "check_target",
     "deliver",
     "in_words",
+    "logged_warnings",
+    "named",
     "refuse",
 ]
 
@@ -95,6 +99,41 @@ def in_words(certificate: Certificate) -> str:
         f"{certificate.primal:.6f}, at most {certificate.gap:.2e} ({certificate.relative_gap:.1e} "
         "of it) above the best"
     )
+
+
+@contextmanager
+def named(path: str) -> Iterator[None]:
+    """Put the file in front of a DataError that does not say which file it is about.
+
+    Options that do not go together are no fault of the file.
+    """
+    name = "<stdin>" if path == "-" else path
+    try:
+        yield
+    except MismatchError as error:
+        raise UsageError(str(error)) from error
+    except DataError as error:
+        if str(error).startswith(f"{name}:"):
+            raise
+        raise DataError(f"{name}: {error}") from error
+
+
+@contextmanager
+def logged_warnings(path: str) -> Iterator[None]:
+    """Log a warning about a file of which the model knows nothing, once and with its name."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UnknownFeaturesWarning)
+        yield
+    name = "<stdin>" if path == "-" else path
+    unknown = [one for one in caught if issubclass(one.category, UnknownFeaturesWarning)]
+    # Labels and probabilities are two predictions of the same file: one message will do.
+    for message in unknown[:1]:
+        _log.warning("%s: %s", name, message.message)
+    for message in caught:
+        if message not in unknown:
+            warnings.warn_explicit(
+                message.message, message.category, message.filename, message.lineno
+            )
 
 
 def check_target(

@@ -7,13 +7,11 @@ import logging
 import os
 import time
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from partwise.compiled.compilation import noted_compilation
-from partwise.errors import DataError, MismatchError
-from partwise.models.tally import UnknownFeaturesWarning
+from partwise.errors import DataError
 from partwise.tasks.registry import task_of
 from partwise.training.certificate import CLOSER_SIZES, Certificate, ConvergenceWarning
 
@@ -27,6 +25,8 @@ from .report import (
     check_apart,
     check_target,
     in_words,
+    logged_warnings,
+    named,
 )
 from .resemblance import explained
 
@@ -183,41 +183,6 @@ def _fit(
     if line is not None:
         line.finish(trainer.certificate_)
     return trainer, {"n_examples": len(prepared.gold), **prepared.record}
-
-
-@contextmanager
-def named(path: str) -> Iterator[None]:
-    """Put the file in front of a DataError that does not say which file it is about.
-
-    Options that do not go together are no fault of the file.
-    """
-    name = "<stdin>" if path == "-" else path
-    try:
-        yield
-    except MismatchError as error:
-        raise UsageError(str(error)) from error
-    except DataError as error:
-        if str(error).startswith(f"{name}:"):
-            raise
-        raise DataError(f"{name}: {error}") from error
-
-
-@contextmanager
-def logged_warnings(path: str) -> Iterator[None]:
-    """Log a warning about a file of which the model knows nothing, once and with its name."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UnknownFeaturesWarning)
-        yield
-    name = "<stdin>" if path == "-" else path
-    unknown = [one for one in caught if issubclass(one.category, UnknownFeaturesWarning)]
-    # Labels and probabilities are two predictions of the same file: one message will do.
-    for message in unknown[:1]:
-        _log.warning("%s: %s", name, message.message)
-    for message in caught:
-        if message not in unknown:
-            warnings.warn_explicit(
-                message.message, message.category, message.filename, message.lineno
-            )
 
 
 def scored(

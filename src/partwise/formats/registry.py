@@ -31,12 +31,12 @@ def format_of(name: str, holds: str) -> Format:
     holds : str
         What its files must hold.
     """
+    if name in FORMATS and FORMATS[name].holds == holds:
+        return FORMATS[name]
     fitting = [known for known in FORMATS if FORMATS[known].holds == holds]
     if name not in FORMATS:
         raise DataError(f"unknown format {name!r}; for {holds} use one of {', '.join(fitting)}")
-    if name not in fitting:
-        raise DataError(
-            f"files of the format {name!r} hold {FORMATS[name].holds}, and not {holds}; use one of "
-            f"{', '.join(fitting)}"
-        )
-    return FORMATS[name]
+    raise DataError(
+        f"files of the format {name!r} hold {FORMATS[name].holds}, and not {holds}; use one of "
+        f"{', '.join(fitting)}"
+    )

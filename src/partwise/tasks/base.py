@@ -103,7 +103,8 @@ class Task(ABC, Generic[Examples]):
         """Return what reads files of a format; None: of the format of the task."""
         from ..formats.registry import FORMATS, format_of
 
-        return format_of(name or self.format, FORMATS[self.format].holds).read
+        own = FORMATS[self.format]
+        return own.read if name is None else format_of(name, own.holds).read
 
     def resemblance(self, lines: Sequence[str]) -> int:
         """Return whether a file looks like one for this task: 2 surely, 1 perhaps, 0 no.
