@@ -41,6 +41,8 @@ __all__ = [
     "refuse",
 ]
 
+_log = logging.getLogger(__name__)
+
 DONE: Final = 0
 BAD_DATA: Final = 1
 USAGE: Final = 2

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from partwise.tasks.trainer import Trainer
     from partwise.training.loop import Callback
 
-__all__ = ["logged_warnings", "named", "run", "scored", "trainer_of"]
+__all__ = ["run", "scored", "trainer_of"]
 
 _log = logging.getLogger(__name__)
 
