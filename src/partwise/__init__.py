@@ -61,23 +61,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "ConstituencyParser": ".tasks.constituency.estimator",
-    "ConstituencyParserCV": ".tasks.constituency.estimator",
     "ConvergenceWarning": ".training.certificate",
-    "DependencyParser": ".tasks.dependency.estimator",
-    "DependencyParserCV": ".tasks.dependency.estimator",
     "GraphExample": ".tasks.graph.examples",
-    "GraphLabeler": ".tasks.graph.estimator",
-    "GraphLabelerCV": ".tasks.graph.estimator",
-    "KernelClassifier": ".tasks.sequences.kernel_estimators",
-    "KernelTagger": ".tasks.sequences.kernel_estimators",
-    "LinearClassifier": ".tasks.sequences.classifier",
-    "LinearClassifierCV": ".tasks.sequences.classifier",
     "QuadraticResult": ".solvers.eg.simplex_qp",
-    "SegmentTagger": ".tasks.sequences.segmenter",
-    "SegmentTaggerCV": ".tasks.sequences.segmenter",
-    "SequenceTagger": ".tasks.sequences.tagger",
-    "SequenceTaggerCV": ".tasks.sequences.tagger",
     "UnknownFeaturesWarning": ".models.tally",
     "load_model": ".models.file",
     "minimise_quadratic": ".solvers.eg.simplex_qp",
@@ -85,7 +71,7 @@ _HOMES = {
     "save_model": ".models.file",
 }
 
-
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+# The estimators are at home in the folders of their tasks.
+__getattr__, __dir__ = lazy_names(__name__, _HOMES, "estimators")
 
 sys.meta_path.append(MovedModules())

@@ -5,14 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator, MutableMapping
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["Registry"]
+__all__ = ["TASK_FOLDERS", "Registry", "added"]
 
 _Entry = TypeVar("_Entry")
+
+#: The folders of ``partwise.tasks``. What each brings is in the ``ADDS`` of its ``__init__.py``.
+TASK_FOLDERS: Final = ("sequences", "dependency", "constituency", "graph")
+
+
+def added(kind: str) -> dict[str, str]:
+    """Return the names of a kind that the folders of tasks add, and where each is defined.
+
+    Parameters
+    ----------
+    kind : str
+        "structures", "features", "tasks" or "estimators".
+    """
+    found: dict[str, str] = {}
+    for folder in TASK_FOLDERS:
+        found.update(import_module(f"partwise.tasks.{folder}").ADDS.get(kind, {}))
+    return found
 
 
 class Registry(MutableMapping[str, _Entry]):
@@ -27,16 +44,22 @@ class Registry(MutableMapping[str, _Entry]):
     Parameters
     ----------
     group : str
-        The group of entry points, ``"partwise.solvers"`` for example.
+        The group of entry points, ``"partwise.solvers"`` for example. What the folders of tasks
+        add under the last word of it is in the registry too.
     places : dict of str to str
-        The entries of this package: for each name ``"module:attribute"``, the module relative to
-        ``partwise``.
+        The other entries of this package: for each name ``"module:attribute"``, the module
+        relative to ``partwise``.
     """
 
     def __init__(self, group: str, places: dict[str, str]) -> None:
         self.group = group
-        self._places = dict(places)
+        self._given = dict(places)
         self._loaded: dict[str, _Entry] = {}
+
+    @cached_property
+    def _places(self) -> dict[str, str]:
+        """Where the entries of this package are defined."""
+        return {**self._given, **added(self.group.rpartition(".")[2])}
 
     @cached_property
     def _plugins(self) -> dict[str, EntryPoint]:

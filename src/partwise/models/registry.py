@@ -12,15 +12,7 @@ from .features import Arrays, Features
 __all__ = ["FEATURES", "read_features"]
 
 FEATURES: Final[Registry[type[Features]]] = Registry(
-    "partwise.features",
-    {
-        "positions": "tasks.sequences.features:PositionFeatures",
-        "numbered": "models.numbered:NumberedFeatures",
-        "graphs": "tasks.graph.features:GraphFeatures",
-        "arcs": "tasks.dependency.features:ArcFeatures",
-        "spans": "tasks.constituency.features:SpanFeatures",
-        "segments": "tasks.sequences.segment_features:SegmentFeatures",
-    },
+    "partwise.features", {"numbered": "models.numbered:NumberedFeatures"}
 )
 
 

@@ -10,16 +10,7 @@ from .base import Task
 
 __all__ = ["TASKS", "all_tasks", "task_of"]
 
-TASKS: Final[Registry[type[Task[Any]]]] = Registry(
-    "partwise.tasks",
-    {
-        "tag": "tasks.sequences.tag:Tag",
-        "classify": "tasks.sequences.classify:Classify",
-        "parse": "tasks.dependency.task:Parse",
-        "brackets": "tasks.constituency.task:BracketTask",
-        "segment": "tasks.sequences.segment:Segment",
-    },
-)
+TASKS: Final[Registry[type[Task[Any]]]] = Registry("partwise.tasks", {})
 
 
 def task_of(name: str) -> Task[Any]:

@@ -1,1 +1,15 @@
 """Phrase-structure parsers."""
+
+#: What this folder adds to the tables of names, and where each name is defined.
+ADDS = {
+    "tasks": {
+        "brackets": "tasks.constituency.task:BracketTask",
+    },
+    "features": {
+        "spans": "tasks.constituency.features:SpanFeatures",
+    },
+    "estimators": {
+        "ConstituencyParser": "tasks.constituency.estimator",
+        "ConstituencyParserCV": "tasks.constituency.estimator",
+    },
+}

@@ -1,1 +1,15 @@
 """Dependency parsers."""
+
+#: What this folder adds to the tables of names, and where each name is defined.
+ADDS = {
+    "tasks": {
+        "parse": "tasks.dependency.task:Parse",
+    },
+    "features": {
+        "arcs": "tasks.dependency.features:ArcFeatures",
+    },
+    "estimators": {
+        "DependencyParser": "tasks.dependency.estimator",
+        "DependencyParserCV": "tasks.dependency.estimator",
+    },
+}

@@ -1,1 +1,12 @@
 """Labellers of the vertices of graphs."""
+
+#: What this folder adds to the tables of names, and where each name is defined.
+ADDS = {
+    "features": {
+        "graphs": "tasks.graph.features:GraphFeatures",
+    },
+    "estimators": {
+        "GraphLabeler": "tasks.graph.estimator",
+        "GraphLabelerCV": "tasks.graph.estimator",
+    },
+}
