@@ -28,7 +28,7 @@ from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
 from ..templates import MAX_COLUMNS, TemplateSet
 from .examples import is_matrix, read_fixed, read_labels
-from .sources import ColumnFile, Sequences, Table, Tokens, as_columns
+from .sources import ColumnFile, Sequences, Table, Tokens, as_columns, cut
 from .support import Support
 
 if TYPE_CHECKING:
@@ -213,8 +213,7 @@ class PositionFeatures(Features):
 
     def numbered(self, model: Model, labels: Any, examples: Tokens) -> list[Ints | None]:
         flat = model.numbers_of(read_labels(labels, examples.lengths, examples.stacked))
-        gold = np.split(flat, np.cumsum(examples.lengths)[:-1])[: len(examples)]
-        return [None if (y < 0).any() else y for y in gold]
+        return [None if (y < 0).any() else y for y in cut(flat, examples.lengths)]
 
     def table(self, model: Model, marginals: Floats, example: int) -> Floats:
         # The parts of the positions come first.

@@ -18,7 +18,7 @@ from ...values import is_integer, is_number
 from ..trainer import Prepared
 from .constraints import check_labels, make_constraints
 from .features import PositionFeatures
-from .sources import Tokens
+from .sources import Tokens, cut
 
 if TYPE_CHECKING:
     from ...structures.base import Structure
@@ -46,7 +46,7 @@ def number_labels(source: Labelled, tokens: Tokens) -> tuple[list[Any], list[Int
     labels = source.ordered(set(flat))
     numbers = {label: number for number, label in enumerate(labels)}
     numbered = np.fromiter(map(numbers.__getitem__, flat), np.int64, len(flat))
-    return labels, np.split(numbered, np.cumsum(tokens.lengths)[:-1])[: len(tokens)]
+    return labels, cut(numbered, tokens.lengths)
 
 
 def prepare_positions(

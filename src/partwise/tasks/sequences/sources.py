@@ -29,7 +29,7 @@ from .examples import (
 if TYPE_CHECKING:
     from .features import PositionFeatures
 
-__all__ = ["ColumnFile", "Sequences", "Table", "Tokens", "as_columns", "not_columns"]
+__all__ = ["ColumnFile", "Sequences", "Table", "Tokens", "as_columns", "cut", "not_columns"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +71,11 @@ class Tokens:
     def __len__(self) -> int:
         """Return the number of sequences."""
         return len(self.lengths)
+
+
+def cut(flat: Ints, lengths: Ints) -> list[Ints]:
+    """Cut one array of all positions into one array per example."""
+    return [flat[a:b] for a, b in pairwise([0, *np.cumsum(lengths).tolist()])]
 
 
 @dataclass(frozen=True, eq=False)

@@ -146,7 +146,7 @@ class ClassifierTrainer(PositionTrainer):
         chosen, weight = self._chosen(tokens.rows, numbers, weight)
         ones = np.ones(len(chosen), dtype=np.int64)
         tokens = replace(tokens, rows=tokens.rows.take(chosen), lengths=ones)
-        right = [gold[i] for i in chosen.tolist()]
+        right = list(numbers[chosen].reshape(-1, 1))
         structure = Multiclass(max(1, len(labels)))
         return self._positions(source, tokens, structure, labels, right, weight, initial)
 
