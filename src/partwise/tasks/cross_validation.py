@@ -9,8 +9,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
 
 from ..errors import DataError
 from ..models.fit import check_weights
@@ -141,6 +139,8 @@ class PathEstimator(_Base):
 
     def _scorer(self, estimator: Any, test: Source, weight: Any) -> Callable[[Model], float]:
         """Return what scores a model on the held-out part of a fold."""
+        from sklearn.metrics import check_scoring
+
         X, y, more = test.given()
         scorer = check_scoring(estimator, self.scoring)
         if weight is not None:
@@ -190,6 +190,8 @@ def folds(
     cv, groups
         As in scikit-learn.
     """
+    from sklearn.model_selection import check_cv
+
     labels = source.given()[1] if estimator.task == "classify" else None
     splitter = check_cv(cv, labels, classifier=labels is not None)
     split = splitter.split(np.zeros(len(source)), labels, groups)

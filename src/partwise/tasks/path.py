@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from sklearn.base import clone
-from sklearn.metrics import check_scoring
 
 from ..errors import DataError
 from ..models.model import Model
@@ -115,6 +114,8 @@ def held_out_score(estimator: Estimator, dev: Any, scoring: Any) -> Callable[[Mo
             "dev does not say what to score on; give a tuple, (X_dev, y_dev), or (X_dev, y_dev, "
             "more) with a dict of what else score takes"
         )
+    from sklearn.metrics import check_scoring
+
     X, y, more = (*dev, None, None)[:3]
     scorer = check_scoring(estimator, scoring)
 
