@@ -124,3 +124,12 @@ def test_modules_are_found_by_their_old_paths(old: str) -> None:
 def test_other_modules_are_not_found() -> None:
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module("partwise.no_such_module")
+
+
+@pytest.mark.parametrize("package", ["formats", "metrics"])
+def test_files_and_scores_need_no_compiler(package: str) -> None:
+    folder = Path(partwise.__file__).parent / package
+    names = [f"partwise.{package}.{path.stem}" for path in sorted(folder.glob("[a-z]*.py"))]
+    assert names
+    code = f"import sys, {', '.join(names)}; sys.exit('numba' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)

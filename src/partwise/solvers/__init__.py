@@ -1,1 +1,1 @@
-"""The solvers, one file each."""
+"""The solvers, in folders by kind; ``registry.py`` names them."""
