@@ -1,4 +1,4 @@
-"""``partwise train``: from a file with labels to a certified model."""
+"""``partwise train``: train a certified model on a file with labels."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
-    """Train a model, write it, and say what is certain about it."""
+    """Train a model, write it, and report its certificate."""
     began = time.perf_counter()
     task = task_of(arguments.task)
     given = given_options(arguments, task, "train")
@@ -101,7 +101,7 @@ def _run(
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    """Refuse what could only fail after the training."""
+    """Raise an error now for arguments that would fail only after the training."""
     if arguments.model == "-":
         raise UsageError("--model - is not possible: a model needs a file of its own")
     if arguments.file == "-" and arguments.dev == "-":
@@ -166,13 +166,13 @@ def _fit(
     source: Any,
     initial: Model | None,
 ) -> tuple[Trainer, dict[str, Any]]:
-    """Train, and return the trainer and what the record says of the examples."""
+    """Train, and return the trainer and the entries of the record about the examples."""
     from partwise.training.progress import ProgressLine
 
     line = None if arguments.quiet else ProgressLine(l2=arguments.l2)
     trainer = trainer_of(arguments, task, given, () if line is None else (line,), l2=arguments.l2)
     try:
-        # The certificate says it all, and _advice says it in the words of the command line.
+        # _advice reports the same in terms of the command line.
         with warnings.catch_warnings(), explained(arguments.file, task), named(arguments.file):
             warnings.simplefilter("ignore", ConvergenceWarning)
             prepared, _ = trainer._train(source, None, initial)
@@ -187,9 +187,9 @@ def _fit(
 
 @contextmanager
 def named(path: str) -> Iterator[None]:
-    """Put the file in front of a DataError that does not say which file it is about.
+    """Put the file in front of a DataError that does not name its file.
 
-    Options that do not go together are no fault of the file.
+    A MismatchError becomes a UsageError, because it is about the options and not about the file.
     """
     name = "<stdin>" if path == "-" else path
     try:
@@ -204,13 +204,13 @@ def named(path: str) -> Iterator[None]:
 
 @contextmanager
 def logged_warnings(path: str) -> Iterator[None]:
-    """Log a warning about a file of which the model knows nothing, once and with its name."""
+    """Log a warning, once and with the file, if the model knows no feature of a file."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UnknownFeaturesWarning)
         yield
     name = "<stdin>" if path == "-" else path
     unknown = [one for one in caught if issubclass(one.category, UnknownFeaturesWarning)]
-    # Labels and probabilities are two predictions of the same file: one message will do.
+    # Labels and probabilities are two predictions of the same file; one message is enough.
     for message in unknown[:1]:
         _log.warning("%s: %s", name, message.message)
     for message in caught:
@@ -223,7 +223,7 @@ def logged_warnings(path: str) -> Iterator[None]:
 def scored(
     task: Task[Any], model: Model, source: Any, given: dict[str, Any], n_jobs: int
 ) -> tuple[dict[str, Any], str]:
-    """Score a model on a file, and log what is odd about the file."""
+    """Score a model on a file, and log warnings about the file."""
     with logged_warnings(source.path or "-"):
         return task.score(model, source, given, n_jobs)
 
