@@ -1,7 +1,7 @@
 """Linear models of structured labels, trained to a certified optimum.
 
-The public names are loaded when they are first used, so that ``import partwise`` is quick and a
-program that only reads a model file never pays for the compiler.
+The public names are loaded when they are first used, so that ``import partwise`` is fast and a
+program that only reads a model file never loads the compiler.
 """
 
 from __future__ import annotations

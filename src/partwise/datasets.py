@@ -1,4 +1,4 @@
-"""Data to try things on: tagged text from a small grammar, and scikit-learn's digits."""
+"""Example data: tagged text from a small grammar, and scikit-learn's digits."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _draws(seed: int) -> _Draw:
 
 
 class _Lexicon:
-    """The open word classes. Some words are in several of them, and names of all kinds overlap."""
+    """The open word classes; some words are in several classes, and names of all kinds overlap."""
 
     def __init__(self) -> None:
         draw = _draws(_LEXICON_SEED)
@@ -100,7 +100,7 @@ def _lexicon() -> _Lexicon:
 
 
 class _Grammar:
-    """Grows one sentence at a time: a list of (word, part of speech, label)."""
+    """Generates one sentence at a time, as a list of (word, part of speech, label)."""
 
     def __init__(self, draw: _Draw) -> None:
         self.draw = draw
@@ -127,7 +127,7 @@ class _Grammar:
         return self.tokens
 
     def pick(self, words: list[str], skew: int = 1) -> str:
-        """Pick a word; the larger `skew`, the more often one from the front."""
+        """Pick a word; the larger `skew` is, the more often it comes from the front of the list."""
         part = self.draw()
         at = part
         # Products and not a power: a power may differ in its last bit from machine to machine.
@@ -152,7 +152,10 @@ class _Grammar:
             self.tokens.append((word, tag, ("I-" if place else "B-") + kind))
 
     def clause(self, depth: int) -> None:
-        """Subject and predicate; the verb agrees with the head, across what stands between."""
+        """Add a subject and a predicate.
+
+        The verb agrees with the head noun, which may be several tokens away.
+        """
         if self.draw() < 0.35:
             self.name_clause()
             return
@@ -169,7 +172,10 @@ class _Grammar:
         self.complement()
 
     def name_clause(self) -> None:
-        """A clause about names, whose kind only the verb tells; it may be several tokens off."""
+        """Add a clause about names.
+
+        Only the verb shows of which kind the names are, and it may be several tokens away.
+        """
         kind, verbs = ("PER", _VERBS_OF_SPEECH) if self.draw() < 0.55 else ("ORG", _VERBS_OF_TRADE)
         self.name(kind)
         if self.draw() < 0.3:
@@ -190,7 +196,7 @@ class _Grammar:
             self.complement()
 
     def name(self, kind: str) -> None:
-        """Add a name of up to five words; what gives its kind away is at one end, if anywhere."""
+        """Add a name of up to five words; only its first or last word may show its kind."""
         words = [self.proper(kind)]
         while len(words) < 4 and self.draw() < 0.45:
             words.append(self.proper(kind))
@@ -233,7 +239,8 @@ class _Grammar:
         )
         roll = self.draw()
         if plural and roll < 0.15:
-            # Two bare plurals share one phrase; a determiner after the conjunction would part them.
+            # Two bare plurals share one phrase; a determiner after the conjunction would separate
+            # them.
             words.extend([("and", "CC"), (self.common(w.plural, "s"), "NNS")])
         self.chunk("NP", words)
         if roll > 0.94:
@@ -307,7 +314,7 @@ class _Grammar:
             self.noun_phrase()
 
 
-# What an automatic tagger would confuse.
+# Tags that an automatic tagger would confuse.
 _CONFUSED = {
     "NN": "VB", "VB": "NN", "NNS": "VBZ", "VBZ": "NNS", "VBP": "NN", "VBD": "VBN", "VBN": "JJ",
     "VBG": "NN", "JJ": "NN", "NNP": "NN", "RB": "JJ", "WDT": "IN",
@@ -315,20 +322,20 @@ _CONFUSED = {
 
 
 def tagged_text(n_sentences: int, seed: int = 0) -> Columns:
-    """Make English-like sentences with words, parts of speech and chunk labels.
+    """Generate English-like sentences with words, parts of speech and chunk labels.
 
-    A small probabilistic grammar draws them. There are 15 labels: ``O``, and ``B-`` and ``I-`` of
-    NP, VP, PP, ADVP, PER, LOC and ORG. Words are ambiguous, names of people, places and firms
-    overlap so that their neighbours must decide, one open-class word in 25 is new, and some
-    tags and span types are wrong. All seeds speak the same language: train on one and test on
-    another.
+    The sentences are drawn from a small probabilistic grammar. There are 15 labels: ``O``, and
+    ``B-`` and ``I-`` of NP, VP, PP, ADVP, PER, LOC and ORG. Words are ambiguous, names of people,
+    places and firms overlap so that their neighbours must decide, one open-class word in 25 is new,
+    and some tags and span types are wrong. The language is the same for all seeds: train on one
+    seed and test on another.
 
     Parameters
     ----------
     n_sentences
-        How many sentences to make; they have about 18 tokens each.
+        The number of sentences; they have about 18 tokens each.
     seed
-        Where the draws begin. The same seed gives the same text everywhere.
+        The seed of the random numbers. The same seed gives the same text on every machine.
 
     Returns
     -------

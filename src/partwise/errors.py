@@ -1,4 +1,4 @@
-"""What partwise raises and warns, in one place."""
+"""The errors of partwise, and the stack level for its warnings."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import sys
 
 
 class PartwiseError(Exception):
-    """Base of every error that partwise raises on purpose."""
+    """Base class of all errors that partwise raises on purpose."""
 
 
 class DataError(PartwiseError, ValueError):
-    """Bad input: the message names the place, what was expected and what to do."""
+    """Invalid input; the message says where it is, what was expected and what to do."""
 
 
 class LabelError(DataError):
-    """A gold label that is none of those expected.
+    """A gold label that is not one of the expected labels.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class LabelError(DataError):
         self.label, self.why = label, why
 
     def __str__(self) -> str:
-        """Give the reason; both arguments are kept, so that workers can send the error."""
+        """Return the reason; `args` holds both arguments, so that the error can be pickled."""
         return self.why
 
 
@@ -36,7 +36,7 @@ class ModelFileError(PartwiseError, ValueError):
 
 
 class MismatchError(PartwiseError, ValueError):
-    """Structure, loss and solver that do not go together; the message names what would fit."""
+    """A structure, a loss and a solver that do not fit together; the message names what fits."""
 
 
 def level_outside() -> int:

@@ -14,7 +14,7 @@ __all__ = ["lazy_names"]
 def lazy_names(
     package: str, homes: Mapping[str, str], kind: str | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Make the ``__getattr__`` and the ``__dir__`` of a package.
+    """Make the ``__getattr__`` and ``__dir__`` functions of a package.
 
     Parameters
     ----------

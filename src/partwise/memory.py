@@ -1,4 +1,4 @@
-"""How much memory there is, so that what needs more is refused before it is begun."""
+"""The memory limit of the process, which is checked before large arrays are made."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from .errors import DataError
 
 __all__ = ["BYTES_A_FEATURE", "check_memory", "memory_limit"]
 
-#: What the layout of the weights takes while it is made, for every feature.
+#: The bytes per feature that the layout of the weights takes while it is made.
 BYTES_A_FEATURE: Final = 64
 _CGROUPS: Final = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def memory_limit() -> float:
-    """Give the bytes of memory that this process can have at most; inf if nothing says so."""
+    """Return the bytes of memory that this process can use at most; inf if no limit is known."""
     limits = [math.inf]
-    # Windows has no sysconf; a system may not know; no group, or one whose limit is "max".
+    # Windows has no sysconf, and other systems may not know these values. A cgroup file may be
+    # missing or hold "max".
     with suppress(AttributeError, OSError, ValueError):
         limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     for name in _CGROUPS:
@@ -30,14 +31,14 @@ def memory_limit() -> float:
 
 
 def check_memory(needed: float, what: str) -> None:
-    """Refuse what needs more memory than there is.
+    """Raise a DataError if something needs more memory than there is.
 
     Parameters
     ----------
     needed : float
-        Bytes, rather too few than too many.
+        A lower bound of the bytes that are needed.
     what : str
-        What needs them, the subject of a sentence.
+        What needs them; the subject of the sentence in the message.
     """
     limit = memory_limit()
     if needed > limit:

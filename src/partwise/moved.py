@@ -1,6 +1,6 @@
-"""Modules that the documentation once named by another path.
+"""Modules that earlier versions of the documentation named by another path.
 
-Importing one by its old path works, with a DeprecationWarning that gives the new path.
+Importing a module by its old path works, with a DeprecationWarning that names the new path.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class MovedModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Answer for the old paths only."""
+        """Return a spec for an old path, and None for any other name."""
         package, _, old = fullname.partition(".")
         if package != "partwise" or (old not in MOVED and old not in _PACKAGES):
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=old in _PACKAGES)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Let the module of the old path hand on what the one of the new path has."""
+        """Make the module of the old path look its names up in the module of the new path."""
         old = module.__name__.partition(".")[2]
         if old not in MOVED:
             return

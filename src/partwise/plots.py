@@ -1,4 +1,4 @@
-"""Pictures of a fit. matplotlib is imported when the first one is drawn."""
+"""Plots of fits and paths; matplotlib is imported when the first one is drawn."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ def convergence_picture(
     title: str | None = None,
     tol: float | None = None,
 ) -> None:
-    """Draw how a fit converged, as a PNG file.
+    """Plot the convergence of a fit to a PNG file.
 
-    On the left are primal and dual against passes, on the right the relative gap against seconds.
-    Certified values have markers; the lines between are running estimates.
+    The left panel shows primal and dual against passes, the right one the relative gap against
+    seconds. Certified values have markers; the lines between them are running estimates.
 
     Parameters
     ----------
     trace : sequence of TraceRow
         The trace of a fit.
     path : str or path-like
-        The file; it appears whole or not at all.
+        The file; it is written completely or not at all.
     title : str or None
-        What to write above.
+        The title of the figure.
     tol : float or None
-        The relative gap that was asked for, drawn as a line.
+        The requested relative gap, drawn as a line.
 
     Raises
     ------
@@ -78,23 +78,23 @@ def path_picture(
     score_name: str = "score",
     title: str | None = None,
 ) -> None:
-    """Draw a regularisation path, as a PNG file.
+    """Plot a regularisation path to a PNG file.
 
-    On the left is the score against l2, on the right the passes over the data that each l2 took,
-    and their sum.
+    The left panel shows the score against l2, the right one the passes over the data that each l2
+    took, and their sum.
 
     Parameters
     ----------
     rows : sequence of PathRow
-        The table of the path; where it has standard errors, these are drawn too.
+        The table of the path. Standard errors are drawn if it has them.
     path : str or path-like
-        The file; it appears whole or not at all.
+        The file; it is written completely or not at all.
     chosen : float
-        The l2 that was chosen.
+        The chosen l2.
     score_name : str
-        What the score is.
+        The name of the score.
     title : str or None
-        What to write above.
+        The title of the figure.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def _draw_objectives(axes: Any, trace: Sequence[TraceRow]) -> None:
         [row.passes for row in certified], [row.primal for row in certified],
         color=_PRIMAL, linewidth=1.6, label="primal (the objective)",
     )  # fmt: skip
-    # One point alone makes no line, so points are drawn on their own.
+    # A single point makes no line, so the points are drawn separately.
     for values, colour in (("dual", _DUAL), ("primal", _PRIMAL)):
         axes.plot(
             [row.passes for row in certified], [getattr(row, values) for row in certified],
@@ -191,7 +191,7 @@ def _draw_objectives(axes: Any, trace: Sequence[TraceRow]) -> None:
 
 
 def _range(settled: Sequence[TraceRow]) -> tuple[float, float]:
-    """Choose limits that show the meeting of the curves, not how bad the first epochs were."""
+    """Choose limits that show where the curves meet, not how bad the first epochs were."""
     values = [row.dual for row in settled if math.isfinite(row.dual)]
     values += [row.primal for row in settled if math.isfinite(row.primal)]
     end = values[-1] if values else 0.0

@@ -1,4 +1,4 @@
-"""Tables of names: what the package has, and what other packages add to it."""
+"""Registries of classes and functions by name, which other packages can extend."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def added(kind: str) -> dict[str, str]:
 class Registry(MutableMapping[str, _Entry]):
     """Classes or functions by name, imported when they are first looked up.
 
-    A program may add entries by assignment. Other packages add theirs by an entry point in the
+    A program may add entries by assignment. Other packages add theirs through entry points in the
     group of the registry, for example in their ``pyproject.toml``::
 
         [project.entry-points."partwise.solvers"]
@@ -63,14 +63,14 @@ class Registry(MutableMapping[str, _Entry]):
 
     @cached_property
     def _plugins(self) -> dict[str, EntryPoint]:
-        """The entry points of other packages; names of this package cannot be taken over."""
+        """The entry points of other packages; they cannot replace names of this package."""
         from importlib.metadata import entry_points
 
         found = entry_points(group=self.group)
         return {entry.name: entry for entry in found if entry.name not in self._places}
 
     def built_in(self, name: object) -> bool:
-        """Whether the name is one of this package or of the running program, not of a plug-in."""
+        """Return whether the name comes from this package or the running program, not a plug-in."""
         return name in self._loaded or name in self._places
 
     def __getitem__(self, name: str) -> _Entry:

@@ -1,4 +1,4 @@
-"""Checks of single values that users give as parameters."""
+"""Checks of single parameter values."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["is_integer", "is_number", "one_of"]
 
 
 def is_integer(value: Any) -> bool:
-    """Whether the value is a whole number; a truth value is not."""
+    """Return whether the value is an integer; a bool is not."""
     return isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
 
 
 def is_number(value: Any) -> bool:
-    """Whether the value is a real number; a truth value is not."""
+    """Return whether the value is a real number; a bool is not."""
     return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
 
 

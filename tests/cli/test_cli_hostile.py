@@ -96,7 +96,7 @@ def test_sigterm_while_reading(tmp_path: Path) -> None:
         child.send_signal(signal.SIGTERM)
         out, err = child.communicate()
     assert child.returncode == 143
-    assert sentence(err) == "partwise: error: ended by SIGTERM; nothing was written half\n"
+    assert sentence(err) == "partwise: error: ended by SIGTERM; no file was left half-written\n"
     assert out == ""
     assert os.listdir(tmp_path) == ["pipe"]
 
@@ -126,11 +126,12 @@ def test_sigterm_while_features_are_made(files: Path, tmp_path: Path) -> None:
     train = ("train", "--task", "classify", files / "train.svm", "--model", tmp_path / "a.model")
     done = ended("features", *train)
     assert done.returncode == 143
-    assert sentence(done.stderr) == "partwise: error: ended by SIGTERM; nothing was written half\n"
+    ended_by = "partwise: error: ended by SIGTERM; no file was left half-written\n"
+    assert sentence(done.stderr) == ended_by
     assert done.stdout == ""
     done = ended("features", *train, "--json")
     assert done.returncode == 143
-    error = {"command": "train", "error": "ended by SIGTERM; nothing was written half"}
+    error = {"command": "train", "error": "ended by SIGTERM; no file was left half-written"}
     assert json.loads(done.stdout) == error
     assert os.listdir(tmp_path) == []
 

@@ -18,13 +18,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 done, 1 bad data or model, 2 usage, 3 stopped before the requested gap, 128 + n ended by
-        signal n (130: Ctrl-C, 141: the reader of stdout went away, 143: SIGTERM).
+        0: done, 1: bad data or model, 2: usage, 3: stopped before the requested gap, 128 + n: ended
+        by signal n (130: Ctrl-C, 141: stdout was closed by its reader, 143: SIGTERM).
     """
     import os
     import sys
 
-    # A stream that was closed (2>&-) is None; its number must not become that of a data file.
+    # A closed stream (2>&-) is None; its file descriptor must not be reused for a data file.
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
@@ -37,5 +37,5 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             return run(argv)
     except KeyboardInterrupt:
-        sys.stderr.write("partwise: error: interrupted; nothing was written half\n")
+        sys.stderr.write("partwise: error: interrupted; no file was left half-written\n")
         return 130

@@ -1,4 +1,4 @@
-"""``partwise demo``: the main job on built-in data, as commands that can be repeated by hand."""
+"""``partwise demo``: train and evaluate on built-in data, with commands that users can repeat."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _N_DIGITS_TEST = 500
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
-    """Make data, then train, certify and evaluate a tagger and a classifier."""
+    """Generate data, then train, certify and evaluate a tagger and a classifier."""
     began = time.perf_counter()
     folder = Path(arguments.output)
     try:
@@ -92,10 +92,10 @@ def _digits(arguments: argparse.Namespace, folder: Path) -> list[dict[str, Any]]
 
 
 def _compile(arguments: argparse.Namespace) -> float:
-    """Run all kernels once on next to nothing, and tell how long they took to be ready."""
+    """Run the compiled functions once on tiny data, and return the seconds until they are ready."""
     from partwise.datasets import tagged_text, write
 
-    _say(arguments, "Getting the kernels ready: the first run compiles them, in about a minute.")
+    _say(arguments, "Preparing compiled code: the first run compiles it, in about a minute.")
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as name:
         text, model = f"{name}/text", f"{name}/model"
@@ -106,7 +106,7 @@ def _compile(arguments: argparse.Namespace) -> float:
     seconds = time.perf_counter() - began
     _say(
         arguments,
-        f"Loading or compiling the kernels took {seconds:.1f} s. Compiled code is kept on disk, so "
+        f"Loading or compiling the code took {seconds:.1f} s. Compiled code is cached on disk, so "
         "only the first run waits for it.",
     )
     return seconds
@@ -120,7 +120,7 @@ def _quietly(command: list[str]) -> None:
 
 
 def _step(arguments: argparse.Namespace, command: list[str]) -> dict[str, Any]:
-    """Show a command, run it, show what it found, and give its record."""
+    """Show a command, run it, show its result, and return its record."""
     from .parser import build_parser
 
     line = shlex.join(["partwise", *command])
@@ -136,7 +136,7 @@ def _say(arguments: argparse.Namespace, text: str) -> None:
     if arguments.json:
         return
     sys.stdout.write(text + "\n")
-    # Progress goes to stderr; without this the two would come out of order.
+    # Progress goes to stderr; without the flush the two would come out of order.
     sys.stdout.flush()
 
 

@@ -1,4 +1,4 @@
-"""``partwise evaluate``: how well a model labels a file."""
+"""``partwise evaluate``: score a model on a file with labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``partwise info``: what a model file holds, without the compiler."""
+"""``partwise info``: describe a model file, without the compiler."""
 
 from __future__ import annotations
 

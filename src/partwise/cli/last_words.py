@@ -1,4 +1,4 @@
-"""What the command says when SIGTERM ends it."""
+"""The last message of a command that SIGTERM ends."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from partwise.formats.whole_files import abandon
 
 __all__ = ["last_words"]
 
-_SENTENCE = "ended by SIGTERM; nothing was written half"
+_SENTENCE = "ended by SIGTERM; no file was left half-written"
 
 
 def last_words(arguments: Sequence[str]) -> None:
-    """Remove what is written half, and say on stderr, with --json on stdout too, what happened.
+    """Remove incomplete files, and report the signal on stderr, with --json also on stdout.
 
-    The streams may be in the middle of a write, and must not be entered again: the words go past
-    them.
+    The streams may be in the middle of a write and must not be entered again, so the message is
+    written to their file descriptors.
     """
     abandon()
     texts = [(sys.stderr, f"partwise: error: {_SENTENCE}\n")]

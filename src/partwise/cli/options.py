@@ -1,4 +1,4 @@
-"""Options of the command line that belong to some tasks and not to others."""
+"""Options of the command line that only some tasks have."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 def add_options(
     parser: argparse.ArgumentParser, verb: str, tasks: Sequence[Task[Any]], *, chosen: bool
 ) -> None:
-    """Give a verb the options of every task, one group per task.
+    """Add the options of every task to a verb, one group per task.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def add_options(
     tasks : sequence of Task
         All tasks.
     chosen : bool
-        Whether the task is chosen by ``--task``, and not by the model.
+        Whether the task is chosen by ``--task`` and not by the model.
     """
     shown: set[str] = set()
     for task in tasks:
@@ -58,12 +58,13 @@ def add_options(
         for option in options:
             if option.flag not in shown:
                 shown.add(option.flag)
-                # What is not given leaves no trace: so a stranger is known from a default.
+                # Options that are not given have no attribute, so that `given_options` can detect
+                # options of other tasks.
                 group.add_argument(option.flag, default=argparse.SUPPRESS, **_arguments(option))
 
 
 def _arguments(option: Option) -> dict[str, Any]:
-    """Return what argparse is told about an option."""
+    """Return the arguments of argparse for an option."""
     told: dict[str, Any] = {"help": option.help}
     if option.kind == "switch":
         return {**told, "action": "store_true"}
@@ -79,16 +80,18 @@ def _arguments(option: Option) -> dict[str, Any]:
 
 
 def given_options(arguments: argparse.Namespace, task: Task[Any], verb: str) -> dict[str, Any]:
-    """Return the values of the options of a task; refuse those of other tasks and odd formats.
+    """Return the values of the options of a task.
+
+    Raises a UsageError for options of other tasks and for formats that the task cannot read.
 
     Parameters
     ----------
     arguments : argparse.Namespace
         The arguments of the command.
     task : Task
-        The task at hand.
+        The current task.
     verb : str
-        The verb whose options they are.
+        The verb that the options belong to.
     """
     if arguments.format is not None:
         try:
@@ -167,7 +170,7 @@ def power_of_two(text: str) -> int:
 
 
 def threads(text: str) -> int:
-    """Read a number of threads; -1 is one a core."""
+    """Read a number of threads; -1 is one per core."""
     if text != "-1":
         return natural(text)
     if hasattr(os, "sched_getaffinity"):

@@ -1,4 +1,4 @@
-"""The arguments of ``partwise``. Nothing here imports numpy, so that help comes at once."""
+"""The arguments of ``partwise``. Nothing here imports numpy, so that help is fast."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ exit codes:
   3  training stopped before the requested gap (--max-passes; Ctrl-C or SIGTERM, once): the model is
      written and certified, and --resume goes on from it
   130, 141, 143  Ctrl-C (while training: twice), the reader of stdout went away, or SIGTERM (while
-     training: twice); nothing is written half
+     training: twice); no file is left half-written
 
 Files may be gzipped; - is stdin or stdout. With --json, stdout holds one JSON object and
 nothing else; messages and progress go to stderr."""
@@ -184,7 +184,7 @@ def _predict_help(tasks: Sequence[Task[Any]]) -> str:
 
 
 def _on_tasks(tasks: Sequence[Task[Any]], what: str) -> list[str]:
-    """Give what the tasks say about themselves, a paragraph each."""
+    """Return what the tasks say about themselves, one paragraph per task."""
     return [
         textwrap.fill(
             f"--task {task.name} {getattr(task, what)}.", 96, subsequent_indent="  ",

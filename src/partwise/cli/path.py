@@ -1,4 +1,4 @@
-"""``partwise path``: models for a range of l2, and the best of them."""
+"""``partwise path``: train for a range of l2 and choose the best model."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    """Refuse what could only fail after the training."""
+    """Raise an error now for arguments that would fail only after the training."""
     if (arguments.dev is None) == (arguments.folds is None):
         raise UsageError("give either --dev FILE or --folds K, to choose l2 by")
     if arguments.folds is None and arguments.rule != "best":
@@ -98,7 +98,7 @@ class _Walk:
         self.interrupted = False
 
     def outcome(self, began: float) -> Outcome:
-        """Train along the path, and say what came of it."""
+        """Train along the path, and return the result."""
         arguments, task = self.arguments, self.task
         with explained(arguments.file, task):
             source = task.read(arguments.file, self.given)
@@ -184,11 +184,11 @@ class _Walk:
         self.table.summary(rows, self.score_name)
         self.table.title("the whole file")
         found = self._descend(source, self.values[: chosen + 1], None)
-        self.scores.clear()  # those of the last fold say nothing about this model
+        self.scores.clear()  # the scores of the last fold do not belong to this model
         return found, rows
 
     def _scorer(self, trainer: Any, source: Any, weight: Any) -> Callable[[Model], float]:
-        """Return what scores a model on a file, and remembers what it found."""
+        """Return a function that scores a model on a file and stores the result."""
         given = self.task.defaults("evaluate")
 
         def score(model: Model) -> float:
@@ -216,7 +216,7 @@ class _Walk:
 
     @contextmanager
     def _quiet(self) -> Iterator[None]:
-        """Leave out what the table and the exit code say, and name the file in errors."""
+        """Suppress warnings that repeat the table or the exit code; name the file in errors."""
         arguments = self.arguments
         with warnings.catch_warnings(), explained(arguments.file, self.task):
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -228,12 +228,15 @@ class _Walk:
 
 
 def _certified(rows: Sequence[PathRow], values: Sequence[float], tol: float) -> bool:
-    """Whether there is a row for each value of l2, and the last is certified as all others are."""
+    """Return whether every value of l2 has a row and the last row is certified.
+
+    All other rows are certified, because the path ends after one that is not.
+    """
     return len(rows) == len(values) and rows[-1]["relative_gap"] <= tol
 
 
 class _Table:
-    """The table, a row as soon as it is known: on stdout, or on stderr where stdout is JSON."""
+    """Prints the table row by row, on stdout, or on stderr if stdout is JSON."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.stream: TextIO | None = sys.stderr if arguments.json else sys.stdout
@@ -242,7 +245,7 @@ class _Table:
         self.total = 0.0
         self.headed = False
         self.line: ProgressLine | None = None
-        # Elsewhere the table itself shows how it is going.
+        # Without a terminal the table itself shows the progress.
         live = not arguments.quiet and sys.stderr.isatty()
         self.callbacks = (self._progress,) if live else ()
 
@@ -254,13 +257,13 @@ class _Table:
         self.line(progress)
 
     def clear(self) -> None:
-        """Take the live line away."""
+        """Erase the live line."""
         if self.line is not None:
             self.line.clear()
             self.line = None
 
     def title(self, text: str) -> None:
-        """Begin a table of its own."""
+        """Begin a new table."""
         self._write(text)
         self.headed = False
 
@@ -299,7 +302,7 @@ class _Table:
 
 @contextmanager
 def _told_once() -> Iterator[None]:
-    """Let every message through once: each model of a path would say the same again."""
+    """Log every message only once: each model of a path would repeat it."""
     told: set[str] = set()
 
     def new(record: logging.LogRecord) -> bool:

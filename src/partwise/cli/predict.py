@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         with explained(arguments.file, task):
             source = task.read_for(model, arguments.file, labelled=False, format=arguments.format)
         began = time.perf_counter()
-        # In a JSON record the predictions are on stdout already.
+        # The JSON record on stdout already holds the predictions.
         inline = arguments.json and arguments.output == "-"
         record: dict[str, Any] = {
             "model": arguments.model,

@@ -1,4 +1,4 @@
-"""What every verb has in common: one result, one way to print it, one exit code."""
+"""What all verbs share: the result, how it is printed, and the exit code."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ DONE: Final = 0
 BAD_DATA: Final = 1
 USAGE: Final = 2
 STOPPED_EARLY: Final = 3
-# 128 + the number of the signal, as shells have it.
+# 128 + the number of the signal, as in shells.
 INTERRUPTED: Final = 130
 BROKEN_PIPE: Final = 141
 
@@ -55,12 +55,12 @@ _MOST_SAID: Final = 2000
 
 
 class UsageError(PartwiseError):
-    """Arguments that do not go together."""
+    """Arguments that cannot be combined."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a verb came to.
+    """The result of a verb.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Outcome:
 
 
 def certificate_record(certificate: Certificate) -> dict[str, Any]:
-    """Give the certificate under the names that every record uses."""
+    """Return the certificate under the names that every record uses."""
     return {
         "objective": certificate.primal,
         "dual": certificate.dual,
@@ -93,7 +93,7 @@ def certificate_record(certificate: Certificate) -> dict[str, Any]:
 
 
 def in_words(certificate: Certificate) -> str:
-    """Say what the certificate guarantees."""
+    """Return a sentence on what the certificate guarantees."""
     if not certificate.consistent:
         return f"nothing; {certificate.doubt}"
     return (
@@ -141,26 +141,26 @@ def logged_warnings(path: str) -> Iterator[None]:
 def check_target(
     path: str, option: str, inputs: tuple[str | None, ...] = (), devices: bool = False
 ) -> None:
-    """Refuse a file that cannot be written, before the work is done rather than after.
+    """Raise an error for a file that cannot be written, before the work begins.
 
     Parameters
     ----------
     path : str
         The file that will be written.
     option : str
-        How the user gave it.
+        The option that the user gave it with.
     inputs : tuple of str or None
         Files that must not be overwritten.
     devices : bool
-        Whether a device or a pipe will do. Files that appear whole or not at all take the place of
-        what has their name, and that must never be a device.
+        Whether a device or a pipe is allowed. A file that is written completely or not at all
+        replaces what has its name, which must never be a device.
     """
     target = Path(path)
     if target.is_dir():
         raise DataError(f"{path}: is a folder; give {option} the name of a file")
     if target.exists() and not target.is_file() and not devices:
         raise DataError(f"{path}: is not a plain file; give {option} the name of a file")
-    # A file behind a symbolic link is replaced where it is.
+    # A file behind a symbolic link is replaced in its own folder.
     folder = Path(os.path.realpath(path)).parent if target.is_symlink() else target.parent
     if not folder.is_dir():
         raise DataError(f"{path}: the folder {folder} does not exist; create it first")
@@ -173,7 +173,7 @@ def check_target(
 
 
 def check_apart(path: str | None, option: str, other: str | None, other_option: str) -> None:
-    """Refuse one name for two files that will be written."""
+    """Raise a UsageError if two files to be written have the same name."""
     if path and other and os.path.realpath(path) == os.path.realpath(other):
         raise UsageError(
             f"{option} and {other_option} are both {path}; choose another name for one"
@@ -181,12 +181,12 @@ def check_apart(path: str | None, option: str, other: str | None, other_option: 
 
 
 def deliver(arguments: argparse.Namespace, work: Callable[[argparse.Namespace], Outcome]) -> int:
-    """Do the work of a verb, print its result, and turn what went wrong into a sentence.
+    """Run a verb, print its result, and turn errors into a sentence.
 
     Parameters
     ----------
     arguments : argparse.Namespace
-        With ``command``, ``json``, ``verbose`` and ``quiet``.
+        The arguments, with ``command``, ``json``, ``verbose`` and ``quiet``.
     work : callable
         The verb.
 
@@ -207,7 +207,7 @@ def deliver(arguments: argparse.Namespace, work: Callable[[argparse.Namespace], 
         _discard_stdout()
         return BROKEN_PIPE
     except KeyboardInterrupt:
-        return _fail(arguments, "interrupted; nothing was written half", INTERRUPTED)
+        return _fail(arguments, "interrupted; no file was left half-written", INTERRUPTED)
     except UsageError as error:
         return _fail(arguments, f"{error} (see partwise {arguments.command} --help)", USAGE)
     except PartwiseError as error:
@@ -225,7 +225,7 @@ def deliver(arguments: argparse.Namespace, work: Callable[[argparse.Namespace], 
 
 
 def refuse(sentence: str, as_json: bool) -> int:
-    """Say why the arguments will not do, and return the exit code."""
+    """Report why the arguments are invalid, and return the exit code."""
     return _say({"error": sentence}, as_json, USAGE)
 
 
@@ -234,34 +234,34 @@ def _fail(arguments: argparse.Namespace, sentence: str, code: int) -> int:
 
 
 def _say(record: dict[str, str], as_json: bool, code: int) -> int:
-    # One line, whatever a file name or a field may hold.
+    # One line, even if a file name or a field holds line breaks.
     record["error"] = _short(" ".join(record["error"].splitlines()))
     sys.stderr.write(f"partwise: error: {record['error']}\n")
     try:
         _write(json.dumps(record) + "\n" if as_json else "")
     except OSError:
-        # Stdout is gone or full, and stderr has said what there is to say.
+        # Stdout is closed or full, and the error is already on stderr.
         _discard_stdout()
     return code
 
 
 def _short(sentence: str) -> str:
-    """Leave out the middle of a sentence that quotes a line of many thousand characters."""
+    """Remove the middle of a sentence that is too long, because it quotes a long line."""
     if len(sentence) <= _MOST_SAID:
         return sentence
     return f"{sentence[: _MOST_SAID // 2]} ... {sentence[-_MOST_SAID // 2 :]}"
 
 
 def _write(text: str) -> None:
-    # Labels and file names can hold what the terminal, or even UTF-8, has no bytes for.
+    # Labels and file names can hold characters that the terminal, or even UTF-8, cannot encode.
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
-    # Flushed here, so that a reader who went away is noticed while it can still be handled.
+    # Flushed here, so that a closed pipe is noticed while it can still be handled.
     sys.stdout.flush()
 
 
 def _discard_stdout() -> None:
-    """Send what is still in the buffer nowhere: the interpreter flushes it when it ends."""
+    """Redirect stdout to the null device: the interpreter flushes the buffer when it ends."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, sys.stdout.fileno())
@@ -270,7 +270,7 @@ def _discard_stdout() -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Make a value fit for JSON: what is not finite becomes null."""
+    """Convert a value for JSON; numbers that are not finite become null."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -282,7 +282,7 @@ def _plain(value: Any) -> Any:
 
 @contextmanager
 def _log_on_stderr(arguments: argparse.Namespace) -> Iterator[None]:
-    """Show what the package logs, as much of it as the user wants to see."""
+    """Show the log of the package on stderr, at the level that the user chose."""
     logger = logging.getLogger("partwise")
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("partwise: %(message)s"))

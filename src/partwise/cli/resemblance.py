@@ -1,4 +1,4 @@
-"""Which task a file that was refused may be meant for."""
+"""Suggestions of another task for a file that could not be read."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from partwise.tasks.base import Task
 
 __all__ = ["explained"]
 
-#: As many lines are looked at.
+#: The number of lines that are compared.
 _LINES: Final = 50
 
 
 @contextmanager
 def explained(path: str, task: Task[Any]) -> Iterator[None]:
-    """Add to a DataError about a file which task the file looks like, if it is another one.
+    """Add to a DataError about a file which other task the file looks like.
 
     Parameters
     ----------
     path : str
         The file that is read or trained on; ``-`` is stdin, which cannot be read twice.
     task : Task
-        The task at hand.
+        The current task.
     """
     try:
         yield
     except DataError as error:
-        # What does not begin with the file is about something else.
+        # An error that does not begin with the file is about something else.
         others = _lookalikes(path, task) if str(error).startswith(f"{path}:") else []
         if not others:
             raise
@@ -40,12 +40,12 @@ def explained(path: str, task: Task[Any]) -> Iterator[None]:
 
 
 def _lookalikes(path: str, task: Task[Any]) -> list[str]:
-    """Name the tasks that the file looks like, if it looks less like the one at hand."""
+    """Return the tasks that the file looks like more than like the current one."""
     from partwise.formats.source import read_text
     from partwise.tasks.registry import all_tasks
 
     if not os.path.isfile(path):
-        # What comes through a pipe comes only once, and whoever waits for more waits for ever.
+        # A pipe can be read only once, and reading it again would wait forever.
         return []
     try:
         _, text = read_text(path)

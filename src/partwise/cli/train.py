@@ -1,4 +1,4 @@
-"""``partwise train``: from a file with labels to a certified model."""
+"""``partwise train``: train a certified model on a file with labels."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
-    """Train a model, write it, and say what is certain about it."""
+    """Train a model, write it, and report its certificate."""
     began = time.perf_counter()
     task = task_of(arguments.task)
     given = given_options(arguments, task, "train")
@@ -101,7 +101,7 @@ def _run(
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    """Refuse what could only fail after the training."""
+    """Raise an error now for arguments that would fail only after the training."""
     if arguments.model == "-":
         raise UsageError("--model - is not possible: a model needs a file of its own")
     if arguments.file == "-" and arguments.dev == "-":
@@ -166,13 +166,13 @@ def _fit(
     source: Any,
     initial: Model | None,
 ) -> tuple[Trainer, dict[str, Any]]:
-    """Train, and return the trainer and what the record says of the examples."""
+    """Train, and return the trainer and the entries of the record about the examples."""
     from partwise.training.progress import ProgressLine
 
     line = None if arguments.quiet else ProgressLine(l2=arguments.l2)
     trainer = trainer_of(arguments, task, given, () if line is None else (line,), l2=arguments.l2)
     try:
-        # The certificate says it all, and _advice says it in the words of the command line.
+        # _advice reports the same in terms of the command line.
         with warnings.catch_warnings(), explained(arguments.file, task), named(arguments.file):
             warnings.simplefilter("ignore", ConvergenceWarning)
             prepared, _ = trainer._train(source, None, initial)
@@ -188,7 +188,7 @@ def _fit(
 def scored(
     task: Task[Any], model: Model, source: Any, given: dict[str, Any], n_jobs: int
 ) -> tuple[dict[str, Any], str]:
-    """Score a model on a file, and log what is odd about the file."""
+    """Score a model on a file, and log warnings about the file."""
     with logged_warnings(source.path or "-"):
         return task.score(model, source, given, n_jobs)
 

@@ -1,1 +1,1 @@
-"""Text files to examples and back. Nothing in here imports numba."""
+"""File formats: reading and writing of examples. Nothing in here imports numba."""

@@ -1,4 +1,4 @@
-"""What a file format is."""
+"""The description of a file format."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Format:
     ----------
     holds : str
         What the files hold: "tokens in columns", "rows of numbers", "dependency trees" or
-        "phrase-structure trees". Formats that hold the same can stand in for each other.
+        "phrase-structure trees". Formats that hold the same can replace each other.
     read : callable
-        ``read(path, **wanted)`` reads a file, ``-`` being stdin, into the type that all formats
-        share which hold the same, such as :class:`partwise.formats.columns.Columns`. It takes the
-        keyword arguments that the reader of the built-in format takes.
+        ``read(path, **wanted)`` reads a file, where ``-`` is stdin. All formats that hold the same
+        return the same type, such as :class:`partwise.formats.columns.Columns`. It takes the same
+        keyword arguments as the reader of the built-in format.
     summary : str
         What the files look like, in a few words.
     """

@@ -47,7 +47,7 @@ class Brackets:
     Attributes
     ----------
     path
-        Where the trees came from, for messages.
+        The source of the trees, for messages.
     trees
         The trees.
     lines
@@ -59,7 +59,7 @@ class Brackets:
     lines: NDArray[np.int64]
 
     def take(self, which: Sequence[int]) -> Brackets:
-        """Give some of the trees, by their numbers from 0."""
+        """Return some of the trees, by their numbers from 0."""
         return Brackets(self.path, [self.trees[i] for i in which], self.lines[which])
 
 
@@ -90,18 +90,18 @@ def read_brackets(
     source
         A path (plain or gzipped), or ``"-"`` for standard input.
     traces
-        Whether to keep the empty elements (``-NONE-``). If not, phrases that hold nothing else go
-        with them.
+        Whether to keep the empty elements (``-NONE-``). If not, phrases that hold nothing else are
+        removed with them.
     functions
         Whether to keep what follows the category: function tags and indices. If not, ``NP-SBJ-1``
-        and ``NP=2`` are ``NP``, while ``-LRB-`` and ``-NONE-`` stay as they are.
+        and ``NP=2`` become ``NP``, while ``-LRB-`` and ``-NONE-`` are kept.
     empty
-        Whether a file without trees will do.
+        Whether a file without trees is allowed.
 
     Returns
     -------
     Brackets
-        Words are as written; `unescape` gives ``(`` for ``-LRB-``.
+        Words are as in the file; `unescape` turns ``-LRB-`` into ``(``.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def read_brackets(
 
 
 def parse_tree(text: str) -> Tree:
-    """Read one tree from a string, with all that is in it.
+    """Read one tree from a string, with traces and functions.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def parse_tree(text: str) -> Tree:
     """
     trees, _ = _parse("<text>", text)
     if len(trees) != 1:
-        raise DataError(f"<text>: {len(trees)} trees where one is expected; pass one tree a call")
+        raise DataError(f"<text>: {len(trees)} trees where one is expected; pass one tree per call")
     return _without_shell(trees[0])
 
 
@@ -149,7 +149,7 @@ def clean(tree: Tree, *, traces: bool = False, functions: bool = False) -> Tree 
     Parameters
     ----------
     tree
-        The tree, which is left as it is.
+        The tree, which is not changed.
     traces, functions
         What to keep, as for `read_brackets`.
 
@@ -254,17 +254,17 @@ def _close(name: str, line: int, node: _Open, outermost: bool) -> Tree:
 
 
 def unescape(word: str) -> str:
-    r"""Turn ``-LRB-`` and the like, ``\/`` and ``\*``, into the characters that they stand for."""
+    r"""Replace ``-LRB-`` and the like, ``\/`` and ``\*``, by the characters that they stand for."""
     return _ESCAPED.sub(lambda match: _WRITTEN[match.group()], word)
 
 
 def escape(word: str) -> str:
-    """Turn all brackets into ``-LRB-`` and the like, so that a tree can hold the word."""
+    """Replace all brackets by ``-LRB-`` and the like, so that a tree can hold the word."""
     return "".join(_ESCAPES[c] if c in "(){}[]" else c for c in word)
 
 
 def write_brackets(path: str | os.PathLike[str], trees: Iterable[Tree]) -> None:
-    """Write trees, one a line.
+    """Write trees, one per line.
 
     Parameters
     ----------

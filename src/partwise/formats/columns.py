@@ -1,4 +1,7 @@
-"""Column files as in CoNLL-2000: a token a line, a blank line after a sentence, the label last."""
+"""Column files as in CoNLL-2000.
+
+They have one token per line, with the label last, and a blank line after each sentence.
+"""
 
 from __future__ import annotations
 
@@ -27,17 +30,17 @@ class Columns:
     Attributes
     ----------
     path
-        Where the tokens came from, for messages.
+        The source of the tokens, for messages.
     fields
-        One flat list of strings for every input column (the label is not among them).
+        One flat list of strings per input column, without the labels.
     labels
         The label of every token, or None if the file has no label column.
     lengths
-        Tokens in every sentence; never 0.
+        The number of tokens in every sentence; never 0.
     lines
         The line of every token, counted from 1.
     separator
-        What stood between the columns: a tab or a blank.
+        The separator of the columns: a tab or a blank.
     """
 
     path: str
@@ -52,11 +55,11 @@ class Columns:
         return len(self.lines)
 
     def place(self, sentence: int, token: int) -> str:
-        """Name the line of a token of a sentence, both counted from 0."""
+        """Return ``file:line`` of a token of a sentence, both counted from 0."""
         return f"{self.path}:{self.lines[int(self.lengths[:sentence].sum()) + token]}"
 
     def take(self, which: Sequence[int]) -> Columns:
-        """Give some of the sentences, by their numbers from 0."""
+        """Return some of the sentences, by their numbers from 0."""
         ends = np.cumsum(self.lengths)
         lengths = self.lengths[which]
         tokens = [t for s in which for t in range(ends[s] - self.lengths[s], ends[s])]
@@ -70,10 +73,10 @@ class Columns:
         )
 
     def split(self, flat: Sequence[str]) -> list[list[str]]:
-        """Cut a flat list of one string a token into one list a sentence."""
+        """Split a flat list of one string per token into one list per sentence."""
         if len(flat) != len(self):
             raise DataError(
-                f"{self.path}: {len(flat)} values for {len(self)} tokens; give one a token"
+                f"{self.path}: {len(flat)} values for {len(self)} tokens; give one per token"
             )
         ends = np.cumsum(self.lengths).tolist()
         return [list(flat[a:b]) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
@@ -98,11 +101,11 @@ def read_columns(
     labelled
         Whether the last column is the label. Ignored when `inputs` is given.
     n_columns
-        The number of columns that the file must have, label included.
+        The number of columns that the file must have, including the label.
     inputs
         For prediction: the number of input columns that the model was trained with. A file with
-        exactly as many columns has no labels, a file with one more has labels, and anything else
-        is refused. An empty file is then allowed.
+        exactly this number of columns has no labels, a file with one more has labels, and anything
+        else raises a DataError. An empty file is then allowed.
 
     Returns
     -------
@@ -117,7 +120,7 @@ def read_columns(
     first = _TOKEN_LINE.search(text)
     if first is None:
         if inputs is None:
-            raise DataError(f"{name}: no tokens; expected one token a line, with the label last")
+            raise DataError(f"{name}: no tokens; expected one token per line, with the label last")
         none = np.zeros(0, np.int64)
         return Columns(name, tuple([] for _ in range(inputs)), None, none, none.copy())
     lines, separator = _token_lines(text, tabs="\t" in first.group())
@@ -125,7 +128,7 @@ def read_columns(
     lines = [line for line in lines if line]
     width = _width(name, [line.count(separator) + 1 for line in lines], where, n_columns)
     with_labels = _has_labels(name, width, labelled, inputs)
-    # One split of everything, and no list a token: a list each is what costs time here.
+    # One split of everything is much faster than one list per token.
     flat = separator.join(lines).split(separator)
     table = [flat[column::width] for column in range(width)]
     labels = table.pop() if with_labels else None
@@ -186,7 +189,7 @@ def _has_labels(name: str, width: int, labelled: bool, inputs: int | None) -> bo
 
 
 def write_columns(path: str | os.PathLike[str], columns: Columns, *extra: Sequence[str]) -> None:
-    """Write a column file, with further columns (predictions, say) after the original ones.
+    """Write a column file, with further columns such as predictions after the original ones.
 
     Parameters
     ----------
@@ -196,12 +199,12 @@ def write_columns(path: str | os.PathLike[str], columns: Columns, *extra: Sequen
         The tokens. Their separator is kept, unless a field is empty or holds a blank: then tabs
         are used.
     extra
-        Further columns, each a flat list of one string a token.
+        Further columns, each a flat list of one string per token.
 
     Raises
     ------
     DataError
-        If a column has the wrong length, or holds what a column file cannot express.
+        If a column has the wrong length, or holds a value that a column file cannot represent.
     """
     table: list[Sequence[str]] = [*columns.fields]
     if columns.labels is not None:
@@ -211,7 +214,7 @@ def write_columns(path: str | os.PathLike[str], columns: Columns, *extra: Sequen
         if len(column) != len(columns):
             raise DataError(
                 f"column {position + 1} has {len(column)} values for {len(columns)} tokens; "
-                "give one value a token"
+                "give one value per token"
             )
     separator = _separator(columns.separator, table)
     rows = [separator.join(row) for row in zip(*table, strict=True)]

@@ -1,4 +1,7 @@
-"""CoNLL files of dependency trees: a word a line, in ten columns (CoNLL-X, CoNLL-U) or in three."""
+"""CoNLL files of dependency trees.
+
+They have one word per line, in ten columns (CoNLL-X, CoNLL-U) or three.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ UNKNOWN = -1
 """The head of a word whose head is not given (``_`` in the file)."""
 
 _ABSENT = "_"
-# Where the columns stand, by the number of columns; None where a layout lacks one.
+# The positions of the columns, by the number of columns; None if a layout lacks a column.
 _NAMES = ("form", "lemma", "cpos", "pos", "feats", "head", "deprel")
 _LAYOUTS: dict[int, tuple[int | None, ...]] = {
     10: (1, 2, 3, 4, 5, 6, 7),
@@ -32,7 +35,7 @@ _OTHER_ID = re.compile(r"[0-9]+[-.][0-9]+")  # a multiword token 3-4 or an empty
 
 @dataclass(frozen=True, eq=False)
 class Sentence:
-    """A sentence and its dependency tree; the lists have one entry a word.
+    """A sentence and its dependency tree; the lists have one entry per word.
 
     Attributes
     ----------
@@ -45,7 +48,7 @@ class Sentence:
         All lines of the sentence with their line ends: comments, words, multiword tokens, empty
         nodes, and the blank lines that follow.
     places
-        For every word, which of the rows it is.
+        The position of every word among the rows.
     path, line
         The file, and the line of the first row, counted from 1.
     """
@@ -79,14 +82,14 @@ class Sentence:
         return f"{self.path}:{self.line + self.places[word - 1]}"
 
     def with_tree(self, head: Sequence[int], deprel: Sequence[str] | None = None) -> Sentence:
-        """Return the sentence with other heads and relations, and with all else as it was.
+        """Return the sentence with other heads and relations, and everything else unchanged.
 
         Parameters
         ----------
         head
             The new head of every word; 0 is the root and `UNKNOWN` is written as ``_``.
         deprel
-            The new relation of every word; None keeps those that are there.
+            The new relation of every word; None keeps the present ones.
 
         Raises
         ------
@@ -98,7 +101,8 @@ class Sentence:
         for name, values in (("heads", new_head), ("relations", new_deprel)):
             if len(values) != len(self):
                 raise DataError(
-                    f"{self.where(1)}: {len(values)} {name} for {len(self)} words; give one a word"
+                    f"{self.where(1)}: {len(values)} {name} for {len(self)} words; give one "
+                    "per word"
                 )
         layout = _LAYOUTS[self.rows[self.places[0]].count("\t") + 1]
         if deprel is not None and layout[_DEPREL] is None:
@@ -136,7 +140,7 @@ class Sentence:
         Raises
         ------
         DataError
-            If a column is unknown or of another length, or a value cannot be written.
+            If a column is unknown or has another length, or a value cannot be written.
         """
         table = [[str(i) for i in range(1, len(form) + 1)], [str(f) for f in form]]
         for name in columns:
@@ -146,7 +150,7 @@ class Sentence:
             values = [str(v) for v in columns.get(name, [_ABSENT] * len(form))]
             if len(values) != len(form):
                 raise DataError(
-                    f"{len(values)} values of {name} for {len(form)} words; give one a word"
+                    f"{len(values)} values of {name} for {len(form)} words; give one per word"
                 )
             table.append([_ABSENT if name == "head" and v == str(UNKNOWN) else v for v in values])
         table.extend([[_ABSENT] * len(form)] * 2)
@@ -159,12 +163,12 @@ class Sentence:
 def read_conll(
     source: str | os.PathLike[str], *, labelled: bool = True, single_root: bool = False
 ) -> list[Sentence]:
-    """Read dependency trees from a CoNLL-X or CoNLL-U file, or from one of three columns.
+    """Read dependency trees from a CoNLL-X or CoNLL-U file, or from a file of three columns.
 
     Columns are separated by single tabs, and sentences by blank lines. The first word decides the
     layout: ten columns (ID FORM LEMMA CPOS POS FEATS HEAD DEPREL and two that are carried along)
     or three (word, part of speech, head). With ten columns, lines that begin with ``#`` are
-    comments, and multiword tokens (ID ``3-4``) and empty nodes (ID ``8.1``) are kept but are no
+    comments, and multiword tokens (ID ``3-4``) and empty nodes (ID ``8.1``) are kept but are not
     words of the tree.
 
     Parameters
@@ -172,9 +176,8 @@ def read_conll(
     source
         A path (plain or gzipped), or ``"-"`` for standard input.
     labelled
-        Whether every word must have a head, and the heads of a sentence form a tree. If False,
-        heads may be ``_``, whatever heads there are need not form a tree, and the file may be
-        empty.
+        Whether every word must have a head, and the heads of a sentence must form a tree. If False,
+        heads may be ``_``, the heads need not form a tree, and the file may be empty.
     single_root
         Whether exactly one word of a sentence must have head 0. Only for labelled files.
 
@@ -186,15 +189,17 @@ def read_conll(
     Raises
     ------
     DataError
-        If the file cannot be read, is malformed, or holds heads that form no tree; the message
-        names file and line.
+        If the file cannot be read, is malformed, or holds heads that do not form a tree; the
+        message names file and line.
     """
     name, text = read_text(source)
     lines = text.split("\n")
     width = _layout(name, lines)
     if width is None:
         if labelled or any(line.strip(" \t") for line in lines):
-            raise DataError(f"{name}: no words; expected one word a line, in columns cut by tabs")
+            raise DataError(
+                f"{name}: no words; expected one word per line, in columns separated by tabs"
+            )
         return []
     return [
         _sentence(name, begin + 1, rows, width, labelled=labelled, single_root=single_root)
@@ -205,7 +210,7 @@ def read_conll(
 def _layout(name: str, lines: list[str]) -> int | None:
     """Return the number of columns; None if there is no word."""
     for number, line in enumerate(lines, 1):
-        # A comment, or the word # in three columns: another line has to tell.
+        # This is a comment, or the word # in three columns: another line has to decide.
         if line.startswith("#"):
             continue
         if line.strip(" \t"):
@@ -224,17 +229,17 @@ def _fail_columns(where: str, line: str, expected: str) -> None:
             "of them"
         )
     raise DataError(
-        f"{where}: {width} columns where {expected} are expected; cut columns by single tabs and "
-        f"write {_ABSENT} for what is not known"
+        f"{where}: {width} columns where {expected} are expected; separate columns by single tabs "
+        f"and write {_ABSENT} for what is not known"
     )
 
 
 def _blocks(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """Cut lines, which get back their line ends, before each line that follows a blank one."""
+    """Split the lines, with their line ends, before each line that follows a blank one."""
     rows = [line + "\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
     full = [bool(row.strip(" \t\n")) for row in rows]
     starts = [i for i, here in enumerate(full) if here and (i == 0 or not full[i - 1])]
-    starts[0] = 0  # blank lines at the head of the file stay with the first sentence
+    starts[0] = 0  # blank lines at the start of the file belong to the first sentence
     for begin, end in zip(starts, [*starts[1:], len(rows)], strict=True):
         yield begin, rows[begin:end]
 
@@ -287,8 +292,8 @@ def _is_word(name: str, number: int, text: str, expected: int) -> bool:
             "of every sentence 1, 2, 3, ... and put a blank line after the last"
         )
     raise DataError(
-        f"{name}:{number}: {text!r} is no word number; expected {expected}, or a range such as 3-4 "
-        "or an empty node such as 8.1"
+        f"{name}:{number}: {text!r} is not a word number; expected {expected}, or a range such as "
+        "3-4 or an empty node such as 8.1"
     )
 
 

@@ -1,4 +1,4 @@
-"""Which file format a name stands for."""
+"""The registry of file formats by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where text comes from and goes to: plain or gzipped files, stdin and stdout."""
+"""Reading and writing of text: plain or gzipped files, stdin and stdout."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _UTF8_BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _HEAD = 8192  # bytes that show whether a file is text
 _CHUNK: Final = 1 << 20
-#: Text may take this share of the memory: the strings that it is cut into take several times more.
+#: Text may take 1 / _SHARE of the memory, because the strings that it is split into take several
+#: times more.
 _SHARE: Final = 8
 
 
@@ -69,7 +70,7 @@ def _remedy(data: bytes) -> str:
 
 
 def _universal(text: str) -> str:
-    # str.splitlines is no help: it also breaks at form feeds and at U+2028, which may be tokens.
+    # str.splitlines does not work: it also breaks at form feeds and at U+2028, which may be tokens.
     if "\r" in text:
         return text.replace("\r\n", "\n").replace("\r", "\n")
     return text
@@ -103,16 +104,16 @@ def _unreadable(source: str, error: Exception) -> DataError:
 
 
 def _arrived(stream: Any) -> Callable[[int], bytes]:
-    """Give what reads as much as is there.
+    """Return a function that reads as many bytes as are available.
 
-    While `read` waits for the rest of a chunk it may be deaf to a signal that came with data.
+    While `read` waits for the rest of a chunk, it may miss a signal that came with data.
     """
     found: Callable[[int], bytes] = stream.read1
     return found
 
 
 def _read_stream(name: str, read: Callable[[int], bytes]) -> bytes:
-    """Read to the end, unless there is none: a device or a pipe may go on for ever."""
+    """Read to the end, within limits, because a device or a pipe may have no end."""
     most = memory_limit() / _SHARE
     chunks: list[bytes] = []
     size, looked = 0, 0
@@ -124,7 +125,7 @@ def _read_stream(name: str, read: Callable[[int], bytes]) -> bytes:
                 "hold in memory in the form of examples; give a part of it, or use a larger machine"
             )
         chunks.append(chunk)
-        # Looked at when it begins, and again when there is enough to judge by.
+        # The text is checked at its beginning, and again when there is enough of it to judge.
         if not looked or looked < _CHUNK <= size:
             looked = size
             if not _may_be_text(name, b"".join(chunks)):
@@ -133,7 +134,7 @@ def _read_stream(name: str, read: Callable[[int], bytes]) -> bytes:
 
 
 def _may_be_text(name: str, begin: bytes) -> bool:
-    """Whether it is worth while to read on after the beginning."""
+    """Return whether the beginning looks like text, so that the rest should be read."""
     if begin.startswith(_GZIP_MAGIC):
         return True
     if len(begin) >= _CHUNK and b"\0" in begin and b"\n" not in begin:
@@ -157,7 +158,7 @@ def _gunzip(name: str, data: bytes) -> bytes:
 
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[TextIO]:
-    r"""Open a text target so that it appears whole or not at all.
+    r"""Open a text file for writing that is written completely or not at all.
 
     Half of a surrogate pair, which a label from Python can hold and UTF-8 cannot, is written as
     ``\ud800``.
@@ -170,16 +171,16 @@ def writing(path: str | os.PathLike[str]) -> Iterator[TextIO]:
     Yields
     ------
     TextIO
-        A UTF-8 stream. The file takes its name when the block ends; if the block raises, the
-        target is left as it was.
+        A UTF-8 stream. The file gets its name when the block ends; if the block raises, the target
+        is not changed.
     """
     target = os.fspath(path)
     if target == "-":
         yield from _stdout()
         return
     if os.path.exists(target) and not os.path.isfile(target):
-        # A device or a pipe (/dev/stdout) must not be replaced by a file. A pipe behind a link has
-        # no name of its own.
+        # A device or a pipe (/dev/stdout) must not be replaced by a file, and a pipe behind a link
+        # has no name.
         with _open(target) as raw, _text(raw, target) as stream:
             yield stream
         return
@@ -218,7 +219,7 @@ def _text(raw: BinaryIO, target: str) -> Iterator[TextIO]:
     if not target.endswith(".gz"):
         yield from _wrapped(raw)
         return
-    # No name and no time in the header: the same text gives the same bytes.
+    # There is no name and no time in the header, so that the same text gives the same bytes.
     with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
         yield from _wrapped(packed)
 

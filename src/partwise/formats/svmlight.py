@@ -1,4 +1,4 @@
-"""Svmlight (libsvm) files: `label index:value index:value ...`, one example a line."""
+"""Svmlight (libsvm) files: `label index:value index:value ...`, one example per line."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class SvmlightData:
     Attributes
     ----------
     path
-        Where the examples came from, for messages.
+        The source of the examples, for messages.
     rows
         Their features; index 1 of the file is feature 0.
     labels
-        Their labels in canonical spelling (``+1`` and ``1.0`` are ``1``), or None if some example
-        has none.
+        Their labels in canonical spelling (``+1`` and ``1.0`` are ``1``), or None if an example has
+        no label.
     lines
         The line of every example, counted from 1.
     """
@@ -52,7 +52,7 @@ class SvmlightData:
     lines: NDArray[np.int64]
 
     def check_memory(self) -> None:
-        """Refuse an index so large that no weights can be kept for all up to it."""
+        """Raise a DataError if the largest index needs more memory for weights than there is."""
         indices = self.rows.indices
         if len(indices):
             entry = int(np.argmax(indices))
@@ -62,7 +62,7 @@ class SvmlightData:
             check_memory(BYTES_A_FEATURE * index, where)
 
     def take(self, which: Sequence[int]) -> SvmlightData:
-        """Give some of the examples, by their numbers from 0."""
+        """Return some of the examples, by their numbers from 0."""
         labels = None if self.labels is None else [self.labels[i] for i in which]
         return SvmlightData(self.path, self.rows.take(which), labels, self.lines[which])
 
@@ -71,7 +71,8 @@ def read_svmlight(source: str | os.PathLike[str], *, labelled: bool = True) -> S
     """Read an svmlight file.
 
     Text after ``#`` is a comment. ``qid:`` fields are ignored, and their number is logged. The
-    indices of a line may come in any order, but only once each. Entries with value 0 are dropped.
+    indices of a line may be in any order, but each may occur only once. Entries with value 0 are
+    dropped.
 
     Parameters
     ----------
@@ -134,7 +135,7 @@ def _canonical(name: str, labels: list[str], lines: list[int]) -> list[str]:
         if "," in label:
             raise DataError(
                 f"{name}:{lines[labels.index(label)]}: label {label!r} names several classes; "
-                "multi-label data is not supported, so write one label a line"
+                "multi-label data is not supported, so write one label per line"
             )
         if label.lower().lstrip("+-") in ("nan", "inf", "infinity"):
             raise DataError(
@@ -147,13 +148,13 @@ def _canonical(name: str, labels: list[str], lines: list[int]) -> list[str]:
 
 def _spell(label: str) -> str:
     if _INTEGER.fullmatch(label):
-        # Not by way of int, which takes no more than some thousand digits.
+        # Not by int(), which takes only some thousand digits.
         digits = label.lstrip("+-").lstrip("0")
         return ("-" if label[0] == "-" else "") + digits if digits else "0"
     if not _FLOAT.fullmatch(label):
         return label
     number = float(label)
-    # Beyond 2**53 floats skip integers, so two labels could fall together.
+    # Beyond 2**53 floats skip integers, so two labels could become equal.
     return str(int(number)) if number.is_integer() and abs(number) < 2**53 else label
 
 
@@ -182,7 +183,7 @@ def _rows(name: str, indptr: NDArray[np.int64], pairs: list[str], lines: NDArray
     if again.any():
         entry = int(order[1:][again].min())
         fail(entry, "the index occurs twice in its line; keep one of them or add them up")
-    # Sorted within a row, so that the same data gives the same rows however it was written.
+    # Sorted within a row, so that the result does not depend on the order of the indices in a line.
     order = order[values[order] != 0]
     indptr = np.zeros(len(lines) + 1, np.int64)
     np.cumsum(np.bincount(row[order], minlength=len(lines)), out=indptr[1:])

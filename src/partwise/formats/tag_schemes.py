@@ -1,4 +1,4 @@
-"""Schemes of tags that spell spans: ``B-NP I-NP O`` is an NP of two tokens and one token outside.
+"""Tag schemes that encode spans: ``B-NP I-NP O`` is an NP of two tokens and one token outside.
 
 A tag is a letter, alone or followed by ``-`` and a type. In a scheme, a letter says something about
 the neighbours of its token. This is written as two marks, for the left and for the right side:
@@ -42,8 +42,8 @@ class TagScheme(NamedTuple):
     sides : mapping
         The letters of the scheme, and the marks of each.
     starts, inside, ends : tuple of Rule
-        Where a span starts, where it goes on, and where it is complete. By these rules spans are
-        read strictly, as seqeval does; they also say what becomes of tags that break the scheme.
+        Where a span starts, continues and is complete. These rules read spans strictly, as seqeval
+        does; they also define the meaning of tags that break the scheme.
     """
 
     sides: Mapping[str, str]
@@ -53,7 +53,7 @@ class TagScheme(NamedTuple):
 
     @property
     def begins(self) -> set[str]:
-        """The letters that begin a span whatever is before them."""
+        """The letters that always begin a new span."""
         return {name for name, marks in self.sides.items() if name != "O" and marks[0] in "nt"}
 
 
@@ -100,7 +100,7 @@ TAG_SCHEMES: Final[Mapping[str, TagScheme]] = {
 #: Other names of some schemes.
 SCHEME_ALIASES: Final[Mapping[str, str]] = {"BIO": "IOB2", "BIOES": "IOBES", "BIOUL": "BILOU"}
 
-#: The schemes that segments are read from and written in: those whose letters mark beginnings.
+#: The schemes in which segments are read and written: those whose letters mark beginnings.
 SEGMENT_SCHEMES: Final = tuple(name for name, scheme in TAG_SCHEMES.items() if scheme.begins)
 
 #: The letters of all schemes that stand for a token in a span.
@@ -125,7 +125,7 @@ def tag_letter(scheme: str, left: str, right: str) -> str:
         for letter, marks in sides.items()
         if letter != "O" and _fits(marks[0], left) and _fits(marks[1], right)
     ]
-    # Where one letter is for spans of the same type in a row, another that fits is not used.
+    # A letter for adjacent spans of the same type takes precedence over others that fit.
     return max(fitting, key=lambda letter: "t" in sides[letter])
 
 

@@ -1,4 +1,4 @@
-"""Ordered labelled trees over words. Nothing in here recurses, so depth has no limit."""
+"""Ordered labelled trees over words. Nothing in here recurses, so the depth is not limited."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Bracket(NamedTuple):
-    """A labelled stretch of words, from `start` up to but not including `end`."""
+    """A labelled range of words, from `start` up to but not including `end`."""
 
     label: str
     start: int
@@ -80,9 +80,9 @@ class Tree:
         Parameters
         ----------
         leaf
-            Gives the value of a tag.
+            Returns the value of a tag.
         phrase
-            Gives the value of a phrase from the node and the values of its children.
+            Returns the value of a phrase from the node and the values of its children.
         """
         values: list[T] = []
         # Backwards through the pre-order: the values of the children are then on top of the
@@ -95,11 +95,11 @@ class Tree:
         return values.pop()
 
     def brackets(self) -> list[Bracket]:
-        """Return the stretch of every phrase, parents first and from left to right."""
+        """Return the bracket of every phrase, parents first and from left to right."""
         lengths: list[int] = []
         found: list[Bracket] = []
         end = len(self.leaves())
-        # Backwards through the pre-order, `end` is what is left once all later words are gone.
+        # Backwards through the pre-order, `end` is the number of words that are not yet visited.
         for node in reversed(list(self.nodes())):
             if node.word is not None:
                 lengths.append(1)
@@ -127,7 +127,7 @@ class Tree:
         return hash((self.label, self.word, len(self.children)))
 
     def __str__(self) -> str:
-        """Write the tree on one line, in brackets and as it is: nothing is escaped."""
+        """Return the tree on one line, in brackets; nothing is escaped."""
         out: list[str] = []
         stack: list[Tree | None] = [self]
         while stack:

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and what to do where one cannot be written."""
+"""Files that are written completely or not at all, and advice for when that fails."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["abandon", "remedy", "replacing"]
 
 _TEMPORARY: Final = re.compile(r"\.partwise-\d+-[0-9a-f]{16}\.tmp", re.ASCII)
 
-#: What this process is writing.
+#: The files that this process is writing.
 _unfinished: set[Path] = set()
 
 _REMEDIES: Final = {
@@ -42,30 +42,30 @@ _REMEDIES: Final = {
 
 
 def remedy(error: OSError) -> str:
-    """Say what to do about a file that could not be written."""
+    """Return advice on a file that could not be written."""
     return _REMEDIES.get(error.errno or 0, "check space and permissions, or choose another file")
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Write beside a file, flush to the disk, then take its place.
+    """Write to a temporary file, flush it to disk, then rename it to the target.
 
     Parameters
     ----------
     path
-        The file. Where it is a symbolic link, the file behind it is replaced and the link stays.
+        The file. If it is a symbolic link, the file behind it is replaced and the link is kept.
 
     Yields
     ------
     BinaryIO
-        Where to write. The file takes its name when the block ends; if the block raises, whatever
-        had the name before is left as it was.
+        The stream to write to. The file gets its name when the block ends; if the block raises, an
+        earlier file of that name is not changed.
     """
     target = Path(os.path.realpath(path))
     _sweep(target.parent)
     temporary, file = _begin(target.parent)
     try:
-        # On Windows an open file cannot be renamed, and elsewhere the lock must outlast the name.
+        # On Windows an open file cannot be renamed; elsewhere the lock must be held until it is.
         with file:
             yield file
             file.flush()
@@ -83,7 +83,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def abandon() -> None:
-    """Remove what is written half, for a process that is about to end."""
+    """Remove incomplete files, for a process that is about to end."""
     for path in [*_unfinished]:
         with contextlib.suppress(OSError):
             os.unlink(path)
@@ -92,25 +92,26 @@ def abandon() -> None:
 def _begin(folder: Path) -> tuple[Path, BinaryIO]:
     """Open a new file in the folder, and lock it for as long as it is open."""
     while True:
-        # Not tempfile: that makes files that only their owner may read, and others may use them.
+        # Not tempfile, whose files only their owner may read, although others may use them.
         path = folder / f".partwise-{os.getpid()}-{secrets.token_hex(8)}.tmp"
         file = open(path, "xb")  # noqa: SIM115
         _unfinished.add(path)
         if _locked(file) is not False and _is_at(file, path):
             return path, file
-        # Another process swept it between the opening and the lock.
+        # Another process removed it before it was locked.
         _unfinished.discard(path)
         file.close()
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what processes that were killed while they wrote have left in a folder.
+    """Remove the files that killed processes have left in a folder.
 
-    A file goes only if it has a name that `_begin` gives, is a plain file of this user, and nobody
-    holds the lock that its writer keeps until the file has its final name: the system drops the
-    lock when a process ends, however it ends. That says more than the process id in the name,
-    which may be in use again or belong to another machine that shares the folder. Where files
-    cannot be locked nothing is swept. Nothing here may keep a file from being written.
+    A file is removed only if it has a name that `_begin` gives, is a plain file of this user, and
+    is not locked. Its writer holds the lock until the file has its final name, and the system
+    releases the lock when the process ends, however it ends. The lock is more reliable than the
+    process id in the name, which may be in use again or belong to another machine that shares the
+    folder. If files cannot be locked, nothing is removed. An error in here must not prevent a file
+    from being written.
     """
     if fcntl is None:
         return
@@ -128,7 +129,7 @@ def _sweep(folder: Path) -> None:
 
 
 def _locked(file: BinaryIO) -> bool | None:
-    """Lock a file unless another process has; None where files cannot be locked."""
+    """Lock a file and return True; False if another process has, None if locks do not work."""
     if fcntl is None:
         return None
     try:
@@ -141,7 +142,7 @@ def _locked(file: BinaryIO) -> bool | None:
 
 
 def _is_at(file: BinaryIO, path: Path) -> bool:
-    """Whether a path still leads to an open file."""
+    """Return whether a path still leads to an open file."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), os.stat(path, follow_symlinks=False))
     except FileNotFoundError:

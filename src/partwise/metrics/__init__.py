@@ -1,1 +1,1 @@
-"""Scores of predictions."""
+"""Metrics of predictions."""

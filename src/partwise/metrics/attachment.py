@@ -11,23 +11,24 @@ from partwise.errors import DataError
 __all__ = ["POLICIES", "AttachmentScores", "attachment_scores", "scored_words"]
 
 POLICIES: tuple[str, ...] = ("all", "none", "conllx")
-"""The names of the policies for punctuation; a set of parts of speech is one as well."""
+"""The names of the policies for punctuation; a set of parts of speech is also a policy."""
 
 
 @dataclass(frozen=True)
 class AttachmentScores:
-    """Counts of right heads and relations; a ratio without a denominator is 0.
+    """Counts of correct heads and relations; a ratio with the denominator 0 is 0.
 
     Attributes
     ----------
     words
-        How many words are scored.
+        The number of words that are scored.
     heads, labels, both
-        How many of them have the right head, the right relation, and both.
+        The number of them with the right head, with the right relation, and with both.
     sentences
-        How many sentences there are.
+        The number of sentences.
     complete_heads, complete
-        In how many sentences all scored words have the right head, and head and relation.
+        The number of sentences in which all scored words have the right head, and in which all have
+        the right head and relation.
     labelled
         Whether relations were compared; if not, their counts are 0.
     """
@@ -43,27 +44,27 @@ class AttachmentScores:
 
     @property
     def uas(self) -> float:
-        """The unlabelled attachment score: the part of the words with the right head."""
+        """The unlabelled attachment score: the fraction of words with the right head."""
         return _ratio(self.heads, self.words)
 
     @property
     def las(self) -> float:
-        """The labelled attachment score: the part with the right head and relation."""
+        """The labelled attachment score: the fraction of words with the right head and relation."""
         return _ratio(self.both, self.words)
 
     @property
     def label_accuracy(self) -> float:
-        """The part of the words with the right relation, whatever their head."""
+        """The fraction of words with the right relation, with any head."""
         return _ratio(self.labels, self.words)
 
     @property
     def unlabelled_match(self) -> float:
-        """The part of the sentences in which all heads are right."""
+        """The fraction of sentences in which all heads are right."""
         return _ratio(self.complete_heads, self.sentences)
 
     @property
     def labelled_match(self) -> float:
-        """The part of the sentences in which all heads and relations are right."""
+        """The fraction of sentences in which all heads and relations are right."""
         return _ratio(self.complete, self.sentences)
 
 
@@ -76,7 +77,7 @@ def scored_words(
     forms: Sequence[str] | None = None,
     tags: Sequence[str] | None = None,
 ) -> list[bool] | None:
-    """Tell which words of a sentence a policy for punctuation scores.
+    """Return which words of a sentence a policy for punctuation scores.
 
     Parameters
     ----------
@@ -88,12 +89,12 @@ def scored_words(
     forms
         The words; ``"none"`` and ``"conllx"`` need them.
     tags
-        Their parts of speech, for a set.
+        Their parts of speech; a set needs them.
 
     Returns
     -------
     list of bool or None
-        None if all are scored.
+        One value per word; None if all words are scored.
 
     Raises
     ------
@@ -143,7 +144,7 @@ def attachment_scores(
         The words and their (gold) parts of speech, if the policy for punctuation needs them.
     punctuation
         Which words are scored: ``"all"``, ``"none"``, ``"conllx"`` or a set of parts of speech to
-        leave out, as for `scored_words`. A sentence of which no word is scored is complete.
+        leave out, as for `scored_words`. A sentence without scored words is complete.
 
     Returns
     -------
@@ -152,7 +153,7 @@ def attachment_scores(
     Raises
     ------
     DataError
-        If the sentences or their words are not parallel, or a gold head is not known.
+        If the sentences or their words are not parallel, or a gold head is unknown.
     """
     if (gold_labels is None) != (pred_labels is None):
         raise DataError("relations are given on one side only; pass gold_labels and pred_labels")

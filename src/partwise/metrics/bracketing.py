@@ -1,4 +1,4 @@
-"""Bracket scores of constituent trees (PARSEVAL): which phrases are found."""
+"""Bracket scores of constituent trees (PARSEVAL)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["PUNCTUATION", "ROOTS", "BracketScores", "bracket_scores"]
 T = TypeVar("T")
 
 ROOTS: frozenset[str] = frozenset({"", "TOP", "ROOT", "S1"})
-"""Labels of an outermost node that says nothing; its bracket does not count."""
+"""Labels of an outermost node without a category, whose bracket does not count."""
 
 PUNCTUATION: frozenset[str] = frozenset({",", ":", "``", "''", "."})
 """The tags that evalb deletes with its usual parameters."""
@@ -31,15 +31,15 @@ class BracketScores:
     labelled
         Precision, recall and F1 of labelled brackets, overall and by label.
     unlabelled
-        The same over all brackets, whatever their labels.
+        The same for brackets without their labels.
     sentences
-        How many trees there are.
+        The number of trees.
     complete
-        How many have exactly the gold brackets.
+        The number of trees with exactly the gold brackets.
     crossing
-        How many predicted brackets cross a gold one.
+        The number of predicted brackets that cross a gold one.
     without_crossing
-        How many trees have no such bracket.
+        The number of trees without such a bracket.
     """
 
     labelled: SpanScores
@@ -66,17 +66,17 @@ class BracketScores:
 
     @property
     def complete_match(self) -> float:
-        """The part of the trees that have exactly the gold brackets; 0 if there are no trees."""
+        """The fraction of trees with exactly the gold brackets; 0 if there are no trees."""
         return self.complete / self.sentences if self.sentences else 0.0
 
     @property
     def average_crossing(self) -> float:
-        """Crossing brackets a tree; 0 if there are no trees."""
+        """The number of crossing brackets per tree; 0 if there are no trees."""
         return self.crossing / self.sentences if self.sentences else 0.0
 
     @property
     def no_crossing(self) -> float:
-        """The part of the trees without crossing brackets; 0 if there are no trees."""
+        """The fraction of trees without crossing brackets; 0 if there are no trees."""
         return self.without_crossing / self.sentences if self.sentences else 0.0
 
 
@@ -90,20 +90,20 @@ def bracket_scores(
 ) -> BracketScores:
     """Compare the brackets of gold and predicted trees.
 
-    Brackets of phrases count, those of tags do not. Equal brackets (an NP over only an NP) count
-    as often as they occur.
+    Brackets of phrases count, brackets of tags do not. Equal brackets (an NP that only contains an
+    NP) count as often as they occur.
 
     Parameters
     ----------
     gold, pred
         Trees over the same words.
     delete
-        Words with these gold tags are deleted before brackets are compared, and with them the
-        phrases that hold nothing else; `PUNCTUATION` is what evalb deletes.
+        Words with these gold tags are deleted before brackets are compared, together with phrases
+        that hold nothing else; evalb deletes `PUNCTUATION`.
     ignore
         Labels whose brackets do not count.
     equal
-        Labels to be read as others; evalb reads PRT as ADVP.
+        Labels that are replaced by others; evalb replaces PRT by ADVP.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def bracket_scores(
     Raises
     ------
     DataError
-        If there are not as many trees, or two trees differ in their words.
+        If the numbers of trees differ, or two trees differ in their words.
     """
     if len(gold) != len(pred):
         raise DataError(f"gold has {len(gold)} trees and pred has {len(pred)}; pair them up")

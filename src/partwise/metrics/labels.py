@@ -26,7 +26,7 @@ SCHEMES: tuple[str, ...] = ("conlleval", *TAG_SCHEMES)
 
 
 class Span(NamedTuple):
-    """A labelled stretch of tokens, from `start` up to but not including `stop`."""
+    """A labelled range of tokens, from `start` up to but not including `stop`."""
 
     type: str
     start: int
@@ -35,12 +35,12 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Score:
-    """Precision, recall and F1 of some spans; a ratio without a denominator is 0.
+    """Precision, recall and F1 of some spans; a ratio with the denominator 0 is 0.
 
     Attributes
     ----------
     correct, predicted, support
-        How many spans are predicted rightly, are predicted, and are in the gold labels.
+        The numbers of correctly predicted, of predicted, and of gold spans.
     """
 
     correct: int
@@ -49,12 +49,12 @@ class Score:
 
     @property
     def precision(self) -> float:
-        """The part of the predicted spans that is right."""
+        """The fraction of predicted spans that are correct."""
         return self.correct / self.predicted if self.predicted else 0.0
 
     @property
     def recall(self) -> float:
-        """The part of the gold spans that is found."""
+        """The fraction of gold spans that are found."""
         return self.correct / self.support if self.support else 0.0
 
     @property
@@ -80,7 +80,7 @@ class SpanScores:
     by_type: dict[str, Score] = field(default_factory=dict)
 
     def table(self) -> str:
-        """Return the scores as lines of text, in per cent."""
+        """Return the scores as a table of text, in per cent."""
         items = [*self.by_type.items(), ("overall", self.overall)]
         wide = max(len(name) for name, _ in items)
         lines = [f"{'':{wide}}  precision   recall       F1  support"]
@@ -95,7 +95,7 @@ class SpanScores:
 def accuracy(
     gold: Sequence[str] | Sequence[Sequence[str]], pred: Sequence[str] | Sequence[Sequence[str]]
 ) -> float:
-    """Return the part of the labels that is right; 0 if there are none.
+    """Return the fraction of labels that are correct; 0 if there are no labels.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def accuracy(
 
 
 def sequence_accuracy(gold: Sequence[Sequence[str]], pred: Sequence[Sequence[str]]) -> float:
-    """Return the part of the sequences that is right in every label; 0 if there are none."""
+    """Return the fraction of sequences whose labels are all correct; 0 if there are none."""
     _pairs(gold, pred)
     right = sum(list(g) == list(p) for g, p in zip(gold, pred, strict=True))
     return right / len(gold) if len(gold) else 0.0
@@ -138,10 +138,10 @@ def spans(labels: Sequence[str], scheme: str = "conlleval") -> list[Span]:
     labels
         Labels such as ``B-NP``. A label without a type (``B``) has the type ``_``.
     scheme
-        ``"conlleval"`` reads every label sequence as the CoNLL evaluation script does: a span also
-        starts where a type changes, whatever the prefixes say. ``L`` and ``U``, which that script
-        does not know, are read as ``E`` and ``S``. The strict schemes ``"IOB1"``, ``"IOB2"``,
-        ``"IOE1"``, ``"IOE2"``, ``"IOBES"`` and ``"BILOU"`` drop spans that break their rules.
+        ``"conlleval"`` reads labels as the CoNLL evaluation script does: a span also starts where
+        the type changes, regardless of the prefixes. ``L`` and ``U``, which that script does not
+        know, are read as ``E`` and ``S``. The strict schemes ``"IOB1"``, ``"IOB2"``, ``"IOE1"``,
+        ``"IOE2"``, ``"IOBES"`` and ``"BILOU"`` drop spans that break their rules.
 
     Returns
     -------
@@ -218,14 +218,14 @@ def span_scores(
     Parameters
     ----------
     gold, pred
-        Sequences of labels, pairwise of the same length.
+        Sequences of labels; each pair has the same length.
     scheme
         As for `spans`.
 
     Returns
     -------
     SpanScores
-        A predicted span counts as right if its type, start and stop are those of a gold span.
+        A predicted span is correct if its type, start and stop are those of a gold span.
     """
     _pairs(gold, pred)
     counts: dict[str, list[int]] = {}

@@ -1,1 +1,1 @@
-"""Trained models, and the files that they are kept in."""
+"""Trained models and model files."""

@@ -1,4 +1,4 @@
-"""What a user is told before a fit begins: how large the problem is, and what it will take."""
+"""The message that is logged before a fit: the size of the problem and the memory it takes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .vocabulary import Vocabulary
 
 __all__ = ["announcement", "training_bytes"]
 
-#: What the dictionaries took that numbered the names of the features, for each name: they are gone,
-#: but what is as small as their items is not given back to the system.
+#: The bytes per feature name of the dictionaries that numbered the names. The dictionaries are gone
+#: by then, but the memory of such small objects is not returned to the system.
 BYTES_A_NAME: Final = 160
 
 
 def announcement(problem: Problem, settings: Parameters, held: Any, features: Any = ()) -> str:
-    """Say how large a problem is and how much memory a fit takes.
+    """Return a sentence on the size of a problem and the memory that a fit takes.
 
     Parameters
     ----------
@@ -38,19 +38,20 @@ def announcement(problem: Problem, settings: Parameters, held: Any, features: An
 def training_bytes(problem: Problem, settings: Parameters, held: Any, features: Any = ()) -> float:
     """Estimate the bytes that a fit takes at its peak, with the features and their names.
 
-    The peak is reached when the problem has just been built, and the features are there twice, or
-    while it is solved. The interpreter, compiled code and the text of files come on top.
+    The peak is reached either when the problem has just been built and the features exist twice, or
+    while the problem is solved. The memory of the interpreter, of compiled code and of the text of
+    files is not included.
 
     Parameters
     ----------
     problem : Problem
         What to solve.
     settings : Settings
-        How: the solver, its options, and the number of threads.
+        The solver, its options, and the number of threads.
     held : object
-        What is there all the time and counts: the encoder and the labels.
+        What is in memory all the time: the encoder and the labels.
     features : object
-        The features as rows, those that are still there once the problem is built.
+        The rows of features that are still in memory after the problem is built.
     """
     options = settings.solver_arguments()
     solver = SOLVERS[settings.solver]
@@ -63,7 +64,7 @@ def training_bytes(problem: Problem, settings: Parameters, held: Any, features: 
 
 
 def _n_names(thing: Any) -> int:
-    """Count the names in all vocabularies that a thing holds."""
+    """Count the names in all vocabularies that an object holds."""
     if isinstance(thing, Vocabulary):
         return len(thing)
     if isinstance(thing, (tuple, list)):
@@ -74,6 +75,6 @@ def _n_names(thing: Any) -> int:
 
 
 def _copies(problem: Problem) -> float:
-    """How many vectors the weights take that are handed on: none if they are stored as they are."""
+    """Return the size of the copy of the weights that is returned, in vectors; 0 without a copy."""
     n_weights, n_places = problem.layout.n_weights, problem.storage.n_places
     return 0.0 if n_weights == n_places else n_weights / n_places

@@ -1,4 +1,4 @@
-r"""The file that a model is kept in: named arrays under a JSON header. Data, never code.
+r"""The format of model files: a JSON header and named arrays. It holds data, never code.
 
 Layout (all integers little-endian)::
 
@@ -14,11 +14,11 @@ Layout (all integers little-endian)::
                     "offset", "nbytes"}, ...]}
                     the arrays in that order, each at the next multiple of 64, gaps zero
 
-The digest is checked before anything in the header is believed, and what a header with a good
-digest promises is still checked against the size of the file, because a digest guards against
-damage and not against malice. Arrays come back as views of one memory map, so that processes that
-load the same model share its pages. The map is copy-on-write: the arrays count as writeable, as
-compiled code wants them, and what is written stays in the process.
+The digest is checked before anything in the header is used. A header with a good digest is still
+checked against the size of the file, because a digest protects against damage and not against
+malice. Arrays are read as views of one memory map, so that processes that load the same model share
+its pages. The map is copy-on-write: the arrays are writeable, as compiled code requires, and writes
+stay in the process.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _DTYPES: Final = ("<f8", "<f4", "<i8", "<i4", "<i2", "|u1", "|b1")
 _MAX_NDIM: Final = 8
 _MAX_BYTES: Final = 2**63 - 1
 _CHUNK: Final = 1 << 20
-#: Lists in lists: whoever reads the header may walk it by recursion.
+#: The maximum depth of nested lists and objects, because readers of the header may recurse.
 _MAX_DEPTH: Final = 64
 _ENTRY_KEYS: Final = {"name", "dtype", "shape", "offset", "nbytes"}
 
@@ -61,22 +61,22 @@ def write_container(
     header: Mapping[str, Any],
     arrays: Mapping[str, npt.NDArray[Any]],
 ) -> None:
-    """Write a header and named arrays to one file, all or nothing.
+    """Write a header and named arrays to one file, completely or not at all.
 
     Parameters
     ----------
     path : str or path-like
-        The file; one that exists is replaced only when the new one is complete on disk. A
-        symbolic link stays, and the file behind it is replaced.
+        The file. An existing file is replaced only when the new one is complete on disk. A symbolic
+        link is kept, and the file behind it is replaced.
     header : mapping
         Anything that JSON can hold, with string keys and finite numbers, in at most 62 levels.
     arrays : mapping of str to ndarray
-        Of float64, float32, int64, int32, int16, uint8 or bool, in any memory order.
+        Arrays of float64, float32, int64, int32, int16, uint8 or bool, in any memory order.
 
     Raises
     ------
     ModelFileError
-        If the header or an array cannot be kept in such a file, or the file cannot be written.
+        If the header or an array cannot be stored in such a file, or the file cannot be written.
     """
     target = _file_path(path)
     if os.path.exists(target) and not os.path.isfile(target):
@@ -96,7 +96,7 @@ def write_container(
 def read_container(
     path: str | os.PathLike[str],
 ) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """Read what `write_container` wrote, after checking all of it.
+    """Read and check a file that `write_container` wrote.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def _file_path(path: str | os.PathLike[str]) -> Path:
 
 
 def _packed(target: Path, name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Give the array in C order and a dtype of the list."""
+    """Return the array in C order, with one of the dtypes of the format."""
     if not isinstance(name, str):
         raise ModelFileError(f"{target} cannot hold an array named {name!r}; name it by a string")
     given = np.asarray(array)
@@ -173,9 +173,12 @@ def _packed(target: Path, name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any
 def _header_text(
     target: Path, header: Mapping[str, Any], packed: Mapping[str, npt.NDArray[Any]]
 ) -> bytes:
-    """Lay the arrays out and write the JSON; the offsets depend on its length, so iterate."""
+    """Return the JSON header with the offsets of the arrays.
+
+    The offsets depend on the length of the header, so it is encoded until its length is stable.
+    """
     try:
-        # Read back as well: keys such as 1 and "1" are two in Python and one in JSON.
+        # Also read it back: keys such as 1 and "1" differ in Python but not in JSON.
         _strict_json(json.dumps({"header": dict(header)}, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise ModelFileError(
@@ -239,7 +242,7 @@ def _fail(source: Path, what: str, remedy: str = "copy or train it again") -> No
 
 
 def _checked_text(source: Path, file: BinaryIO, size: int) -> bytes:
-    """Check magic, version, length and digest, and give the bytes of the JSON header."""
+    """Check magic, version, length and digest, and return the bytes of the JSON header."""
     prologue = file.read(_PROLOGUE.size)
     if prologue[: len(_MAGIC)] != _MAGIC[: len(prologue)] or not prologue:
         _fail(source, "is not a partwise model file", "give a file that partwise saved")
@@ -270,7 +273,7 @@ def _checked_text(source: Path, file: BinaryIO, size: int) -> bytes:
 
 
 def _parsed(source: Path, text: bytes) -> tuple[dict[str, Any], list[Any]]:
-    """Parse the JSON and take it apart, trusting none of it."""
+    """Parse the JSON header, and return its two parts after checking their types."""
     try:
         parsed = _strict_json(text.decode("utf-8"))
     except (ValueError, RecursionError) as error:
@@ -327,10 +330,10 @@ _Layout = list[tuple[str, np.dtype[Any], tuple[int, ...], int]]
 
 
 def _checked_entries(source: Path, entries: list[Any], end: int, size: int) -> _Layout:
-    """Check every array against the file before any is made.
+    """Check the entries of all arrays before any array is made.
 
-    The arrays must lie exactly where `write_container` puts them, so none can overlap another
-    or reach outside the file, and no byte of the file is left unaccounted for.
+    The arrays must lie exactly where `write_container` puts them, so that none can overlap another
+    or reach outside the file, and every byte of the file is accounted for.
     """
     layout: _Layout = []
     seen: set[str] = set()
@@ -369,7 +372,7 @@ def _checked_entries(source: Path, entries: list[Any], end: int, size: int) -> _
 
 
 def _check_bools(source: Path, layout: _Layout, pages: npt.NDArray[np.uint8]) -> None:
-    """Refuse truth values other than 0 and 1: compiled code may do anything with them."""
+    """Raise a ModelFileError for bools other than 0 and 1, which break compiled code."""
     for name, dtype, shape, offset in layout:
         if dtype.kind == "b" and pages[offset : offset + math.prod(shape)].max(initial=0) > 1:
             _fail(source, f"has the array {name!r} of truth values that are neither 0 nor 1")

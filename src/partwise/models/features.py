@@ -1,7 +1,7 @@
-"""Features: how a model reads examples, and how it writes labels.
+"""Features: how a model reads examples and writes labels.
 
-The features of a model travel with it. They bring examples of every form that the model can read
-into rows of numbers, and label numbers back into the terms in which users think of labels.
+The features are a part of the model. They turn examples of every form that the model can read into
+rows of numbers, and label numbers back into the labels that users see.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Some examples in the form that compiled code takes.
+    """Some examples in the form that compiled code needs.
 
     Attributes
     ----------
@@ -39,12 +39,12 @@ class Inputs:
     shapes : sequence
         The shape of each example, as `Structure.topology` takes it.
     constraints : list or None
-        For each example what its labels must not hold, or None.
+        For each example, what its labels must not contain, or None.
     examples : sequence or None
-        One item per example, which `Features.named` and `Features.table` are given; None if only
+        One item per example, which is passed to `Features.named` and `Features.table`; None if only
         rows are known.
     which : slice
-        Which of all examples these are.
+        The positions of these examples among all examples.
     """
 
     rows: Sequence[Rows]
@@ -55,31 +55,32 @@ class Inputs:
 
 
 class Features(ABC):
-    """How a model reads examples, and how it writes labels.
+    """How a model reads examples and writes labels.
 
-    Features are immutable and made of data, never of code: what `to_json` and `arrays` return is
-    all that a model file holds of them.
+    Features are immutable and consist of data, never of code: a model file holds only what
+    `to_json` and `arrays` return.
     """
 
     #: The name of this kind of features in model files.
     name: ClassVar[str]
 
-    #: Whether `named` is given None for an example that has no label, in place of an error.
+    #: Whether `named` is called with None for an example that has no label, instead of an error.
     answers_all: ClassVar[bool] = False
 
     # Reading and writing
 
     def read(self, structure: Structure, examples: Any, **more: Any) -> Any:
-        """Bring examples that a user gives into the one form that the other methods take.
+        """Convert the examples of a user to the form that the other methods take.
 
         Parameters
         ----------
         structure : Structure
             The structure of the model.
         examples
-            Whatever this kind of features can read. What `read` returned is returned as it is.
+            Anything that this kind of features can read. The result of `read` is returned
+            unchanged.
         **more
-            What else belongs to the examples, such as ``lengths`` for one matrix of all tokens.
+            Further data of the examples, such as ``lengths`` for one matrix of all tokens.
 
         Raises
         ------
@@ -100,12 +101,12 @@ class Features(ABC):
         examples
             What `read` returned.
         tally : Tally
-            Counts the features of the input and those of them that the model knows. Features that
-            it does not know are dropped.
+            Counts the features of the input and those that the model knows. Features that it does
+            not know are dropped.
         """
 
     def constraints(self, model: Model, examples: Any, fixed: Any) -> list[Any] | None:
-        """Return what is known of the labels before prediction, as the structure takes it.
+        """Return what is known about the labels before prediction, as the structure takes it.
 
         Parameters
         ----------
@@ -114,61 +115,61 @@ class Features(ABC):
         examples
             What `read` returned.
         fixed
-            What a user knows of the labels of each example; None if nothing.
+            What the user knows about the labels of each example; None if nothing.
         """
         if fixed is not None:
             raise DataError(f"a model of the task {model.task!r} takes no fixed labels")
         return None
 
     def named(self, model: Model, label: Any, example: Any) -> Any:
-        """Return a label in the terms of a user.
+        """Return a label in the form that users see.
 
         Parameters
         ----------
         model : Model
             The model.
         label : ndarray or None
-            A label of the structure; None for an example that has none, if `answers_all`.
+            A label of the structure; None for an example without a label, if `answers_all`.
         example
             The example, one of `Inputs.examples`.
         """
         return label
 
     def numbered(self, model: Model, labels: Any, examples: Any) -> list[Ints | None]:
-        """Return labels that a user gives in the terms of the structure.
+        """Return the labels of a user in the form of the structure.
 
         None stands for a label that the model does not know, whose probability is 0.
         """
         return list(labels)
 
     def table(self, model: Model, marginals: Floats, example: Any) -> Any:
-        """Return the expected counts of the parts of an example in the terms of a user."""
+        """Return the expected counts of the parts of an example in the form that users see."""
         return marginals
 
-    # What they consist of
+    # Their contents
 
     @abstractmethod
     def feature_counts(self, structure: Structure) -> tuple[int, ...]:
-        """Return how many features the sites of each kind may have.
+        """Return the number of features for each kind of site.
 
-        Raises a DataError if the features do not go with the structure.
+        Raises a DataError if the features do not fit the structure.
         """
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
-        """Return what they consist of as JSON can hold it, without the arrays."""
+        """Return their contents as JSON can hold them, without the arrays."""
 
     @abstractmethod
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the arrays that they consist of."""
+        """Return their arrays."""
 
     @classmethod
     @abstractmethod
     def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> Features:
-        """Make features of what `to_json` and `arrays` returned.
+        """Make features from what `to_json` and `arrays` returned.
 
-        The file may hold anything: all of it must be checked, and what is wrong raised as a
-        DataError or ModelFileError. This must work without the compiler.
+        The file may hold anything, so all of it must be checked. Errors are raised as a DataError
+        or a ModelFileError. This must work without the compiler.
         """
 
     def match(self, other: Features, structure: Structure) -> tuple[Ints, ...]:
@@ -177,8 +178,8 @@ class Features(ABC):
         Returns
         -------
         tuple of ndarray
-            For each kind of the structure, a number for each of its features; -1 where the other
-            model does not have it.
+            For each kind of site, one number per feature; -1 if the other model does not have the
+            feature.
         """
         raise DataError(
             f"features of the kind {self.name!r} cannot be found in those of another model; start "
@@ -193,13 +194,13 @@ def refuse_others(more: Mapping[str, Any]) -> None:
 
 
 def sound(condition: Any, why: str) -> None:
-    """Raise a DataError unless the condition holds for something that was read from a file."""
+    """Raise a DataError unless a condition on data from a file holds."""
     if not condition:
         raise DataError(why)
 
 
 def is_count(value: Any) -> bool:
-    """Whether a value from a file is a number of features, columns or the like."""
+    """Return whether a value from a file can be a number of features, columns or the like."""
     return type(value) is int and 0 <= value < 2**31
 
 

@@ -1,11 +1,11 @@
-"""Models on disk: what the header of a container means, and whether it can be believed.
+"""Models on disk: the meaning of the header of a container, and its checks.
 
-A good checksum says that a file is whole, not that it is honest. Every field is checked before it
-is used, and the arrays that compiled code indexes with are checked element by element: a model
+A good checksum shows that a file is complete, not that it is honest. Every field is checked before
+it is used, and the arrays that compiled code indexes with are checked element by element: a model
 file can be wrong, but it cannot make prediction read outside its arrays.
 
-The header names a structure and an encoder, and holds what these say of themselves. Nothing here
-knows any of them by name, and nothing needs the compiler except the making of the model itself.
+The header names a structure and an encoder, and holds what they store. Nothing here knows any of
+them by name, and nothing needs the compiler except making the model itself.
 """
 
 from __future__ import annotations
@@ -44,12 +44,13 @@ _KEYS: Final = {
 }  # fmt: skip
 _STRUCTURE: Final = {"name", "constants", "kinds", "widths"}
 _ARRAYS: Final = {"weights": np.float64, "first": np.int64, "slot": np.int32}
-#: Where the settings stand in `meta`: versions that do not know them read the file all the same.
+#: The key of the settings in `meta`, so that versions that do not know them can read the file.
 _SETTINGS: Final = "partwise settings"
-#: In front of the names of the encoder's arrays.
+#: The prefix of the names of the encoder's arrays.
 _PREFIX: Final = "encoder_"
-#: Bytes that the parts of any small example may take, and how many may come to each byte of the
-#: arrays: only some of the weights need be there, but all of the parts.
+#: The bytes that the parts of a small example may take in any case, and the number that they may
+#: take per byte of the arrays: a file may hold only some of the weights, but an example has all of
+#: the parts.
 _ROOM: Final = 1 << 25
 _PER_BYTE: Final = 1024
 
@@ -57,20 +58,20 @@ _Made = TypeVar("_Made")
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a model to one file, all or nothing.
+    """Write a model to one file, completely or not at all.
 
     Parameters
     ----------
     model : Model or fitted estimator
         The model, or an estimator that holds one as ``model_``.
     path : str or path-like
-        The file; one that exists is replaced only when the new one is complete on disk. A
-        symbolic link stays, and the file behind it is replaced.
+        The file. An existing file is replaced only when the new one is complete on disk. A symbolic
+        link is kept, and the file behind it is replaced.
 
     Raises
     ------
     ModelFileError
-        If the model holds something that such a file cannot, or the file cannot be written.
+        If the model holds something that a model file cannot hold, or the file cannot be written.
     """
     from .model import Model
 
@@ -81,7 +82,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
         )
     check = _Checker(os.fspath(path))
     header, arrays = check.believe(lambda: (_header(held), _arrays(held)))
-    # What could not be read back must not be written.
+    # A model that could not be read back must not be written.
     _check_header(check, header, arrays)
     _make(check, header, arrays, [type(held.structure)], [type(held.features)])
     write_container(path, header, arrays)
@@ -94,15 +95,15 @@ def load_model(
     features: Iterable[type[Features] | str] = (),
     encoders: Iterable[type[Features] | str] = (),
 ) -> Model:
-    """Read a model that `save_model` wrote, after checking all of it.
+    """Read and check a model that `save_model` wrote.
 
     Parameters
     ----------
     path : str or path-like
         The file.
     structures, features : iterable of classes or names
-        Structures and features from outside the package that the model may be made of: classes, or
-        the names of entry points. A model file never makes anything be imported that is not named
+        Structures and features from outside the package that the model may use: classes, or the
+        names of entry points. A model file never causes the import of anything that is not named
         here.
     encoders : iterable of classes or names
         Another name of `features`.
@@ -149,9 +150,9 @@ def load_model(
 def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read what a model file says about itself, without the compiler.
 
-    It is checked as by `load_model`, but for what only the structure knows: whether its constants
-    are possible, and whether they go with the sites, labels and features that the file tells of.
-    Encoders from outside the package are not asked.
+    The file is checked as in `load_model`, except for what only the structure knows: whether its
+    constants are valid, and whether they fit the sites, labels and features in the file. Encoders
+    from outside the package are not used.
 
     Parameters
     ----------
@@ -161,8 +162,9 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        Plain data: ``task``, ``structure``, ``labels``, ``loss``, ``l2``, ``l1``, ...; and
-        ``settings``, how it was trained, empty in files of versions that did not keep that.
+        Plain data: ``task``, ``structure``, ``labels``, ``loss``, ``l2``, ``l1``, ..., and
+        ``settings``, the training parameters, which are empty in files of versions that did not
+        store them.
     """
     from .registry import FEATURES
 
@@ -225,7 +227,7 @@ def _arrays(model: Model) -> dict[str, npt.NDArray[Any]]:
 
 
 def _settings(header: dict[str, Any]) -> dict[str, Any]:
-    """Take the settings out of what the file holds of `meta`."""
+    """Remove the settings from the `meta` of a file and return them."""
     held = header["meta"].pop(_SETTINGS, {})
     return held if isinstance(held, dict) else {}
 
@@ -241,11 +243,11 @@ class _Checker:
             raise ModelFileError(f"{self.path} is no sound model: {why}; copy or train it again")
 
     def believe(self, make: Callable[[], _Made]) -> _Made:
-        """Make something of what the file holds; what is wrong with it is said of the file."""
+        """Return ``make()``; its errors become a ModelFileError that names the file."""
         try:
             return make()
         except MismatchError as error:
-            # The file may be sound; what it needs is not here.
+            # The file may be sound, but something that it needs is missing.
             raise ModelFileError(f"{self.path}: {error}") from error
         except DataError as error:
             raise ModelFileError(f"{self.path} is no sound model: {error}") from error
@@ -314,7 +316,7 @@ def _make(
 def _check_room(
     check: _Checker, structure: Structure, arrays: Mapping[str, npt.NDArray[Any]]
 ) -> None:
-    """Refuse a file whose structure wants memory out of all proportion to what the file holds."""
+    """Check that the structure does not need far more memory than the file holds."""
     needed = 8 * sum(structure.widths)
     held = sum(array.nbytes for array in arrays.values())
     check(

@@ -30,7 +30,7 @@ __all__ = ["Finish", "Settings", "check_weights", "fit_model"]
 
 _log = logging.getLogger(__name__)
 
-#: What brings a trained model into its last form.
+#: A function that brings a trained model into its final form.
 Finish = Callable[[Problem, Model, Fit], Model]
 
 
@@ -60,50 +60,51 @@ def fit_model(
     Parameters
     ----------
     task : str
-        What the model does, in a word.
+        What the model does, in one word.
     structure : Structure
         What a label is made of.
     features : sequence of Rows
-        For each of ``structure.kinds``, a row for each site of that kind, the examples one after
-        the other, or a single row that stands for all of them.
+        For each of ``structure.kinds``, one row per site of that kind, the examples one after the
+        other, or a single row for all sites.
     shapes : sequence
         The shape of each example, as `structure.topology` takes it.
     gold : sequence of ndarray
         The right label of each example, as the structure takes it.
     encoder : Features
-        What makes such features again; its `feature_counts` must be those of the rows.
+        What makes such features for prediction; its `feature_counts` must be those of the rows.
     settings : Parameters
-        How to train. What concerns positions alone (``min_count``, ``class_weight``,
-        ``constraints``, ``start``, ``end``, ``intercept``) is not used here.
+        How to train. Parameters that only concern positions (``min_count``, ``class_weight``,
+        ``constraints``, ``start``, ``end``, ``intercept``) are not used here.
     labels : sequence
-        The labels that parts carry, in the order of their numbers; none where they carry none.
+        The labels of the parts, in the order of their numbers; empty if parts have no labels.
     constraints : object or None
-        What no label may hold, as `structure.mask` takes it.
+        What no label may contain, as `structure.mask` takes it.
     own_constraints : sequence or None
-        For each example, constraints of its own or None; they hold in training alone.
+        For each example, its own constraints or None; they hold in training only.
     sample_weight : array-like or None
         The weight of each example. Those of weight 0 are left out.
     weights : str or None
-        Which weights there are, in place of what the settings say.
+        Which weights there are, instead of the `weights` of the settings.
     callbacks : sequence of callables
         See :func:`partwise.training.loop.train`.
     initial : Model or None
         A model whose weights to start from, matched by feature and label.
     dual_point : DualPoint or None
-        The dual point of an earlier fit of the same examples; it goes before `initial`.
+        The dual point of an earlier fit of the same examples; it takes precedence over `initial`.
     meta : dict or None
         The model's `meta`.
     finish : callable or None
-        Called with the problem, each model that was trained and its fit; gives the model in the
-        form in which it is handed on.
+        Called with the problem, each trained model and its fit; returns the model in its final
+        form.
     beside : object
-        What the caller made on the way to the features and still holds. It counts in the memory
-        that is announced.
+        What the caller made while computing the features and still holds. It is included in the
+        memory that is logged.
 
     Returns
     -------
     model, fit
-        With a `descent` in the settings, those of the last of its values of l2 that was trained.
+        With a `descent` in the settings, the model and the fit of the last value of l2 that was
+        trained.
     """
     if not len(shapes):
         raise DataError("there are no examples to train on; give at least two, of different labels")
@@ -132,7 +133,7 @@ def fit_model(
         constraints=constraints,
         own_constraints=own_constraints,
     )
-    # The problem has what it needs of the features, and often nobody else holds them.
+    # The problem has copied what it needs of the features, and often nothing else holds them.
     del features
     _check_gold(problem)
     if _log.isEnabledFor(logging.INFO):
@@ -216,7 +217,7 @@ def _check_features(structure: Structure, features: Sequence[Rows], encoder: Fea
 
 
 def _check_gold(problem: Problem) -> None:
-    """Make sure that compiled code will find the gold parts inside their examples."""
+    """Check that the gold parts lie inside their examples, as compiled code requires."""
     a = problem.arrays
     sizes = np.repeat(np.diff(a.part_ptr), np.diff(a.gold_ptr))
     bad = np.flatnonzero((a.gold_part < 0) | (a.gold_part >= sizes))
@@ -234,7 +235,7 @@ def _take(
     shapes: Sequence[Any] | Ints,
     kept: npt.NDArray[np.bool_],
 ) -> list[Rows]:
-    """Keep the rows of some examples; a single row that stands for all stays."""
+    """Return the rows of some examples; a single row for all sites is kept."""
     kinds = len(structure.kinds)
     topologies = make_topologies(structure, shapes)
     known = {topo.tobytes(): topo for topo in topologies}
@@ -249,7 +250,7 @@ def _take(
 
 
 def check_weights(given: npt.ArrayLike | None, n: int) -> Floats:
-    """Read the weights of n examples as a user gives them; None is 1 each."""
+    """Return the weights of n examples as an array; None means 1 for each."""
     if given is None:
         return np.ones(n)
     try:
@@ -260,7 +261,7 @@ def check_weights(given: npt.ArrayLike | None, n: int) -> Floats:
         weight = np.full(n, float(weight))
     if weight.shape != (n,):
         raise DataError(
-            f"sample_weight.shape == {weight.shape}, expected {(n,)}: one number an example"
+            f"sample_weight.shape == {weight.shape}, expected {(n,)}: one number per example"
         )
     bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0.0)))
     if len(bad):

@@ -1,7 +1,7 @@
-"""Prediction for many examples at once: score, then one oracle call an example.
+"""Prediction for many examples at once: scores, then one oracle call per example.
 
-Threads split the examples into runs. Every example is computed by one thread on its own, so the
-results do not depend on how many there are.
+Each thread gets a run of examples. Every example is computed by a single thread, so the results do
+not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from ..problem.rows import Rows
 from ..problem.storage import Storage
 from ..structures.base import Structure, no_oracle
 
-#: How many part counts are held at a time: 32 MB.
+#: The number of part counts that are held at a time: 32 MB.
 _STRETCH: Final = 1 << 22
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Examples to predict, as the arrays that the kernels run on."""
+    """Examples to predict, as arrays for compiled code."""
 
     structure: Structure
     weights: Floats
@@ -49,21 +49,21 @@ class Batch:
     first: int  # the number of the first example, for messages
 
     def with_oracle(self, name: str) -> Arrays:
-        """Return the arrays with one oracle of the structure, which is compiled if need be."""
+        """Return the arrays with one oracle of the structure, which is compiled if necessary."""
         return self.arrays._replace(**{name: self.structure.oracle(name)})
 
     @property
     def n_examples(self) -> int:
-        """How many examples there are."""
+        """The number of examples."""
         return len(self.arrays.weight)
 
     def topology(self, i: int) -> Ints:
-        """The shape of example i."""
+        """Return the shape of example i."""
         a = self.arrays
         return a.topo[a.topo_ptr[i] : a.topo_ptr[i + 1]]
 
     def scores(self, i: int, q: Floats) -> Floats | None:
-        """The scores of the parts of example i under its mask; None if some are no numbers."""
+        """Return the masked scores of the parts of example i; None if some are nan or inf."""
         a = self.arrays
         n = int(a.part_ptr[i + 1] - a.part_ptr[i])
         score(a.design, i, self.weights, q)
@@ -74,14 +74,14 @@ class Batch:
 
 
 class Stored(NamedTuple):
-    """The weights of a model as the kernels take them; what all its predictions share."""
+    """The weights of a model in the form of compiled code, shared by all its predictions."""
 
     storage: Storage
     weights: Floats
 
     @classmethod
     def of(cls, layout: Layout, weights: Floats) -> Stored:
-        """Look through all of the layout: once for a model, not once for a prediction."""
+        """Convert the weights, which takes a pass over the whole layout: done once per model."""
         return cls(Storage.plain(layout), np.require(weights, requirements=["C", "W"]))
 
 
@@ -101,19 +101,19 @@ def make_batch(
     Parameters
     ----------
     structure
-        The model's.
+        The structure of the model.
     stored
-        Its weights.
+        The weights of the model.
     features : sequence of Rows
-        For each kind of site, its features (see :func:`partwise.problem.design.site_rows`).
+        The features of each kind of site (see :func:`partwise.problem.design.site_rows`).
     shapes : sequence
-        What `structure.topology` takes, for each example.
+        The shape of each example, as `structure.topology` takes it.
     constraints : Constraints or None
-        What holds for all examples, as `structure.mask` takes it.
+        The constraints of all examples, as `structure.mask` takes them.
     own_constraints : sequence or None
-        For each example, constraints of its own or None.
+        For each example, its own constraints or None.
     gold : sequence or None
-        Labels to be scored, for :func:`log_probabilities`; None for one that is impossible.
+        Labels to score, for :func:`log_probabilities`; None for an impossible label.
     first : int
         The number of the first example, for messages.
     """
@@ -156,7 +156,7 @@ def make_batch(
 def _encoded(
     structure: Structure, topologies: Sequence[Ints], gold: Sequence[Ints | None] | None
 ) -> list[tuple[Ints, Floats]]:
-    """Return the parts of every label, none for None, after checking that there are such parts."""
+    """Return the parts of every label, none for None, after checking that the parts exist."""
     nothing = (np.zeros(0, dtype=np.int64), np.zeros(0))
     if gold is None:
         return [nothing] * len(topologies)
@@ -184,7 +184,7 @@ def best_labels(batch: Batch, n_jobs: int | None = 1, partial: bool = False) -> 
     n_jobs : int or None
         The number of threads.
     partial : bool
-        Whether to return None for an example without a label, and not to raise a DataError.
+        Whether to return None for an example without a label instead of raising a DataError.
     """
     labels: list[Any] = []
     for begin, end, mu, values in _counts(batch, True, n_jobs, partial):
@@ -235,14 +235,14 @@ def _counts(
 
 
 def log_probabilities(batch: Batch, n_jobs: int | None = 1, partial: bool = False) -> Floats:
-    """Return log p(gold_i | x_i) for every example; -inf where the constraints forbid it.
+    """Return log p(gold_i | x_i) for every example; -inf if the constraints forbid gold_i.
 
     Parameters are those of `best_labels`.
     """
     gold, log_z = _log_sums(batch, n_jobs, partial)
     known = ~batch.unknown & (log_z > -np.inf)
     out = np.full(batch.n_examples, -np.inf)
-    # Rounding may lift the probability of a near certainty above 1.
+    # Rounding may lift a probability that is nearly 1 above 1.
     out[known] = np.minimum(gold[known] - log_z[known], 0.0)
     return out
 
@@ -267,7 +267,7 @@ def _log_sums(batch: Batch, n_jobs: int | None, partial: bool) -> tuple[Floats, 
 
 
 def _check_values(values: Floats, begin: int, partial: bool) -> None:
-    """Raise a DataError for the first example whose value is no number, or which has no label."""
+    """Raise a DataError for the first example whose value is nan or inf, or that has no label."""
     bad = np.isnan(values) | np.isposinf(values)
     if not partial:
         bad |= np.isneginf(values)
@@ -303,7 +303,7 @@ def draw_labels(
     batch: Batch, size: int, rng: np.random.Generator, n_jobs: int | None = 1
 ) -> list[list[Ints]]:
     """Draw labels of every example with their probabilities."""
-    # One generator an example, so that the threads do not change what is drawn.
+    # One generator per example, so that the number of threads does not change what is drawn.
     generators = rng.spawn(batch.n_examples)
     results: list[list[Ints]] = [[]] * batch.n_examples
 
@@ -330,9 +330,9 @@ def _complain(batch: Batch, bad: list[int]) -> None:
 def _part_counts(
     a: Any, w: Any, best: bool, out: Any, values: Any, begin: int, end: int, size: int, work: Any
 ) -> None:
-    """out holds, example after example, the counts of the best label or the expected counts.
+    """Fill out with the counts of the best label or the expected counts of each example.
 
-    values holds the best score or log Z of each example.
+    Fills values with the best score or log Z of each example.
     """
     q, masked = np.empty(size), np.empty(size)
     at = a.part_ptr[begin]
@@ -350,7 +350,7 @@ def _part_counts(
 def _sums(
     a: Any, w: Any, gold: Any, log_z: Any, begin: int, end: int, size: int, work: Any
 ) -> None:
-    """gold_i = gold label . theta_i and log_z_i = logZ(theta_i), with theta_i = F_i w."""
+    """Compute gold_i = gold label . theta_i and log_z_i = logZ(theta_i), with theta_i = F_i w."""
     q, masked = np.empty(size), np.empty(size)
     nothing = np.empty(0)
     for i in range(begin, end):

@@ -1,4 +1,4 @@
-"""A trained model: weights and all that is needed to predict with them. Immutable."""
+"""A trained model: the weights, and everything that is needed to predict with them."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Candidate:
     Attributes
     ----------
     label
-        The label, in the terms of a user.
+        The label, in the form that users see.
     score : float
         Its score w.f(x, y).
     probability : float
-        Its probability; nan where it was not asked for.
+        Its probability; nan if it was not asked for.
     """
 
     label: Any
@@ -52,15 +52,15 @@ class Candidate:
 class Model:
     """A trained model.
 
-    Its features know how to read examples, so that a model predicts what the estimator and the
-    command of its task predict for the same input.
+    Its features know how to read examples, so that a model predicts the same as the estimator and
+    the command of its task for the same input.
 
-    Threads may share a model: no method changes it, and every call has buffers of its own.
+    Threads may share a model: no method changes it, and every call has its own buffers.
 
     Attributes
     ----------
     task : str
-        What it does: "classify", "tag", or whatever its maker calls it.
+        What it does: "classify", "tag", or another name.
     structure : Structure
         What a label is made of.
     layout : Layout
@@ -68,22 +68,23 @@ class Model:
     weights : ndarray
         The weights.
     labels : tuple
-        The labels that parts carry, in the order of their numbers; empty where they carry none.
+        The labels of the parts, in the order of their numbers; empty if parts have no labels.
     features : Features
         How it reads examples and writes labels.
     constraints : object or None
-        What no label may hold, as `structure.mask` takes it.
+        What no label may contain, as `structure.mask` takes it.
     loss : str
         The name of the loss.
     l2, l1 : float
         The regulariser: l2/2 |w|^2 + l1 |w|_1.
     certificate : Certificate
-        How far the weights are at most from the optimum.
+        How far the objective is at most above the optimum.
     meta : dict
-        What else the maker of the model wants to be kept, as JSON can hold it.
+        Further data to store with the model, as JSON can hold it.
     settings : dict
-        How it was trained, as far as JSON can hold it: parameters of estimators by name. Empty
-        for models that were made otherwise or saved by versions that did not keep them.
+        How it was trained, as far as JSON can hold it: the parameters of the estimator by name.
+        Empty for models that were made in another way, or saved by versions that did not store
+        them.
     """
 
     task: str
@@ -107,7 +108,7 @@ class Model:
 
     @cached_property
     def stored(self) -> Stored:
-        """The weights as prediction takes them."""
+        """The weights in the form of prediction."""
         from .inference import Stored
 
         return Stored.of(self.layout, self.weights)
@@ -118,16 +119,16 @@ class Model:
         return self.features
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what can be computed again from the rest."""
+        """Return the state without what can be computed from the rest."""
         return {name: held for name, held in vars(self).items() if name not in _COMPUTED}
 
     def numbers_of(self, labels: Sequence[Any]) -> Ints:
-        """Give the number of each label, -1 for one that the model does not know."""
+        """Return the number of each label, -1 for a label that the model does not know."""
         return np.array([self.label_index.get(label, -1) for label in labels], dtype=np.int64)
 
     @property
     def probabilistic(self) -> bool:
-        """Whether the scores are log-probabilities up to a constant; those of the hinge are not."""
+        """Whether scores are log-probabilities up to a constant; not for the hinge loss."""
         from ..problem.losses import make_loss
 
         return make_loss(self.loss, self.structure.n_labels).tau > 0.0
@@ -155,22 +156,22 @@ class Model:
         shapes : sequence or None
             The shape of each example, if `examples` are rows.
         k : int or None
-            How many labels to predict for each example; None: the best one.
+            How many labels to predict per example. If None, only the best one.
         fixed
-            What is known of the labels of each example, as the estimator of the task takes it.
+            What is known about the labels of each example, as the estimator of the task takes it.
         own_constraints : sequence or None
             If `examples` are rows: for each example None or its own constraints, as the structure
             takes them.
         n_jobs : int or None
-            The number of threads; None: 1, -1: one per core. They do not change the result.
+            The number of threads; None is 1, and -1 is one per core. It does not change the result.
         **more
-            What else belongs to the examples, such as ``lengths`` for one matrix of all tokens.
+            Further data of the examples, such as ``lengths`` for one matrix of all tokens.
 
         Returns
         -------
         list
-            One label per example. With `k`, a list of pairs (label, score) per example, best first;
-            fewer than k where there are fewer labels.
+            One label per example. With `k`, one list of pairs (label, score) per example, best
+            first, with fewer than k pairs if there are fewer labels.
         """
         if k is not None:
             ranked = self.k_best(
@@ -182,7 +183,7 @@ class Model:
 
         found: list[Any] = []
         for inputs in self._inputs(examples, shapes, own_constraints, fixed, more):
-            # No name holds a batch while the rows of the next one are made.
+            # The batch gets no name, so that it is freed before the rows of the next one are made.
             labels = best_labels(self._batch(inputs), n_jobs, self.features.answers_all)
             found += self._named(labels, inputs)
         return found
@@ -217,7 +218,7 @@ class Model:
         n_jobs: int | None = 1,
         **more: Any,
     ) -> list[list[Candidate]]:
-        """Predict the k best labels of each example with scores and, if asked, probabilities.
+        """Predict the k best labels of each example with scores and, on request, probabilities.
 
         Parameters are those of `predict`, for examples that are not rows.
         """
@@ -233,9 +234,9 @@ class Model:
             if probabilities:
                 log_z = log_partitions(self._batch(inputs), n_jobs)
             for (scores, labels), total in zip(ranked, log_z.tolist(), strict=True):
-                # What `Features.named` makes of an example without a label has the score -inf.
+                # The result of `Features.named` for an example without a label has the score -inf.
                 possible, odds = scores > -np.inf, np.zeros(len(scores))
-                # Rounding may lift the probability of a near certainty above 1; nan stays nan.
+                # Rounding may lift a probability that is nearly 1 above 1; nan stays nan.
                 odds[possible] = np.exp(np.minimum(scores[possible] - total, 0.0))
                 found.append(list(map(Candidate, labels, scores.tolist(), odds.tolist())))
         return found
@@ -297,8 +298,8 @@ class Model:
         shapes : sequence or None
             The shape of each example, if `examples` are rows.
         labels
-            The labels, in the form that `predict` gives them. If `examples` are rows, one label of
-            the structure for each example, or None for one that is not known.
+            The labels, in the form that `predict` returns. If `examples` are rows, one label of the
+            structure per example, or None for a label that is not known.
 
         Returns
         -------
@@ -342,9 +343,9 @@ class Model:
         Parameters
         ----------
         size : int
-            How many labels to draw for each example.
+            How many labels to draw per example.
         seed : int or numpy.random.Generator
-            Draws them.
+            The seed or generator for the draws.
         examples, shapes, fixed, own_constraints, n_jobs, **more
             As in `predict`.
         """
@@ -362,10 +363,10 @@ class Model:
         return found
 
     def inputs(self, examples: Any, *, fixed: Any = None, **more: Any) -> Iterator[Inputs]:
-        """Yield examples as rows of features, some at a time; warn if nothing of them is known.
+        """Yield examples as rows of features, some at a time; warn if no feature is known.
 
-        With the rows and shapes of what is yielded, the other methods return labels and counts as
-        the structure has them.
+        With the rows and shapes that it yields, the other methods return the labels and counts of
+        the structure.
 
         Parameters
         ----------
@@ -389,7 +390,7 @@ class Model:
         fixed: Any,
         more: dict[str, Any],
     ) -> Iterator[Inputs]:
-        """Yield rows that a user gives, or the rows of examples."""
+        """Return an iterator over the rows of a user, or over the rows of examples."""
         if shapes is not None:
             return iter([Inputs(examples, shapes, own_constraints)])
         return self.inputs(examples, fixed=fixed, **more)
@@ -451,8 +452,8 @@ def _check_k(k: int) -> None:
 
 
 def check_label_names(structure: Structure, labels: Sequence[Label]) -> None:
-    """Raise a DataError unless there is a name for each label that parts tell apart."""
-    # Where all parts carry the same label it needs no name.
+    """Raise a DataError unless there is one name per label number of the structure."""
+    # A single label that all parts share needs no name.
     if len(labels) != structure.n_labels and (labels or structure.n_labels > 1):
         raise DataError(
             f"{len(labels)} names of labels where the {structure.name} has {structure.n_labels}; "

@@ -1,4 +1,4 @@
-"""Features that have numbers and nothing else: whoever makes the rows knows what they mean."""
+"""Features that only have numbers; the code that makes the rows knows what they mean."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ __all__ = ["NumberedEncoder", "NumberedFeatures"]
 @final
 @dataclass(frozen=True)
 class NumberedFeatures(Features):
-    """Features are given as rows of numbers, for each kind of site.
+    """Features that are given as rows of numbers, for each kind of site.
 
     Parameters
     ----------
     n_features : tuple of int
-        For each kind of site of the structure, how many features there are.
+        The number of features for each kind of site of the structure.
     """
 
     name: ClassVar[str] = "numbered"
@@ -42,7 +42,7 @@ class NumberedFeatures(Features):
         )
 
     def feature_counts(self, structure: Structure) -> tuple[int, ...]:
-        """As given; a kind of site that the structure does not use has none."""
+        """Return `n_features`; a kind of site that the structure does not use must have none."""
         kinds, widths = structure.kinds, structure.widths
         if len(self.n_features) != len(kinds):
             raise DataError(
@@ -58,16 +58,13 @@ class NumberedFeatures(Features):
         return self.n_features
 
     def to_json(self) -> dict[str, Any]:
-        """The numbers."""
         return {"n_features": list(self.n_features)}
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """None."""
         return {}
 
     @classmethod
     def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> NumberedFeatures:
-        """Check that there are numbers."""
         sound(data.keys() == {"n_features"}, "numbered features with other fields than n_features")
         counts = data["n_features"]
         sound(isinstance(counts, list) and all(map(is_count, counts)), "n_features are no counts")
@@ -75,12 +72,12 @@ class NumberedFeatures(Features):
         return cls(tuple(counts))
 
     def match(self, other: Features, structure: Structure) -> tuple[Ints, ...]:
-        """By number."""
+        """Match features by their numbers."""
         if not isinstance(other, NumberedFeatures):
             return super().match(other, structure)
         pairs = zip(self.n_features, other.n_features, strict=True)
         return tuple(same_numbers(n, n_other) for n, n_other in pairs)
 
 
-#: The name in earlier versions.
+#: The name of the class in earlier versions.
 NumberedEncoder = NumberedFeatures

@@ -1,4 +1,4 @@
-"""Which features a name in a model file stands for."""
+"""The registry of features by their name in model files."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ FEATURES: Final[Registry[type[Features]]] = Registry(
 def read_features(
     name: Any, data: Any, arrays: Arrays, own: Sequence[type[Features] | str] = ()
 ) -> Features:
-    """Make features of what a model file holds of them.
+    """Make features from the data of a model file.
 
     Parameters
     ----------
     name : str
         Their name.
     data, arrays
-        What `Features.to_json` and `Features.arrays` gave, or anything else.
+        What `Features.to_json` and `Features.arrays` returned, or anything else.
     own : sequence of classes or names
-        Encoders from outside the package; they go before those of the package.
+        Encoders from outside the package; they take precedence over those of the package.
 
     Raises
     ------
     DataError or ModelFileError
-        If the features are unknown or refuse what they are given.
+        If the features are unknown or the data are invalid.
     """
     kinds = [FEATURES[given] if isinstance(given, str) else given for given in own]
     found = {kind.name: kind for kind in kinds}
-    # A model file must not make a plug-in be imported: whoever reads the file names it.
+    # A model file must not cause the import of a plug-in: the caller has to name it.
     if name not in found and FEATURES.built_in(name):
         found[name] = FEATURES[name]
     if name not in found:

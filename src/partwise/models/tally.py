@@ -1,4 +1,4 @@
-"""How much of some input a model knows, and a warning where that is nothing."""
+"""Counts of the known features of an input, and a warning if there are none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Tally", "UnknownFeaturesWarning", "warn_unknown"]
 
 
 class UnknownFeaturesWarning(UserWarning):
-    """Not one feature of the input is known to the model."""
+    """The model knows none of the features of the input."""
 
 
 @dataclass
@@ -21,10 +21,10 @@ class Tally:
     Attributes
     ----------
     given
-        How many there are. Marks for the ends of a sentence do not count, nor do constants: every
-        input has them.
+        How many features there are. Marks for the ends of a sentence and constants do not count,
+        because every input has them.
     known
-        How many of them were seen in training. Whoever counts may stop at the first.
+        How many of them were seen in training. The count may stop at 1.
     what
         What is counted, for the message.
     """
@@ -34,17 +34,17 @@ class Tally:
     what: str = "features"
 
     def add(self, given: int, known: int) -> None:
-        """Count more of the same input."""
+        """Add counts for a further part of the input."""
         self.given += given
         self.known += known
 
     @property
     def nothing_known(self) -> bool:
-        """Whether there are features, and the model knows none of them."""
+        """Whether there are features and the model knows none of them."""
         return self.given > 0 and self.known == 0
 
     def message(self) -> str:
-        """Say that all of them are unknown, and what to do."""
+        """Return a warning that all features are unknown, with what to do."""
         return (
             f"the model knows none of the {self.given:,} {self.what} of the input (100% are "
             "unknown), so the prediction does not depend on them; give the same kind of input as "
@@ -53,6 +53,6 @@ class Tally:
 
 
 def warn_unknown(tally: Tally) -> None:
-    """Warn, at the code that called the package, if nothing of the input is known."""
+    """Issue a warning at the code that called the package if no feature of the input is known."""
     if tally.nothing_known:
         warnings.warn(tally.message(), UnknownFeaturesWarning, stacklevel=level_outside())

@@ -1,4 +1,4 @@
-"""Weights carried from one model over to another, for a fit that goes on where one ended."""
+"""Transfer of weights from one model to another, for a fit that continues an earlier one."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ def transfer_weights(
     labels: Sequence[Label],
     encoder: Features,
 ) -> Floats:
-    """Lay the weights of a model out for another one.
+    """Return the weights of a model in the layout of another one.
 
-    Weights are matched by their feature, as the encoder knows it, and by the part that they score,
-    as the structure knows it from the labels. What the model does not know is 0.
+    Weights are matched by their feature, with the help of the encoder, and by the part that they
+    score, with the help of the structure and the labels. Weights that the model does not have are
+    0.
 
     Parameters
     ----------
     model : Model
-        Where the weights come from.
+        The model that the weights come from.
     structure, layout, labels, encoder
-        Those of the other model.
+        The structure, layout, labels and encoder of the other model.
 
     Raises
     ------
@@ -54,7 +55,7 @@ def transfer_weights(
 
 
 def places(layout: Layout) -> tuple[Ints, Ints]:
-    """Give for every weight its feature, numbered through the kinds, and its part in the site."""
+    """Return the feature of every weight, numbered across the kinds, and its part in the site."""
     order = np.argsort(layout.first, kind="stable")
     if layout.slot.size:
         ends = np.flatnonzero(layout.slot < 0)
@@ -79,7 +80,7 @@ class _WeightIndex:
             self.keys = keys[self.order]
 
     def find(self, kind: int, feature: Ints, slot: Ints) -> Ints:
-        """The place of each weight, -1 where there is none; so for a feature or slot of -1."""
+        """Return the place of each weight; -1 if there is none, or the feature or slot is -1."""
         found = np.full(len(feature), -1, dtype=np.int64)
         known = np.flatnonzero((feature >= 0) & (slot >= 0))
         numbered = feature[known] + self.layout.feature_offset(kind)

@@ -19,10 +19,10 @@ from partwise.problem.rows import Rows
 
 __all__ = ["Vocabulary", "fit_rows", "transform_rows"]
 
-#: Where rows begin and end, features, values, and the lengths of sequences.
+#: Row pointers, features, values, and the lengths of sequences.
 _Entries = tuple[list[int], list[int], list[float], NDArray[np.int64]]
 
-#: How many dicts may be inside each other in a token.
+#: The maximum depth of nested dicts in a token.
 _MAX_DEPTH = 100
 
 
@@ -67,13 +67,13 @@ class Vocabulary:
         return f"Vocabulary of {len(self)} names"
 
     def keep(self, mask: NDArray[np.bool_]) -> Vocabulary:
-        """Drop the names whose mask is False, and renumber the others in order."""
+        """Return a vocabulary of the names whose mask is True, renumbered in order."""
         if mask.shape != (len(self),):
             raise DataError(f"a mask of shape {mask.shape} for {len(self)} names")
         return Vocabulary(name for name, kept in zip(self._names, mask, strict=True) if kept)
 
     def pack(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """Return the UTF-8 bytes of all names, joined, and where each name begins and ends."""
+        """Return the joined UTF-8 bytes of all names, and the offsets of the names."""
         # A lone surrogate is a legal Python string, so it must survive too.
         encoded = [name.encode("utf-8", "surrogatepass") for name in self._names]
         offsets = np.zeros(len(encoded) + 1, np.int64)
@@ -87,7 +87,7 @@ class Vocabulary:
         Raises
         ------
         ModelFileError
-            If the arrays cannot come from `pack`.
+            If the arrays cannot be the result of `pack`.
         """
         vectors = data.ndim == offsets.ndim == 1
         if not vectors or data.dtype != np.uint8 or offsets.dtype != np.int64:
@@ -111,7 +111,7 @@ class Vocabulary:
 
 
 def fit_rows(sequences: Iterable[Iterable[Any]]) -> tuple[Rows, Vocabulary, NDArray[np.int64]]:
-    """Give numbers to the features of some sequences, in the order in which they are first seen.
+    """Number the features of some sequences, in the order in which they are first seen.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def fit_rows(sequences: Iterable[Iterable[Any]]) -> tuple[Rows, Vocabulary, NDAr
 def transform_rows(
     sequences: Iterable[Iterable[Any]], vocabulary: Vocabulary, tally: Tally | None = None
 ) -> tuple[Rows, NDArray[np.int64]]:
-    """Look the features of some sequences up; names that are not in the vocabulary are dropped.
+    """Look up the features of some sequences; names that are not in the vocabulary are dropped.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def transform_rows(
     vocabulary
         What `fit_rows` returned.
     tally
-        Where to count the features that are given and known, if they are to be counted.
+        Counts the given and the known features, if it is not None.
 
     Returns
     -------
@@ -190,9 +190,9 @@ def _rows(
 def _collect(
     sequences: Iterable[Iterable[Any]], number: Callable[[str], int | None]
 ) -> tuple[int, _Entries]:
-    """Gather the entries of every token; `number` gives a name's number, or None to drop it.
+    """Collect the entries of every token; `number` numbers a name, or drops it with None.
 
-    Returns how many features the tokens have, those that are dropped counted, and the entries.
+    Returns the number of features of all tokens, including dropped ones, and the entries.
     """
     if isinstance(sequences, (str, bytes, Mapping)) or not isinstance(sequences, Iterable):
         raise DataError(f"{type(sequences).__name__} where a list of sequences is expected")

@@ -1,1 +1,1 @@
-"""The tasks: what each reads, how it is trained, and what it predicts."""
+"""The tasks: the data, the training and the predictions of each."""

@@ -1,9 +1,9 @@
-"""What a task is: all that is particular to one kind of data and model.
+"""The base class of tasks: everything that is specific to one kind of data and model.
 
 A task reads files, knows the estimator that is trained on them, and writes and scores what a model
-predicts. It knows nothing of command lines. Whatever it needs beyond the standard library and the
-light modules of this package is imported inside its methods: its options are part of the help of
-every command, and help must come without the compiler.
+predicts. It knows nothing about command lines. What it needs beyond the standard library and the
+light modules of this package is imported inside its methods, because its options are part of the
+help of every command, and help must not load the compiler.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Task(ABC, Generic[Examples]):
     Attributes
     ----------
     name : str
-        As in ``--task`` and in `Model.task`.
+        The name, as in ``--task`` and in `Model.task`.
     trainer : str
-        What trains its models: ``"module:class"``.
+        The class that trains its models: ``"module:class"``.
     format : str
         The format of its files, a name in ``partwise.formats.registry.FORMATS``. Files of other
         formats that hold the same can be read too.
@@ -48,11 +48,12 @@ class Task(ABC, Generic[Examples]):
     writes : str
         What ``predict`` writes, plain, with ``--marginals`` and with ``--k``; begins with a verb.
     headline : tuple of str
-        The names of the metric that ``path`` chooses by; the first that a score has is taken.
+        The names of the metrics that ``path`` chooses by; the first one that the scores contain is
+        used.
     options : mapping of str to tuple of Option
-        For a verb (``"train"``, ``"predict"``, ``"evaluate"``) the options that only some tasks
-        have. In the methods below, `given` holds the values of those of the verb by name, defaults
-        included; `predict` takes its own as further arguments.
+        For each verb (``"train"``, ``"predict"``, ``"evaluate"``), the options that only some tasks
+        have. In the methods below, `given` holds their values by name, including defaults;
+        `predict` takes its own as further arguments.
     """
 
     name: ClassVar[str]
@@ -66,18 +67,18 @@ class Task(ABC, Generic[Examples]):
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {}
 
     def defaults(self, verb: str) -> dict[str, Any]:
-        """Return the values that the options of a verb have where they are not given."""
+        """Return the default values of the options of a verb."""
         own = {option.name: option.default for option in self.options.get(verb, ())}
         return {**own, "format": None} if verb == "train" else own
 
     def make(self, parameters: Mapping[str, Any], given: Mapping[str, Any]) -> Trainer:
-        """Make what trains models of the task.
+        """Make the trainer of the task.
 
         Parameters
         ----------
         parameters : mapping
-            The parameters that all tasks have; those that the trainer does not have are refused
-            unless they have their defaults.
+            The parameters that all tasks have. One that the trainer does not have raises a
+            DataError unless it has its default value.
         given : mapping
             The values of the options of ``"train"``.
         """
@@ -100,7 +101,7 @@ class Task(ABC, Generic[Examples]):
         return dict(given)
 
     def reader(self, name: str | None) -> Callable[..., Any]:
-        """Return what reads files of a format; None: of the format of the task."""
+        """Return the reader of a format; None is the format of the task."""
         from ..formats.registry import FORMATS, format_of
 
         own = FORMATS[self.format]
@@ -109,12 +110,12 @@ class Task(ABC, Generic[Examples]):
     def resemblance(self, lines: Sequence[str]) -> int:
         """Return whether a file looks like one for this task: 2 surely, 1 perhaps, 0 no.
 
-        Asked only when a file was refused, to tell the user which task it may be meant for.
+        It is called only after a file could not be read, to suggest another task to the user.
 
         Parameters
         ----------
         lines : sequence of str
-            Some lines from the start of the file, without those that are blank; at least one.
+            Some lines from the start of the file, without blank lines; at least one.
         """
         return 0
 
@@ -128,9 +129,9 @@ class Task(ABC, Generic[Examples]):
             The file; ``-`` is stdin.
         given : mapping
             The values of the options of ``"train"``, and ``format``: the name of the format, or
-            None for that of the task.
+            None for the format of the task.
         like : Source or None
-            The training file, when this is one to evaluate on.
+            The training file, if this file is for evaluation.
         """
 
     @abstractmethod
@@ -146,10 +147,10 @@ class Task(ABC, Generic[Examples]):
         path : str
             The file; ``-`` is stdin.
         labelled : bool
-            Whether it must have labels (see `no_labels`), to be compared with; if not, it may have
-            them or not, and it may be empty.
+            Whether it must have labels to compare with (see `no_labels`). If not, labels are
+            optional, and it may be empty.
         format : str or None
-            The name of the format of the file; None: that of the task.
+            The name of the format of the file; None is the format of the task.
         """
 
     @abstractmethod
@@ -165,9 +166,9 @@ class Task(ABC, Generic[Examples]):
         source : Source
             What `read_for` returned.
         k : int or None
-            How many labels to predict for each example; None: the best one.
+            How many labels to predict per example. If None, only the best one.
         marginals : bool
-            Whether to give probabilities too.
+            Whether to compute probabilities too.
         n_jobs : int or None
             The number of threads.
         """
@@ -176,7 +177,7 @@ class Task(ABC, Generic[Examples]):
     def score(
         self, model: Model, source: Examples, given: Mapping[str, Any], n_jobs: int | None = 1
     ) -> tuple[dict[str, Any], str]:
-        """Predict and compare with the labels of the file.
+        """Predict, and compare the predictions with the labels of the file.
 
         Parameters
         ----------
@@ -192,17 +193,17 @@ class Task(ABC, Generic[Examples]):
         Returns
         -------
         metrics, text
-            The numbers, and the same for people.
+            The numbers, and the same as text for people.
         """
 
 
 def no_labels(path: str, n_examples: int, where: str) -> DataError:
-    """Make the error of a file that must have labels and has none.
+    """Return the error for a file that must have labels and has none.
 
     Parameters
     ----------
     path : str
-        The file, as messages name it.
+        The file, for the message.
     n_examples : int
         How many examples it has.
     where : str

@@ -1,4 +1,4 @@
-"""Choosing l2 by cross-validation, or by data held out; for every estimator."""
+"""The choice of l2 by cross-validation or by held-out data, for every estimator."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["PathEstimator", "folds"]
 
-# To mypy it is an estimator. It is none, since a dataclass takes the fields of its first base last,
-# inherited ones too: those that the estimator of the second base hides would come back.
+# For mypy it is an estimator. At run time it is not, because a dataclass takes the fields of its
+# first base last, including inherited ones: fields that the second base, the estimator, hides would
+# come back.
 if TYPE_CHECKING:
     _Base = Estimator
 else:
@@ -36,36 +37,37 @@ else:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PathEstimator(_Base):
-    """Base of the estimators that choose l2; not for use on its own.
+    """Base class of the estimators that choose l2; not for direct use.
 
-    A class derived from it also derives from the estimator that is given l2, whose parameters it
-    has but for ``l2`` and ``warm_start``. It goes through a range of l2 from large to small, each
-    fit from where the last one ended and each certified, and scores every model on data held out:
-    in each fold, on the part of the data that the features and weights were not made from. The
-    model of the l2 that is chosen is then trained on all of the data.
+    A derived class also derives from the estimator with a given l2, and has its parameters except
+    for ``l2`` and ``warm_start``. It fits a range of l2 from large to small. Each fit starts where
+    the last one ended and is certified, and each model is scored on held-out data: in each fold, on
+    the part of the data that was not used for the features and weights. The model for the chosen l2
+    is then trained on all of the data.
 
     Parameters
     ----------
     l2_max, factor, steps : float, float, int
-        The values of l2: ``l2_max * factor**k`` for k below `steps`.
+        The values of l2: ``l2_max * factor**k`` for k = 0, ..., steps - 1.
     cv : int, splitter or iterable
-        The folds, as in scikit-learn; not used if `fit` gets data held out.
+        The folds, as in scikit-learn; not used if `fit` gets held-out data.
     rule : {"best", "one-se"}
-        The l2 with the best mean score; or the largest whose mean score is within one standard
-        error of it.
+        "best" chooses the l2 with the best mean score. "one-se" chooses the largest l2 whose mean
+        score is within one standard error of the best.
     scoring : str, callable or None
-        What is scored, as in scikit-learn; None: `score`.
+        What is scored, as in scikit-learn; None is the method `score`.
 
     Attributes
     ----------
     l2_ : float
-        The l2 that was chosen.
+        The chosen l2.
     path_ : list of dict
-        A row for each l2, the largest first: ``l2``, ``passes``, ``seconds``, ``relative_gap``,
-        ``score``. With folds, passes and seconds are sums over them, the gap is the largest, the
-        score the mean of ``scores``, and ``standard_error`` that of this mean.
+        One row per l2, the largest first: ``l2``, ``passes``, ``seconds``, ``relative_gap``,
+        ``score``. With folds, passes and seconds are sums over the folds, the gap is the largest
+        one, the score is the mean of ``scores``, and ``standard_error`` is the standard error of
+        this mean.
     scores_ : ndarray of shape (n_values, n_folds)
-        The scores; with data held out there is one column.
+        The scores; with held-out data there is one column.
     """
 
     l2_max: float = 1000.0
@@ -80,13 +82,13 @@ class PathEstimator(_Base):
 
     @classmethod
     def _plain_class(cls) -> type[Estimator]:
-        """Return the estimator that is given l2."""
+        """Return the class of the estimator with a given l2."""
         after = cls.__mro__[cls.__mro__.index(PathEstimator) + 1 :]
         return next(kind for kind in after if issubclass(kind, Estimator))
 
     @classmethod
     def from_model(cls, model: Model) -> Any:
-        """Make a fitted estimator from a model; one with a given l2, since l2 is now known."""
+        """Make a fitted estimator from a model; it has a given l2, because l2 is now known."""
         return cls._plain_class().from_model(model)
 
     def fit(
@@ -98,10 +100,10 @@ class PathEstimator(_Base):
         Parameters
         ----------
         X, y, *more, **named
-            What the estimator that is given l2 takes, under its names.
+            The arguments of `fit` of the estimator with a given l2, under their names.
         dev : tuple or None
-            Data to choose l2 by, in place of folds: ``(X_dev, y_dev)``; ``(X_dev,)`` where `score`
-            needs no y; or ``(X_dev, y_dev, more)`` with a dict of what else `score` takes.
+            Data to choose l2 by, instead of folds: ``(X_dev, y_dev)``; ``(X_dev,)`` if `score`
+            needs no y; or ``(X_dev, y_dev, more)`` with a dict of further arguments of `score`.
         groups : array-like or None
             The group of each example, for splitters that take groups.
 
@@ -153,13 +155,13 @@ class PathEstimator(_Base):
         return score
 
     def _plain(self) -> Estimator:
-        """Make the estimator that is given l2, with the same parameters."""
+        """Make the estimator with a given l2 and the same parameters."""
         own = self.get_params(deep=False)
         kind = self._plain_class()
         return kind(**{name: own[name] for name in kind._get_param_names() if name in own})
 
     def _take_over(self, fitted: Estimator) -> None:
-        """Take what a fit found from another estimator."""
+        """Copy the results of a fit from another estimator."""
         known = {*self.get_params(deep=False), *fitted.get_params(deep=False)}
         for name, value in vars(fitted).items():
             if name not in known:
@@ -167,7 +169,7 @@ class PathEstimator(_Base):
 
 
 def _positional(plain: Estimator, X: Any, y: Any, more: Any, named: Any) -> tuple[Any, ...]:
-    """Return what a user gave by position: others may have names that are not X and y."""
+    """Return the positional arguments; `fit` of some estimators does not call them X and y."""
     if more:
         return X, y, *more
     first, second = islice(signature(plain._given).parameters.values(), 2)
@@ -179,12 +181,12 @@ def _positional(plain: Estimator, X: Any, y: Any, more: Any, named: Any) -> tupl
 def folds(
     estimator: Trainer, source: Source, cv: Any, groups: Any = None
 ) -> list[tuple[list[int], list[int]]]:
-    """Return for each fold the examples to train on and those to score.
+    """Return the training examples and the held-out examples of each fold.
 
     Parameters
     ----------
     estimator : Trainer
-        The folds of a classifier are stratified by class.
+        The estimator; the folds of a classifier are stratified by class.
     source : Source
         The examples.
     cv, groups

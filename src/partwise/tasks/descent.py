@@ -1,4 +1,4 @@
-"""Fits along a path of l2, and folds of such fits."""
+"""Fits along a path of l2, for all data and for folds."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["Descended", "descend", "fold_tables"]
 
 
 class Descended(NamedTuple):
-    """What :func:`descend` returns.
+    """The result of :func:`descend`.
 
     Attributes
     ----------
     best
         The table, and the best model.
     prepared
-        What was trained on.
+        The examples that were trained on.
     fit
         The last fit.
     interrupted
@@ -49,20 +49,20 @@ def descend(
     score: Callable[[Model], float] | None = None,
     each: Callable[[PathRow, Model], Any] | None = None,
 ) -> Descended:
-    """Fit along a path, and leave it with the best model.
+    """Fit along a path, and leave the trainer with the best model.
 
     Parameters
     ----------
     trainer : Trainer
-        What is fitted; it is changed.
+        The trainer to fit; it is changed.
     values : sequence of float
         The values of l2, the largest first.
     source, weight
         Labelled examples and their weights.
     score : callable or None
-        Scores a model; None: there are no scores, and the last model is the best.
+        Returns the score of a model. If None, there are no scores, and the last model is the best.
     each : callable or None
-        Called with each row and its model as soon as they are there; a true result ends the path.
+        Called with each row and its model as soon as they are known; a true result ends the path.
     """
     found = BestModel(score, each)
     descent = Descent(values, found)
@@ -74,7 +74,7 @@ def descend(
     assert found.model is not None
     classes = trainer.classes_
     trainer._adopt(found.model)
-    # As the labels were given: a model knows plain values only.
+    # The labels as they were given, because a model only has plain values.
     trainer.classes_ = classes
     trainer.trace_ = found.trace
     return Descended(found, prepared, fit, descent.interrupted)
@@ -95,15 +95,15 @@ def fold_tables(
     Parameters
     ----------
     plain : Trainer
-        What is fitted; in each fold, one like it.
+        The trainer; each fold fits a new one with the same parameters.
     values : sequence of float
         The values of l2, the largest first.
     source, weight
         Labelled examples and their weights.
     parts : sequence
-        What `folds` returned.
+        The result of `folds`.
     scorer : callable
-        ``scorer(trainer, test, weight)`` returns what scores a model on the test part.
+        ``scorer(trainer, test, weight)`` returns a function that scores a model on the test part.
     each : callable or None
         Called with each row and its model.
     begin : callable or None
@@ -123,6 +123,6 @@ def fold_tables(
             where = f"fold {number} (counted from 0, and so are its examples)"
             raise DataError(f"{where}: {error}") from error
         if found.interrupted:
-            # There is no model of all examples yet, and so nothing to keep.
+            # There is no model of all examples yet, so there is nothing to keep.
             raise KeyboardInterrupt
         yield found.best.rows

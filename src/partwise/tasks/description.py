@@ -1,4 +1,4 @@
-"""Docstrings of estimators: a parameter is described where it is declared, and shown everywhere."""
+"""Docstrings of estimators, completed by the parameters that they inherit."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _INHERITED: Final = ("Parameters", "Attributes")
 def documented(kind: _Class) -> _Class:
     """Complete the docstring of a class by the parameters and attributes that it inherits.
 
-    Every parameter of the constructor gets the description of the nearest class that has one, and
-    so does every attribute.
+    Every parameter of the constructor and every attribute gets the description of the nearest class
+    that describes it.
     """
     own = _sections(kind.__doc__ or "")
     known: dict[str, dict[str, str]] = {title: {} for title in _INHERITED}
@@ -40,7 +40,7 @@ def documented(kind: _Class) -> _Class:
 
 
 def _sections(doc: str) -> dict[str, str]:
-    """Cut a docstring into its sections; what stands before them is called ""."""
+    """Split a docstring into its sections; the name of the text before them is ""."""
     text = inspect.cleandoc(doc)
     headers = [*_HEADER.finditer(text)]
     ends = [header.start() for header in headers] + [len(text)]

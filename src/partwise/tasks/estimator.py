@@ -1,4 +1,4 @@
-"""What the estimators share beyond training: the interface of scikit-learn."""
+"""The base class of the estimators, with the interface of scikit-learn."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Estimator", "has_probabilities"]
 
 
 def has_probabilities(estimator: Any) -> bool:
-    """Raise an AttributeError if the estimator's loss gives scores that are no probabilities."""
+    """Return True, or raise an AttributeError if the loss of the estimator has no probabilities."""
     if estimator.loss == "hinge":
         raise AttributeError(
             "the hinge loss gives scores, not probabilities; train with loss='log' for these, or "
@@ -30,22 +30,22 @@ def has_probabilities(estimator: Any) -> bool:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Estimator(Trainer, BaseEstimator):
-    """Base of the estimators; not for use on its own."""
+    """Base class of the estimators; not for direct use."""
 
     @abstractmethod
     def _given(self, *data: Any, **more: Any) -> tuple[Source, Any]:
-        """Return the labelled examples and their weights that a user gives `fit`."""
+        """Return the labelled examples and their weights from the arguments of `fit`."""
 
     @property
     def _model(self) -> Model:
-        """The model; scikit-learn's error if there is none."""
-        # Asking scikit-learn takes as long as labelling a short sentence.
+        """The model; raises scikit-learn's NotFittedError if there is none."""
+        # check_is_fitted takes as long as labelling a short sentence.
         if "model_" not in self.__dict__:
             check_is_fitted(self, "model_")
         return self.model_
 
     def _fitted(self) -> Model:
-        """The model, for attributes; an AttributeError if there is none."""
+        """Return the model, for attributes; raise an AttributeError if there is none."""
         model: Model | None = self.__dict__.get("model_")
         if model is None:
             raise AttributeError(f"the {type(self).__name__} has not been fitted; call fit first")

@@ -1,4 +1,4 @@
-"""Labels of positions as files have them: their order, numbers, spelling and scores."""
+"""The labels in files: their order, spelling and scores."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOST_LABELS = 30
 
 
 def spelled(labels: Sequence[str | int | float | bool]) -> list[str]:
-    """Write a model's labels as files have them: 3.0 is `3`."""
+    """Return the labels of a model as they are written in files: 3.0 is `3`."""
     return [
         str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
         for label in labels
@@ -34,7 +34,7 @@ def spelled(labels: Sequence[str | int | float | bool]) -> list[str]:
 
 
 def order_of_labels(label: str) -> tuple[bool, float, str]:
-    """Sort labels of files: numbers by value, before everything else."""
+    """Return the sort key of a label in a file: numbers come first, by value."""
     try:
         return False, float(label), label
     except ValueError:
@@ -42,7 +42,7 @@ def order_of_labels(label: str) -> tuple[bool, float, str]:
 
 
 def note_unknown(path: str, gold: Sequence[Sequence[str]], names: Sequence[str]) -> None:
-    """Warn of labels that no prediction can be equal to."""
+    """Log a warning about labels that the model cannot predict."""
     known = set(names)
     unknown = Counter(label for labels in gold for label in labels if label not in known)
     if unknown:
@@ -54,7 +54,7 @@ def note_unknown(path: str, gold: Sequence[Sequence[str]], names: Sequence[str])
 
 
 def note_absent(option: str, wanted: Collection[str], found: Collection[str]) -> None:
-    """Warn of parts of speech that no word of a file has: they may be spelled otherwise there."""
+    """Log a warning about parts of speech that no word has, which may be spelled differently."""
     absent = sorted(set(wanted) - set(found))
     if absent and found:
         some = ", ".join(sorted(found)[:10]) + (", ..." if len(found) > 10 else "")
@@ -65,7 +65,7 @@ def note_absent(option: str, wanted: Collection[str], found: Collection[str]) ->
 
 
 def label_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> SpanScores:
-    """Count single labels as if they were spans of one token."""
+    """Score single labels as if they were spans of one token."""
     pairs = Counter(
         pair for g, p in zip(gold, predicted, strict=True) for pair in zip(g, p, strict=True)
     )
@@ -83,14 +83,14 @@ def label_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str
 
 
 def label_table(scores: SpanScores) -> list[str]:
-    """Give the table of single labels, or nothing if it would be too long to read."""
+    """Return the table of single labels, or an empty list if it would be too long to read."""
     if len(scores.by_type) > _MOST_LABELS:
         return []
     return [f"labels, in per cent:\n{scores.table()}"]
 
 
 def numbers(score: Score) -> dict[str, Any]:
-    """Give a score under the names that every record uses."""
+    """Return a score under the names that every record uses."""
     return {
         "precision": score.precision,
         "recall": score.recall,
@@ -100,5 +100,5 @@ def numbers(score: Score) -> dict[str, Any]:
 
 
 def by_type(scores: SpanScores) -> dict[str, Any]:
-    """Give the scores of every type under the names that every record uses."""
+    """Return the scores of every type under the names that every record uses."""
     return {name: numbers(score) for name, score in scores.by_type.items()}

@@ -1,4 +1,4 @@
-"""Options of tasks: what a user may set beside the parameters that every task has."""
+"""Options of tasks: what a user may set in addition to the parameters that all tasks have."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ __all__ = ["CLASS_WEIGHT", "MIN_COUNT", "Option"]
 
 @dataclass(frozen=True)
 class Option:
-    """An option of one task, or one that several tasks have in common.
+    """An option of one or several tasks.
 
     Attributes
     ----------
     flag : str
-        As it is written on the command line: ``"--min-count"``.
+        The option on the command line: ``"--min-count"``.
     help : str
         What it does, in a few words.
     default
-        Its value where it is not given.
+        Its value if it is not given.
     kind : str
-        What its value is: "text", "whole number", "number from 0", "number", "power of two"; or
-        "switch" for an option without a value, "choice" for one that has a form with ``--no-`` too.
+        The kind of its value: "text", "whole number", "number from 0", "number", "power of two"; or
+        "switch" for an option without a value, "choice" for one that also has a form with
+        ``--no-``.
     choices : tuple
-        The values that it may have; empty: any.
+        The values that it may have; empty if it may have any.
     metavar : str or None
-        How help names its value.
+        The name of its value in the help.
     """
 
     flag: str
@@ -43,7 +44,7 @@ class Option:
 
     @property
     def spelled(self) -> list[str]:
-        """All that a user may write."""
+        """All forms of the option on the command line."""
         if self.kind != "choice":
             return [self.flag]
         return [self.flag, f"--no-{self.flag[2:]}"]

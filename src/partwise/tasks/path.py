@@ -1,4 +1,4 @@
-"""Estimators along a path of l2: models for a range of it, and the best of them."""
+"""Fits of an estimator for a range of l2, and the choice of the best one."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _Estimator = TypeVar("_Estimator", bound=Estimator)
 
 
 class PathResult(NamedTuple):
-    """What :func:`path` returns.
+    """The result of :func:`path`.
 
     Attributes
     ----------
     rows
-        A dict for each l2, the largest first: ``l2``, ``passes``, ``seconds``, ``relative_gap``
-        and ``score``.
+        One dict per l2, the largest first: ``l2``, ``passes``, ``seconds``, ``relative_gap`` and
+        ``score``.
     best
         The estimator with the best score, fitted.
     """
@@ -49,10 +49,11 @@ def path(
     each: Callable[[PathRow, Model], Any] | None = None,
     **fit_arguments: Any,
 ) -> PathResult:
-    """Fit an estimator for a range of l2, each from where the last one ended.
+    """Fit an estimator for a range of l2, each time starting where the last fit ended.
 
-    Every model is certified: its relative duality gap is at most `tol`. The path ends early at one
-    that is not, after ``estimator.max_passes`` passes or Ctrl-C, and keeps what is done.
+    Every model is certified: its relative duality gap is at most `tol`. The path ends early at a
+    model that is not certified, after ``estimator.max_passes`` passes or Ctrl-C, and keeps the
+    results so far.
 
     Parameters
     ----------
@@ -61,23 +62,24 @@ def path(
     X, y
         The training data, as the estimator's `fit` takes it.
     dev : tuple
-        The data to choose l2 by: ``(X_dev, y_dev)``; ``(X_dev,)`` where `score` needs no y; or
-        ``(X_dev, y_dev, more)`` with a dict of what else `score` takes.
+        The data to choose l2 by: ``(X_dev, y_dev)``; ``(X_dev,)`` if `score` needs no y; or
+        ``(X_dev, y_dev, more)`` with a dict of further arguments of `score`.
     l2_max, factor, steps : float, float, int
-        The values of l2: ``l2_max * factor**k`` for k below `steps`.
+        The values of l2: ``l2_max * factor**k`` for k = 0, ..., steps - 1.
     tol : float
-        The relative duality gap to stop at.
+        The relative duality gap at which each fit stops.
     scoring : str, callable or None
-        What is scored, as in scikit-learn; None: the estimator's own `score`.
+        What is scored, as in scikit-learn; None is the `score` of the estimator.
     each : callable or None
-        Called with each row and its model as soon as they are there; a true result ends the path.
+        Called with each row and its model as soon as they are known; a true result ends the path.
     **fit_arguments
-        What else `fit` takes.
+        Further arguments of `fit`.
 
     Returns
     -------
     PathResult
-        The table, and the estimator with the best score; the one of larger l2 if there are several.
+        The table, and the estimator with the best score; the one with the largest l2 if several are
+        best.
 
     Examples
     --------
@@ -99,12 +101,12 @@ def path(
 
 
 def held_out_score(estimator: Estimator, dev: Any, scoring: Any) -> Callable[[Model], float]:
-    """Return what scores a model on data held out, as users give them.
+    """Return a function that scores a model on held-out data.
 
     Parameters
     ----------
     estimator : Estimator
-        It adopts each model that is scored.
+        The estimator, which adopts each model that is scored.
     dev, scoring
         As in :func:`path`.
     """

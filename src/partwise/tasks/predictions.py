@@ -1,4 +1,4 @@
-"""What a model says about a file, ready to be written."""
+"""The predictions of a model for a file, ready to be written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Predictions", "heading", "ranking_record"]
 
 
 class Predictions(ABC):
-    """What a model says about a file."""
+    """The predictions of a model for a file."""
 
     @abstractmethod
     def write(self, path: str) -> None:
@@ -20,16 +20,16 @@ class Predictions(ABC):
 
     @abstractmethod
     def record(self) -> dict[str, Any]:
-        """Return the same as JSON can hold it, for a record with the predictions in it.
+        """Return the predictions as JSON can hold them.
 
         ``predictions`` has one item per example; with ``--k``, ``candidates`` has one list per
-        example, best first, each with a ``score`` and a ``probability`` (nan where it was not
-        asked for).
+        example, best first, each with a ``score`` and a ``probability`` (nan if it was not asked
+        for).
         """
 
 
 def heading(rank: int, candidate: Candidate, probabilities: bool) -> str:
-    """Return the line above a candidate: ``# k=1 score=...``, with its probability if wanted."""
+    """Return the line above a candidate: ``# k=1 score=...``, optionally with its probability."""
     text = f"# k={rank} score={candidate.score:.6f}"
     return text + (f" probability={candidate.probability:.6g}" if probabilities else "")
 

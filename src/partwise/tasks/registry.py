@@ -1,4 +1,4 @@
-"""Which task a name stands for."""
+"""The registry of tasks by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labelled examples, as a fit takes them: from Python or from a file."""
+"""Labelled examples for a fit, from Python or from a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Source(ABC):
     Attributes
     ----------
     path : str or None
-        The file that they were read from, as messages name it; None for values in Python.
+        The file that they were read from, for messages; None for data from Python.
     """
 
     path: str | None = None
@@ -33,11 +33,11 @@ class Source(ABC):
         return len(self)
 
     def given(self) -> tuple[Any, Any, dict[str, Any]]:
-        """Return X, y and what else the estimator's `score` takes, as a user would give them."""
+        """Return X, y and the further arguments of the estimator's `score`, as users give them."""
         return self, None, {}
 
     def checked(self) -> Self:
-        """Return the examples in a form that `take` can cut, with a label for each of them."""
+        """Return the examples in a form that `take` can index, with one label per example."""
         return self
 
     @abstractmethod

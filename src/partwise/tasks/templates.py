@@ -1,4 +1,4 @@
-"""Feature templates for column files, filled in without a string for every token."""
+"""Feature templates for column files, applied without making one string per token."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ _BEGIN = "__BOS__"
 _END = "__EOS__"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _MAX_OFFSET = 100
-#: Input columns that templates can look at.
+#: The maximum number of input columns that templates can use.
 MAX_COLUMNS = 2**15 + 1
 _MAX_KEY = 2**62
-#: In place of the number of a feature: a token does not have it, or it has no number.
+#: Used instead of the number of a feature that a token does not have, or that has no number.
 _ABSENT, _UNKNOWN = -1, -2
 
 
 def word_shape(word: str) -> str:
-    """Return the kinds of characters in order, runs collapsed: `McX-12` is `XxX-0`."""
+    """Return the kinds of characters in order, with runs collapsed: `McX-12` is `XxX-0`."""
     kinds = "".join(
         "X" if c.isupper() else "x" if c.islower() else "0" if c.isdigit() else c for c in word
     )
@@ -60,7 +60,7 @@ def _flag(test: Callable[[str], bool]) -> Callable[[str], str | None]:
     return lambda word: "1" if test(word) else None
 
 
-# What can be seen of a field. None: the feature is absent.
+# What can be derived from a field. If the result is None, the feature is absent.
 _KINDS: dict[str, Callable[[str], str | None]] = {
     "same": lambda word: word,
     "lower": str.lower,
@@ -81,7 +81,7 @@ class View:
     Attributes
     ----------
     name
-        How feature names call it.
+        Its name in the names of features.
     column
         The input column, counted from 0.
     kind
@@ -120,7 +120,7 @@ class TemplateSet:
 
     @property
     def n_columns(self) -> int:
-        """The number of input columns that are looked at."""
+        """The number of input columns that are used."""
         return 1 + max(view.column for view in self.views)
 
     def name(self, conjunction: Conjunction) -> str:
@@ -128,7 +128,7 @@ class TemplateSet:
         return "|".join(f"{self.views[view].name}[{offset}]" for view, offset in conjunction)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the set as an object that JSON can express."""
+        """Return the set as JSON can hold it."""
         return {
             "views": [[view.name, view.column, view.kind] for view in self.views],
             "conjunctions": [[list(item) for item in items] for items in self.conjunctions],
@@ -142,7 +142,7 @@ class TemplateSet:
         Raises
         ------
         ModelFileError
-            If the object cannot come from `to_json`.
+            If the object cannot be the result of `to_json`.
         """
         _check(isinstance(data, dict), "not an object")
         _check(data.keys() == {"views", "conjunctions", "edges"}, "unexpected keys")
@@ -184,7 +184,7 @@ def _conjunction(items: Any, n_views: int) -> Conjunction:
 
 
 def template_for(n_columns: int, spelling: bool = False) -> TemplateSet:
-    """Return the usual templates for files with some number of input columns.
+    """Return the default templates for files with some number of input columns.
 
     The first column is the word: itself, its neighbours up to two tokens away, and the bigrams
     that hold it. Every further column is used like a part of speech: the same window, and all
@@ -194,10 +194,11 @@ def template_for(n_columns: int, spelling: bool = False) -> TemplateSet:
     Parameters
     ----------
     n_columns
-        The number of input columns, label excluded.
+        The number of input columns, without the label.
     spelling
-        Also look into the word: lower case (and that of its neighbours), prefixes and suffixes of
-        1 to 4 characters, shape, and whether it has digits, has hyphens, or is capitalised.
+        Whether to also use the spelling of the word: lower case (also of its neighbours), prefixes
+        and suffixes of 1 to 4 characters, shape, and whether it has digits, has hyphens, or is
+        capitalised.
 
     Returns
     -------
@@ -231,14 +232,14 @@ WORD_AND_TAG: TemplateSet = template_for(2)
 
 
 def extract_fit(columns: Columns, templates: TemplateSet) -> tuple[Rows, Vocabulary]:
-    """Fill templates in and number the features that occur.
+    """Apply templates, and number the features that occur.
 
     Parameters
     ----------
     columns
         The tokens.
     templates
-        What to look at.
+        The templates.
 
     Returns
     -------
@@ -256,16 +257,16 @@ def extract(
     vocabulary: Vocabulary,
     tally: Tally | None = None,
 ) -> Rows:
-    """Fill templates in and look the features up; those without a number are dropped.
+    """Apply templates, and look up the features; those without a number are dropped.
 
     Parameters
     ----------
     columns
         The tokens.
     templates, vocabulary
-        What `extract_fit` was given and what it returned.
+        The templates that `extract_fit` was called with, and the vocabulary that it returned.
     tally
-        Where to count the features that are given and known, if they are to be counted.
+        Counts the given and the known features, if it is not None.
 
     Returns
     -------
@@ -274,7 +275,7 @@ def extract(
     index = vocabulary.index
     table = _table(columns, templates, lambda name: index.get(name, _UNKNOWN))
     if tally is not None:
-        # The ends of sentences come last; they are known whatever the sentence holds.
+        # The ends of sentences come last. They do not count, because they are always known.
         inner = table[:, : len(templates.conjunctions)]
         tally.add(int((inner != _ABSENT).sum()), int((inner >= 0).sum()))
     return _rows(table, len(vocabulary))
@@ -311,8 +312,8 @@ def _table(
         first, inverse = _distinct([(codes, len(values)) for codes, values in parts])
         texts = [map(values.__getitem__, codes[first].tolist()) for codes, values in parts]
         prefix = templates.name(conjunction) + "="
-        # Joining may make one name of two combinations ("a|b", "c" and "a", "b|c"): both then
-        # get its number, as they would if features were strings throughout.
+        # Joining may give two combinations ("a|b", "c" and "a", "b|c") the same name: both then get
+        # the same number, as they would if features were strings throughout.
         names = map("|".join, zip(*texts, strict=True))
         numbers = np.fromiter((number(prefix + name) for name in names), np.int32, len(first))
         table[tokens, place] = numbers[inverse]
@@ -323,7 +324,7 @@ def _table(
 
 
 def _coded(columns: Columns, views: tuple[View, ...]) -> list[tuple[NDArray[np.int64], list[str]]]:
-    """Return, for every view, a code for every token (-1: absent) and what the codes stand for."""
+    """Return, for every view, the code of every token (-1 if absent) and the texts of the codes."""
     by_column: dict[int, tuple[NDArray[np.int64], list[str]]] = {}
     result = []
     for view in views:
@@ -351,12 +352,12 @@ def _distinct(
     Parameters
     ----------
     parts
-        Parallel arrays of codes, each with the number of codes there are.
+        Parallel arrays of codes, each with the number of distinct codes.
 
     Returns
     -------
     first, inverse
-        Where each distinct combination is first seen, and which combination each place holds.
+        The first position of each distinct combination, and the combination at each position.
     """
     key, size = parts[0]
     for codes, more in parts[1:]:

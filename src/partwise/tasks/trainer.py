@@ -1,6 +1,6 @@
-"""What trains: parameters, examples made ready, warm starts, and the results of a fit.
+"""Trainers: parameters, preparation of examples, warm starts, and the results of a fit.
 
-A trainer is an estimator without scikit-learn, whose import takes longer than a small fit: commands
+A trainer is an estimator without scikit-learn, whose import takes longer than a small fit. Commands
 use trainers, and estimators derive from them.
 """
 
@@ -33,22 +33,22 @@ if TYPE_CHECKING:
 
 __all__ = ["Prepared", "Trainer"]
 
-#: Parameters that a model does not keep by name: what it holds anyway, and what belongs to the
-#: process that fits and not to the model.
+#: Parameters that a model does not store by name: those that it holds anyway, and those that belong
+#: to the process and not to the model.
 _NOT_KEPT = ("loss", "l2", "l1", "tol", "n_jobs", "warm_start", "verbose", "callbacks")
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Examples with their labels, ready to be trained on.
+    """Examples with their labels, ready for training.
 
     Attributes
     ----------
     structure : Structure
         What a label is made of.
     rows : callable
-        Makes the features: one `Rows` per kind of site. They may be by far the largest thing, so
-        nobody but the fit should hold them.
+        Makes the features: one `Rows` per kind of site. They may take most of the memory, so only
+        the fit should hold them.
     shapes, gold : sequence
         The shape and the right label of each example, as the structure takes them.
     features : Features
@@ -56,23 +56,23 @@ class Prepared:
     labels : sequence
         The names of the labels, in the order of their numbers.
     constraints, own_constraints
-        What no label may hold, and what the label of each example may not hold.
+        What no label may contain, and what the label of each example may not contain.
     weight : ndarray or None
         The weight of each example.
     weights : str or None
-        Which weights there are, in place of what the parameters say.
+        Which weights there are, instead of the parameter `weights`.
     meta : dict
-        What else the model is to keep.
+        Further data to store with the model.
     initial : Model or None
-        A model to start from, in place of the one that was given.
+        A model to start from, instead of the one that was given.
     finish : callable or None
-        Brings the trained model into its last form.
+        Brings the trained model into its final form.
     beside
-        What is held beside the rows. It counts in the memory that is announced.
+        What is held in memory beside the rows. It is included in the memory that is logged.
     key
         What else the meaning of the dual variables depends on.
     record : dict
-        What the record of a command says of these examples.
+        The entries about these examples in the record of a command.
     """
 
     structure: Structure
@@ -93,7 +93,7 @@ class Prepared:
     record: dict[str, Any] = field(default_factory=dict)
 
     def fingerprint(self) -> str:
-        """Tell fits apart whose dual points have another meaning."""
+        """Return a digest that differs between fits whose dual points have different meanings."""
         structure = self.structure
         what = (structure.name, structure.constants(), list(self.labels), self.key)
         digest = hashlib.sha256(repr(what).encode())
@@ -108,16 +108,16 @@ class Prepared:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Trainer(Parameters, ABC):
-    """Base of the trainers and of the estimators; not for use on its own.
+    """Base class of the trainers and the estimators; not for direct use.
 
     Parameters
     ----------
     warm_start : bool
-        Whether `fit` starts where the last one ended: from its dual variables if the shapes and
-        the labels of the examples are the same, else from its weights. Features and labels may be
-        new.
+        Whether `fit` starts where the last one ended: from its dual variables if the shapes and the
+        labels of the examples are the same, otherwise from its weights. There may be new features
+        and labels.
     verbose : int
-        Above 0, progress is shown on stderr.
+        If above 0, progress is shown on stderr.
     callbacks : callable, sequence of callables or None
         Called after each epoch with a :class:`partwise.training.Progress`; a true result stops
         the fit.
@@ -130,16 +130,16 @@ class Trainer(Parameters, ABC):
     #: The name of the task, in models and on the command line.
     task: ClassVar[str]
 
-    # What a trainer brings
+    # What derived classes define
 
     @abstractmethod
     def _prepare(self, source: Any, sample_weight: Any, initial: Model | None) -> Prepared:
-        """Read examples and labels, and make ready what is trained.
+        """Read examples and labels, and prepare them for training.
 
         Parameters
         ----------
         source
-            Labelled examples: what `fit` makes of its arguments, or what the task reads of a file.
+            Labelled examples, from the arguments of `fit` or from a file.
         sample_weight
             The weights of the examples as a user gives them.
         initial : Model or None
@@ -148,9 +148,9 @@ class Trainer(Parameters, ABC):
 
     @classmethod
     def _held(cls, model: Model) -> dict[str, Any]:
-        """Return the parameters that the structure and the features of a model tell.
+        """Return the parameters that follow from the structure and the features of a model.
 
-        Raises a DataError if the model is not one of this estimator.
+        Raises a DataError if the model does not belong to this estimator.
         """
         if model.task != cls.task:
             raise DataError(
@@ -160,20 +160,20 @@ class Trainer(Parameters, ABC):
         return {}
 
     def _adopt(self, model: Model) -> None:
-        """Take the results of a fit over from its model."""
+        """Set the results of a fit from its model."""
         self.model_ = model
         self.classes_ = np.array(model.labels)
         self.certificate_ = model.certificate
         self.n_iter_ = max(1, math.ceil(model.certificate.passes))
         self.trace_: tuple[Any, ...] = ()
 
-    # What they all do
+    # What all trainers share
 
     @classmethod
     def from_model(cls, model: Model) -> Self:
         """Make a fitted estimator from a model, such as :func:`partwise.load_model` returns.
 
-        The parameters are those that the model was trained with, as far as it knows them.
+        The parameters are those that the model was trained with, as far as it stores them.
         """
         held = cls._held(model)
         names = cls.names()
@@ -189,7 +189,7 @@ class Trainer(Parameters, ABC):
         return sorted(field.name for field in fields(cls) if field.init)
 
     def fresh(self) -> Self:
-        """Return a trainer with the same parameters that is not fitted."""
+        """Return an unfitted trainer with the same parameters."""
         return type(self)(**{name: getattr(self, name) for name in self.names()})
 
     def noted(self) -> dict[str, Any]:
@@ -202,7 +202,7 @@ class Trainer(Parameters, ABC):
     def _train(
         self, source: Any, sample_weight: Any = None, initial: Model | None = None
     ) -> tuple[Prepared, Fit]:
-        """Fit the model; with warm_start, from where the last fit ended.
+        """Fit the model; with warm_start, start where the last fit ended.
 
         Parameters are those of `_prepare`.
         """
@@ -223,7 +223,7 @@ class Trainer(Parameters, ABC):
             same = known == fingerprint
             first, dual_point = (None, held) if same else (prepared.initial or before, None)
         try:
-            # Without ** in the call: it would keep the rows as long as the fit takes.
+            # Without ** in the call, which would hold the rows as long as the fit takes.
             model, done = fit_model(
                 self.task,
                 prepared.structure,

@@ -1,4 +1,4 @@
-"""The loop around the solvers, its stopping rule, and what it leaves: weights and a certificate."""
+"""The training loop around the solvers, its stopping rule, and its results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fit guarantees: how far its weights are at most from the optimum."""
+"""Certificates: upper bounds on how far the objective of a fit is above the optimum."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-#: How far a dual may be above the primal, as a share of it: the rounding of long sums does that
-#: much. More means that the terms themselves are wrong.
+#: How far a dual value may exceed the primal, relative to it, because of rounding in long sums. A
+#: larger difference means that the terms themselves are wrong.
 ROUNDING: Final = 1e-12
-#: What helps where rounding is too large.
+#: Advice for when rounding errors are too large.
 CLOSER_SIZES: Final = (
     "scale the features, and the weights of the examples, to similar sizes, or use a larger l2"
 )
 
 
 class ConvergenceWarning(UserWarning):
-    """A fit stopped before the relative gap that was asked for."""
+    """A fit stopped before it reached the requested relative gap."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Certificate:
     """Primal and dual values of a finished fit.
 
     The optimum lies between ``dual`` and ``primal``: no weights have an objective below
-    ``primal - gap``. Values that cannot both be right, because rounding has spoiled one of them,
-    certify nothing: ``gap`` is then infinite.
+    ``primal - gap``. If rounding makes the two values inconsistent, nothing is certified, and
+    ``gap`` is infinite.
 
     Attributes
     ----------
@@ -34,13 +34,13 @@ class Certificate:
     dual : float
         The dual objective D(u), a lower bound on the optimum.
     tol : float
-        The relative gap that was asked for.
+        The requested relative gap.
     passes : float
-        How many times each example was visited, trial steps counted.
+        The number of visits per example, including trial steps.
     seconds : float
-        How long the solver ran.
+        The time that the solver ran.
     verdict : str
-        Why it stopped, as a sentence.
+        The reason why it stopped, as a sentence.
     """
 
     primal: float
@@ -52,24 +52,24 @@ class Certificate:
 
     @property
     def gap(self) -> float:
-        """The duality gap, primal - dual; inf where rounding has spoiled one of the two."""
+        """The duality gap, primal - dual; inf if rounding makes the two inconsistent."""
         if not self.consistent:
             return math.inf
         return max(self.primal - self.dual, 0.0)
 
     @property
     def relative_gap(self) -> float:
-        """The gap divided by the primal; zero where both vanish."""
+        """The gap divided by the primal; 0 if both are 0."""
         return relative_gap(self.primal, self.dual)
 
     @property
     def consistent(self) -> bool:
-        """Whether the two values can both be right: the primal is at least 0 and the dual."""
+        """Whether both values can be right: the primal is at least 0 and at least the dual."""
         return consistent(self.primal, self.dual)
 
     @property
     def doubt(self) -> str:
-        """Why nothing is certified; empty where the values are consistent."""
+        """The reason why nothing is certified; empty if the values are consistent."""
         if self.consistent:
             return ""
         return (
@@ -83,7 +83,7 @@ class Certificate:
         return self.relative_gap <= self.tol
 
     def to_json(self) -> dict[str, Any]:
-        """Give the fields, and the gap, as plain data."""
+        """Return the fields and the gap as plain data."""
         return {
             **asdict(self),
             "gap": self.gap,
@@ -93,7 +93,7 @@ class Certificate:
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Certificate:
-        """Read what :meth:`to_json` wrote."""
+        """Make a certificate from the result of :meth:`to_json`."""
         return Certificate(
             primal=float(data["primal"]),
             dual=float(data["dual"]),
@@ -104,7 +104,7 @@ class Certificate:
         )
 
     def __str__(self) -> str:
-        """One line for people."""
+        """Return a summary in one line."""
         gap = f"relative gap {self.relative_gap:.2e}" if self.consistent else "false by rounding"
         return (
             f"objective {self.primal:.6f}, dual {self.dual:.6f}, {gap} (tol {self.tol:.0e}) "
@@ -113,18 +113,19 @@ class Certificate:
 
 
 def consistent(primal: float, dual: float) -> bool:
-    """Whether rounding alone, of long sums, separates the values from 0 <= primal, dual <= primal.
+    """Return whether primal >= 0 and, up to the rounding of long sums, dual <= primal.
 
-    No loss is negative, and no dual value exceeds a primal one. Where the values say otherwise, the
-    differences that they are sums of have lost their digits.
+    No loss is negative, and no dual value exceeds a primal value. If the computed values do not
+    satisfy this, their terms are differences that have lost their digits.
     """
     return primal >= 0.0 and dual - primal <= ROUNDING * primal
 
 
 def relative_gap(primal: float, dual: float) -> float:
-    """Gap / primal; inf where the primal is zero and the dual is not, or one of them is false.
+    """Return gap / primal; inf if only the primal is 0 or the values are inconsistent.
 
-    A dual above the primal, by no more than the rounding of sums, is a gap of that size.
+    A dual that exceeds the primal, by no more than the rounding of sums, counts as a gap of that
+    size.
     """
     if not consistent(primal, dual):
         return math.inf

@@ -1,9 +1,13 @@
-"""Ctrl-C or SIGTERM while training: once ends the epoch with a valid model, twice quits.
+"""Ctrl-C and SIGTERM during training.
 
-Python runs the handler of a signal between two of its own steps, so while compiled code runs no
-handler does. That code cannot be ended, but it runs without the interpreter's lock. So a thread
-counts the signals as they come: where the second one has found no hearing for a while, it ends the
-process. In an interactive session, whose process holds more than the fit, it does not.
+The first signal ends the fit after the current epoch, with a valid model. The second one ends the
+program.
+
+Python runs signal handlers between two of its own instructions, so no handler runs while compiled
+code does. That code cannot be interrupted, but it runs without the interpreter's lock. So a thread
+counts the signals as they arrive. If the second one has not been handled after a while, the thread
+ends the process. It does not do so in an interactive session, whose process holds more than the
+fit.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from types import FrameType, TracebackType
 from typing import Any, ClassVar, Final
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
-#: Seconds that the code at hand has to end by itself after the second signal.
+#: Seconds that the running code has to end by itself after the second signal.
 _GRACE: Final = 2.0
 
 __all__ = ["Interrupt", "ended_in_order"]
@@ -27,11 +31,11 @@ __all__ = ["Interrupt", "ended_in_order"]
 
 @contextmanager
 def ended_in_order(last: Callable[[], None]) -> Iterator[None]:
-    """While entered, SIGTERM ends the process with exit code 143 after a last call.
+    """Make SIGTERM end the process with exit code 143, after a last call, while entered.
 
-    Not by an exception, which the process would not survive where compiled code is handing its
-    results over to Python. Whoever ignores or handles the signal already is left alone, and so
-    are threads other than the main one.
+    The handler does not raise an exception, which the process would not survive while compiled code
+    hands its results over to Python. Nothing changes if the signal is already handled or ignored,
+    or in a thread other than the main one.
     """
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -54,10 +58,10 @@ def ended_in_order(last: Callable[[], None]) -> Iterator[None]:
 class Interrupt:
     """While entered, the first SIGINT or SIGTERM only sets ``requested``.
 
-    Signals can be caught in the main thread alone; elsewhere nothing is changed.
+    Only the main thread can catch signals; in other threads nothing changes.
     """
 
-    _watch: ClassVar[_Watch | None] = None  # that of the outermost
+    _watch: ClassVar[_Watch | None] = None  # the watch of the outermost Interrupt
 
     def __init__(self) -> None:
         self.requested = False
@@ -73,7 +77,7 @@ class Interrupt:
         self.requested = True
 
     def __enter__(self) -> Interrupt:
-        """Take over the two signals."""
+        """Install handlers for the two signals."""
         if threading.current_thread() is threading.main_thread():
             for number in _SIGNALS:
                 self._before[number] = signal.signal(number, self._handle)
@@ -87,7 +91,7 @@ class Interrupt:
         value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Give them back."""
+        """Restore the previous handlers."""
         if self._own is not None:
             self._own.close()
             self._own = Interrupt._watch = None
@@ -96,13 +100,13 @@ class Interrupt:
 
 
 class _Watch:
-    """Ends the process some time after the second signal, unless it is closed before."""
+    """Ends the process `_GRACE` seconds after the second signal, unless it is closed before."""
 
     def __init__(self) -> None:
         self._closed = threading.Event()
         self._reader, self._writer = socket.socketpair()
         self._writer.setblocking(False)
-        # The interpreter writes the number of every signal there, whatever the main thread does.
+        # The interpreter writes the number of every signal there, even while compiled code runs.
         self._before = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
         threading.Thread(target=self._run, name="partwise-signals", daemon=True).start()
 
@@ -110,14 +114,14 @@ class _Watch:
         seen = 0
         with self._reader:
             while numbers := self._reader.recv(64):
-                if self._before >= 0:  # somebody else waits for them, too
+                if self._before >= 0:  # another reader waits for them, too
                     os.write(self._before, numbers)
                 seen += sum(number in _SIGNALS for number in numbers)
                 if seen > 1 and not self._closed.wait(_GRACE):
                     os._exit(128 + numbers[-1])
 
     def close(self) -> None:
-        """Let the thread end."""
+        """End the thread."""
         self._closed.set()
         signal.set_wakeup_fd(self._before)
         self._writer.close()

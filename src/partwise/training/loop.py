@@ -1,9 +1,9 @@
-"""The loop around every solver: when to evaluate, when to stop, what to tell.
+"""The loop around every solver: when to evaluate, when to stop, what to report.
 
 There is one stopping rule, ``relative_gap <= tol``, and only a full evaluation decides it. Between
 evaluations each epoch gives a free estimate of the gap. A full evaluation is made when that
-estimate, corrected by how wrong it was the last time, says that tol is reached, and every
-``EVERY`` passes besides. The schedule counts passes and never looks at the clock, so that the same
+estimate, corrected by how wrong it was the last time, says that tol is reached, and in any case
+every ``EVERY`` passes. The schedule counts passes and never looks at the clock, so that the same
 data and seed give the same model.
 """
 
@@ -34,9 +34,10 @@ from .settings import check_numbers
 #: A full evaluation costs about 0.8 passes: one in 25 is 3% of the run.
 EVERY: Final = 25.0
 _COST = 0.8
-#: Evaluations that the estimate asks for wait until all together stay below this share.
+#: An evaluation that the estimate suggests waits until all of them take at most this share of the
+#: run.
 _SHARE = 0.2
-#: So many full evaluations in a row with the same values, to the last bit, end a fit.
+#: A fit ends after this many full evaluations in a row with bitwise equal values.
 _STILL: Final = 8
 
 
@@ -63,7 +64,7 @@ class TraceRow:
 
     @property
     def relative_gap(self) -> float:
-        """Relative gap where certified, else its estimate."""
+        """The relative gap if it is certified, else its estimate."""
         if self.certified:
             return relative_gap(self.primal, self.dual)
         return self.gap_estimate / max(abs(self.dual + self.gap_estimate), 1e-300)
@@ -71,7 +72,7 @@ class TraceRow:
 
 @dataclass(frozen=True)
 class Progress:
-    """What a callback gets after every epoch: the new row, and the weights on demand."""
+    """The argument of a callback: the new row, and a function that returns the weights."""
 
     row: TraceRow
     tol: float
@@ -91,7 +92,7 @@ class Fit:
     certificate: Certificate
     trace: tuple[TraceRow, ...]
     dual_point: DualPoint
-    interrupted: bool = False  # whether Ctrl-C was pressed, even if the fit converged all the same
+    interrupted: bool = False  # whether Ctrl-C was pressed, even if the fit converged
 
 
 class _Schedule:
@@ -117,8 +118,8 @@ class _Schedule:
         affordable = self.evaluations == 0 or spent <= _SHARE * (passes + spent)
         if math.isinf(estimate):
             return affordable
-        # An estimate that was corrected once and is well below tol can be relied on: to wait
-        # would cost more passes than the evaluation does.
+        # An estimate that was corrected once and is well below tol is reliable: waiting would cost
+        # more passes than the evaluation.
         enough = self.tol if affordable else 0.5 * self.tol
         return self.ratio * estimate <= enough * abs(dual)
 
@@ -130,7 +131,7 @@ class _Schedule:
         self.values = values
         gap = found.primal - found.dual
         if 0.0 < estimate < math.inf and gap > 0.0:
-            # A single one is off by chance: outliers come and go within a pass.
+            # A single ratio is noisy, because outliers come and go within a pass.
             self.ratio = math.sqrt(self.ratio * gap / estimate)
 
 
@@ -149,7 +150,7 @@ def train(
     initial_weights: Floats | None = None,
     options: dict[str, Any] | None = None,
 ) -> Fit:
-    """Train to a relative duality gap.
+    """Train until the relative duality gap is at most `tol`.
 
     Parameters
     ----------
@@ -158,21 +159,21 @@ def train(
     l2 : float
         The regulariser: l2/2 |w|^2.
     l1 : float
-        Adds l1 |w|_1 to it, which makes weights exactly 0.
+        Adds l1 |w|_1 to it, which makes some weights exactly 0.
     solver : str
-        Name of the solver, or "auto".
+        The name of the solver, or "auto".
     tol : float
         Stop at ``relative_gap <= tol``.
     max_passes : float
-        Stop after so many visits to each example.
+        Stop after this many visits per example.
     n_jobs : int
-        Threads for evaluations and batch solvers; they do not change the result.
+        The number of threads for evaluations and batch solvers; it does not change the result.
     seed : int or Generator
         Draws the order of the examples.
     callbacks : sequence of callables
         Called with a :class:`Progress` after every epoch.
     start : DualPoint or None
-        The dual point of an earlier fit of the same examples.
+        The dual point of an earlier fit of the same examples, to start from.
     initial_weights : ndarray or None
         Weights to start from. A solver that keeps duals starts at u_i = p(.|x_i; w), unless it
         gets a dual point.
@@ -242,7 +243,8 @@ def train(
                 verdict = f"stopped at max_passes = {max_passes:g}"
         if best is None:
             best = _bounded(machine.evaluate())
-    # Any weights may be certified: those that were given, and far from the optimum even w = 0.
+    # The lower bound holds for all weights. The initial ones may be better, and far from the
+    # optimum even w = 0.
     others = [] if stored is None else [stored]
     if relative_gap(best.primal, best.dual) > tol:
         others.append(problem.storage.zeros())
@@ -272,7 +274,7 @@ def train(
 
 
 def _bounded(value: Evaluation) -> Evaluation:
-    """Put 0, the dual value of the gold labels, in place of one below it."""
+    """Replace a negative dual value by 0, the dual value of the gold labels."""
     return value if value.dual >= 0.0 else Evaluation(value.weights, value.primal, 0.0)
 
 

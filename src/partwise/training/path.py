@@ -1,15 +1,15 @@
-"""The regularisation path: a fit for each of some falling values of l2, all from one problem.
+"""The regularisation path: one fit per value of l2, from large to small, all of one problem.
 
 Collins et al. (2008), section 7.1.2: optimise for the largest l2 until the relative gap is at most
-tol, then go on to the next from the duals that were reached. More can be had from them: at the
-optimum theta is a smooth function of log l2, so the last two fits tell where the next one will end,
-and it starts there:
+tol, then continue with the next value from the duals that were reached. In addition, this module
+extrapolates: at the optimum theta is a smooth function of log l2, so the last two fits predict
+where the next one will end, and it starts there:
 
     theta = theta_k + a (theta_k - theta_(k-1)),  a = log(l2_(k+1) / l2_k) / log(l2_k / l2_(k-1))
 
 and likewise w, for the solvers that keep weights. Any theta is a point of the dual, so the
-certificate does not depend on this guess. For the hinge theta grows without end, and its growth
-tells nothing: there theta_k itself is the start.
+certificate does not depend on this guess. For the hinge loss theta grows without bound and cannot
+be extrapolated, so the next fit starts from theta_k itself.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ __all__ = ["Descent", "check_values", "l2_values", "train_path"]
 
 
 def l2_values(l2_max: float = 1000.0, factor: float = 0.7, steps: int = 24) -> tuple[float, ...]:
-    """Give ``l2_max * factor**k`` for k below `steps`.
+    """Return ``l2_max * factor**k`` for k = 0, ..., steps - 1.
 
     Parameters
     ----------
     l2_max : float
         The largest value.
     factor : float
-        What each value is multiplied by for the next one, above 0 and below 1.
+        The ratio of each value to the one before, above 0 and below 1.
     steps : int
-        How many values there are.
+        The number of values.
     """
     if not is_number(l2_max) or not 0.0 < l2_max < math.inf:
         raise DataError(f"l2_max is {l2_max!r}; it must be a positive number")
@@ -57,7 +57,7 @@ def l2_values(l2_max: float = 1000.0, factor: float = 0.7, steps: int = 24) -> t
 
 
 def check_values(values: Sequence[float]) -> None:
-    """Raise a DataError unless there are values of l2, positive and each below the one before."""
+    """Raise a DataError unless there are values of l2, all positive and in falling order."""
     if not values:
         raise DataError("there are no values of l2; give at least one")
     for before, value in zip([math.inf, *values[:-1]], values, strict=True):
@@ -75,10 +75,10 @@ def train_path(
     initial_weights: Floats | None = None,
     **training: Any,
 ) -> Iterator[Fit]:
-    """Train for each value of l2, from where the one before ended.
+    """Train for each value of l2, starting from where the fit before ended.
 
-    Every fit is given as soon as it is done. The path ends early after a fit that is not certified
-    at its tol (`max_passes`, Ctrl-C, a callback): those that follow are harder still.
+    Every fit is yielded as soon as it is done. The path ends early after a fit that does not reach
+    its tol (`max_passes`, Ctrl-C, a callback), because the fits that follow are even harder.
 
     Parameters
     ----------
@@ -87,16 +87,16 @@ def train_path(
     values : sequence of float
         The values of l2, the largest first.
     start : DualPoint or None
-        Where the first fit starts ...
+        The dual point that the first fit starts from.
     initial_weights : ndarray or None
-        ... or with which weights.
+        The weights that the first fit starts from.
     **training
-        What else :func:`partwise.training.loop.train` takes.
+        Further arguments of :func:`partwise.training.loop.train`.
 
     Yields
     ------
     Fit
-        One for each value, in their order.
+        One fit per value, in the same order.
     """
     check_values(values)
     logs = [math.log(b / a) for a, b in pairwise(values)]
@@ -115,14 +115,14 @@ def train_path(
 
 
 class Descent:
-    """A path as part of a fit: the values of l2, and who gets the models.
+    """A path as part of a fit: the values of l2, and a function that receives the models.
 
     Parameters
     ----------
     values : sequence of float
         The values of l2, the largest first.
     receive : callable
-        Called with each model and its fit as soon as they are there. A true result ends the path.
+        Called with each model and its fit as soon as they are trained. A true result ends the path.
 
     Attributes
     ----------
@@ -139,9 +139,9 @@ class Descent:
         self.interrupted = False
 
     def follow(self, models: Iterable[tuple[Model, Fit]]) -> tuple[Model, Fit]:
-        """Hand the models on, one by one, and give the last one.
+        """Pass the models on, one by one, and return the last one.
 
-        Ctrl-C between two fits is kept until the model at hand has been received.
+        Ctrl-C between two fits takes effect after the current model has been received.
         """
         with Interrupt() as interrupt:
             for model, fit in models:

@@ -1,4 +1,4 @@
-"""The table of a regularisation path, and which value of l2 it speaks for."""
+"""The table of a regularisation path, and the choice of l2 from it."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "BestModel", "PathRow", "PooledRow", "choose", "pooled"]
 
-#: How a value of l2 may be chosen.
+#: The rules by which a value of l2 can be chosen.
 RULES: Final = ("best", "one-se")
 
 
 class PathRow(TypedDict):
     """A row of the table: one value of l2.
 
-    ``passes`` counts visits to examples during training, divided by their number; ``seconds`` is
-    the time of training; ``score`` is that on the data held out, the larger the better.
+    ``passes`` is the number of visits to examples during training, divided by the number of
+    examples; ``seconds`` is the training time; ``score`` is the score on held-out data, where
+    larger is better.
     """
 
     l2: float
@@ -37,7 +38,7 @@ class PooledRow(PathRow):
     """A row over several folds.
 
     ``passes`` and ``seconds`` are sums over the folds, ``relative_gap`` is the largest, ``score``
-    the mean of ``scores``, and ``standard_error`` that of this mean.
+    the mean of ``scores``, and ``standard_error`` the standard error of this mean.
     """
 
     scores: list[float]
@@ -45,15 +46,15 @@ class PooledRow(PathRow):
 
 
 class BestModel:
-    """Takes the models of a path in, scores them, and keeps the table and the best model.
+    """Scores the models of a path, and keeps the table and the best model.
 
-    Among equal scores the larger l2 wins. A model that is not certified at its tol is kept only
-    while there is no other.
+    Among equal scores the larger l2 wins. A model that does not reach its tol is kept only while
+    there is no other.
 
     Parameters
     ----------
     score : callable or None
-        Gives the score of a model; None: the last model is the best.
+        Returns the score of a model. If None, the last model is the best.
     each : callable or None
         Called with every row and its model; a true result ends the path.
 
@@ -64,7 +65,7 @@ class BestModel:
     model : Model or None
         The best model so far.
     trace : tuple of TraceRow
-        How its fit went.
+        The trace of its fit.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class BestModel:
         self._best = -math.inf
 
     def __call__(self, model: Model, fit: Fit) -> bool:
-        """Take one more model in."""
+        """Add a model, and return whether the path should end."""
         certificate = model.certificate
         score = math.nan if self.score is None else float(self.score(model))
         row = PathRow(
@@ -99,19 +100,19 @@ class BestModel:
 
     @property
     def total_passes(self) -> float:
-        """The passes of all rows."""
+        """The sum of the passes of all rows."""
         return sum(row["passes"] for row in self.rows)
 
 
 def pooled(folds: Sequence[Sequence[PathRow]]) -> list[PooledRow]:
-    """Put the tables of several folds together.
+    """Combine the tables of several folds.
 
-    Where a fold ended early, so does the result.
+    If a fold ended early, the result ends there too.
 
     Parameters
     ----------
     folds : sequence of sequences of PathRow
-        A table a fold, for the same values of l2.
+        One table per fold, for the same values of l2.
     """
     found = []
     for rows in zip(*folds, strict=False):
@@ -132,15 +133,15 @@ def pooled(folds: Sequence[Sequence[PathRow]]) -> list[PooledRow]:
 
 
 def choose(rows: Sequence[PooledRow], rule: str) -> int:
-    """Choose a row.
+    """Choose a row of a table.
 
     Parameters
     ----------
     rows : sequence of PooledRow
         The table, the largest l2 first.
     rule : {"best", "one-se"}
-        The row with the best score; or the first, that is the one with the largest l2, whose score
-        is within one standard error of the best.
+        "best" chooses the row with the best score. "one-se" chooses the row with the largest l2
+        whose score is within one standard error of the best.
 
     Returns
     -------

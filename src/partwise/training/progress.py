@@ -1,4 +1,4 @@
-"""How a fit is going, on stderr: one live line on a terminal, aligned rows elsewhere."""
+"""The progress of a fit on stderr: one live line on a terminal, a table elsewhere."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ProgressLine", "eta"]
 
-#: How many epochs the time left is judged by, and how few will do.
+#: The largest and the smallest number of epochs from which the remaining time is estimated.
 _WINDOW: Final = 6
 _FEWEST: Final = 3
 #: Seconds between two refreshes of the live line.
 _REFRESH: Final = 0.1
-#: Beyond this many seconds an extrapolation means nothing.
+#: An extrapolation beyond this many seconds means nothing.
 _TOO_LONG: Final = 100 * 86400.0
 
 _HEADER: Final = (
@@ -33,10 +33,9 @@ _HEADER: Final = (
 def eta(rows: Sequence[TraceRow], tol: float) -> float | None:
     """Estimate the seconds until the relative gap is `tol`.
 
-    The logarithm of the gap is taken to fall in a straight line over the last epochs. The slope is
-    the median over pairs of epochs, so that one epoch that goes the wrong way does not matter. It
-    comes from the running estimates alone; how far they are off is taken from the last certified
-    row.
+    The logarithm of the gap is assumed to fall linearly over the last epochs. The slope is the
+    median over pairs of epochs, so that a single epoch that goes the wrong way does not matter. It
+    is computed from the running estimates only; their error is taken from the last certified row.
 
     Parameters
     ----------
@@ -48,8 +47,8 @@ def eta(rows: Sequence[TraceRow], tol: float) -> float | None:
     Returns
     -------
     float or None
-        None while there is nothing to judge by: fewer than 3 epochs, an l2 that is still annealed,
-        or a gap that does not fall.
+        None if no estimate is possible: fewer than 3 epochs, an l2 that is still annealed, or a gap
+        that does not fall.
     """
     if not rows or not tol > 0.0:
         return None
@@ -78,7 +77,7 @@ def eta(rows: Sequence[TraceRow], tol: float) -> float | None:
 
 
 def _log_estimate(row: TraceRow) -> float:
-    """Give the log of the relative gap as the epoch estimated it, certified or not."""
+    """Return the log of the relative gap as the epoch estimated it, certified or not."""
     size = abs(row.primal if row.certified else row.dual + row.gap_estimate)
     if not (row.gap_estimate > 0.0 and size > 0.0 and math.isfinite(size)):
         return math.nan
@@ -86,7 +85,7 @@ def _log_estimate(row: TraceRow) -> float:
 
 
 def _correction(rows: Sequence[TraceRow]) -> float:
-    """Give the log of (certified gap / estimate) where both were last known."""
+    """Return the log of (certified gap / estimate) for the last certified row."""
     for row in reversed(rows):
         if row.certified:
             estimate = _log_estimate(row)
@@ -99,8 +98,8 @@ def _correction(rows: Sequence[TraceRow]) -> float:
 class ProgressLine:
     """A training callback that shows passes, primal, dual, relative gap, time and time left.
 
-    On a terminal there is a single line that is written over; elsewhere a row now and then, below
-    a header. ``~`` marks a gap that is only the running estimate. The primal is that of the last
+    On a terminal it updates a single line; elsewhere it writes a row from time to time, below a
+    header. ``~`` marks a gap that is only the running estimate. The primal is the one of the last
     full evaluation.
 
     Parameters
@@ -108,11 +107,11 @@ class ProgressLine:
     stream : text stream or None
         Where to write; None is stderr.
     l2 : float or None
-        The l2 that was asked for, to tell when it is still annealed.
+        The target l2, to show whether l2 is still annealed.
     interval : float
-        The least number of seconds between two rows where the stream is no terminal.
+        The minimum number of seconds between two rows if the stream is not a terminal.
     clock : callable
-        What time it is, in seconds.
+        Returns the current time in seconds.
     """
 
     def __init__(
@@ -135,7 +134,7 @@ class ProgressLine:
         self._shown = 0
 
     def __call__(self, progress: Progress) -> None:
-        """Take one more epoch in; never asks the fit to stop."""
+        """Show one more epoch; the result never stops the fit."""
         row = progress.row
         self._rows.append(row)
         if row.certified:
@@ -162,12 +161,12 @@ class ProgressLine:
         self._stream.flush()
 
     def clear(self) -> None:
-        """Take the live line away, so that another line can be written in its place."""
+        """Erase the live line, so that another line can be written in its place."""
         if self._live and self._shown:
             self._write_over("")
 
     def abandon(self) -> None:
-        """End the live line where a fit ended without a certificate."""
+        """End the live line of a fit that ended without a certificate."""
         if self._live and self._shown:
             self._stream.write("\n")
             self._stream.flush()

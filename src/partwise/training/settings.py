@@ -1,4 +1,4 @@
-"""How to train, as users say it: names and numbers, checked before anything is computed."""
+"""The parameters of training, which are checked before anything is computed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Parameters:
     """The parameters of every fit.
 
     Estimators inherit them, so that each parameter is declared, described and checked in one
-    place. An estimator that does not offer one of them declares it anew with ``init=False``.
+    place. An estimator that does not offer one of them declares it again with ``init=False``.
 
     Parameters
     ----------
@@ -37,25 +37,25 @@ class Parameters:
     l2 : float
         The regulariser: ``l2/2 |w|^2`` is added to the sum of the losses of all examples.
     l1 : float
-        Adds ``l1 |w|_1`` to the objective, which makes weights exactly 0.
+        Adds ``l1 |w|_1`` to the objective, which makes some weights exactly 0.
     solver : str
-        "auto", or the name of a solver; an unknown name is answered with the list.
+        "auto", or the name of a solver. For an unknown name the error lists the solvers.
     tol : float
         Training stops when the relative duality gap is at most this.
     max_passes : float
-        Training stops after this number of passes over the data. A `ConvergenceWarning` then says
-        how far the gap is from `tol`.
+        Training stops after this number of passes over the data. A `ConvergenceWarning` then
+        reports how far the gap is from `tol`.
     weights : {"all", "observed"}
         Whether a feature has a weight for every label, or only for those that it was seen with in
         training.
     cost_matrix : array-like of shape (n_classes, n_classes) or None
         ``cost_matrix[true, predicted]`` in the order of the labels, for the losses with a cost.
-        None: each wrong label costs 1.
+        If None, each wrong label costs 1.
     n_jobs : int or None
-        The number of threads; -1 is one per core. They do not change the result.
+        The number of threads; -1 is one per core. It does not change the result.
     random_state : int, RandomState or None
-        Draws the order of the examples. The default, 0, makes every fit of the same data the
-        same; None makes each one different.
+        The seed of the order of the examples. With the default, 0, repeated fits of the same data
+        are equal; with None, each fit is different.
     solver_options : dict or None
         Further arguments of the solver.
     """
@@ -74,12 +74,12 @@ class Parameters:
 
     @property
     def descent(self) -> Descent | None:
-        """While a fit goes along a path of l2: that path."""
+        """The path of l2 that the fit follows; None for a single l2."""
         held: Descent | None = self.__dict__.get("_descent")
         return held
 
     def check(self) -> None:
-        """Raise a DataError if a parameter is wrong whatever the data are."""
+        """Raise a DataError if a parameter is invalid, as far as can be seen without the data."""
         from ..solvers.registry import SOLVERS
 
         one_of("loss", self.loss, LOSS_NAMES)
@@ -98,7 +98,7 @@ class Parameters:
 
     @property
     def seed(self) -> int | np.random.Generator:
-        """What draws the order of the examples."""
+        """The seed of the order of the examples."""
         if is_integer(self.random_state):
             check_seed(self.random_state)
             return int(self.random_state)
@@ -107,18 +107,18 @@ class Parameters:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def noted(self) -> dict[str, Any]:
-        """Return the parameters that a model keeps by name: those that JSON can hold."""
+        """Return the parameters that a model stores by name: those that JSON can hold."""
         return {}
 
 
 def check_seed(seed: Any) -> None:
-    """Raise a DataError unless a generator of random numbers can be made of the seed."""
+    """Raise a DataError unless the seed is a generator or an integer of at least 0."""
     if not isinstance(seed, np.random.Generator) and (not is_integer(seed) or seed < 0):
         raise DataError(f"the seed is {seed!r}; give a whole number from 0")
 
 
 def check_numbers(l2: float, l1: float, tol: float, max_passes: float) -> None:
-    """Raise a DataError unless the numbers of a fit are in their ranges."""
+    """Raise a DataError unless the numbers of a fit are in range."""
     for name, value in (("l2", l2), ("tol", tol), ("max_passes", max_passes)):
         sound = is_number(value) and value > 0.0
         if not sound or (math.isinf(value) and name != "max_passes"):
@@ -129,14 +129,14 @@ def check_numbers(l2: float, l1: float, tol: float, max_passes: float) -> None:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Settings(Parameters):
-    """The parameters of a fit that no estimator makes, see :func:`partwise.models.fit.fit_model`.
+    """The parameters of a fit without an estimator, see :func:`partwise.models.fit.fit_model`.
 
     They are those of `Parameters`, with `seed` in place of `random_state`.
 
     Parameters
     ----------
     seed : int or numpy.random.Generator
-        Draws the order of the examples.
+        The seed of the order of the examples.
     """
 
     n_jobs: int | None = 1
@@ -149,13 +149,13 @@ class Settings(Parameters):
         check_seed(self.seed)
 
     def noted(self) -> dict[str, Any]:
-        """Return the settings under the names that estimators call them by."""
+        """Return the settings under the names that estimators use for them."""
         names = ("solver", "max_passes", "weights", "cost_matrix", "solver_options")
         return as_json({**{name: getattr(self, name) for name in names}, "random_state": self.seed})
 
 
 def as_json(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters that a file gives back as they are; the others are left out."""
+    """Return the parameters that JSON preserves exactly; the others are left out."""
     return {name: plain for name, value in parameters.items() for plain in _plain(name, value)}
 
 
@@ -163,7 +163,7 @@ def _plain(name: str, value: Any) -> list[Any]:
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if name == "class_weight" and isinstance(value, Mapping):
-        # Names in JSON are strings, and labels may be numbers.
+        # Keys in JSON are strings, and labels may be numbers.
         value = [[*_plain("", label), *_plain("", weight)] for label, weight in value.items()]
     try:
         return [value] if json.loads(json.dumps(value, allow_nan=False)) == value else []
@@ -172,14 +172,14 @@ def _plain(name: str, value: Any) -> list[Any]:
 
 
 def read_noted(noted: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Return the parameters of some names among those that `noted` gave.
+    """Read parameters from what `noted` returned.
 
     Parameters
     ----------
     noted : mapping
-        What a model keeps. A file may hold anything.
+        The parameters that a model stores. Those from a file may hold anything.
     names : collection of str
-        The parameters that are asked for.
+        The names of the parameters to read.
     """
     found = {name: noted[name] for name in names if name in noted}
     weights = found.get("class_weight")

@@ -30,7 +30,7 @@ __all__ = ["LinearClassifier", "LinearClassifierCV", "check_one_kind"]
 def check_one_kind(y: Any) -> None:
     """Raise a DataError if strings are mixed with other labels.
 
-    An array of both would hold strings only, and the labels that come back would be others.
+    An array of both would only hold strings, so that other labels would be returned.
     """
     if not isinstance(y, (list, tuple)) and getattr(y, "dtype", None) != np.dtype(object):
         return
@@ -50,21 +50,21 @@ class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
     """A linear classifier, trained to a certified optimum.
 
     The objective is ``l2/2 |w|^2 + sum_i c_i loss(w; x_i, y_i)``. Training stops when the relative
-    duality gap is at most `tol`, and ``certificate_`` tells how far the weights are at most from
-    the best ones.
+    duality gap is at most `tol`, and ``certificate_`` bounds how far the objective is above the
+    optimum.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels.
     coef_ : ndarray of shape (n_classes, n_features)
-        The weights. There is a row for each class, also if there are two.
+        The weights. There is one row per class, even for two classes.
     intercept_ : ndarray of shape (n_classes,)
-        The scores that the constant feature gives.
+        The scores of the constant feature.
     certificate_ : Certificate
         Primal, dual and gap of the fit.
     trace_ : tuple of TraceRow
-        How the fit went, an epoch a row.
+        The trace of the fit, one row per epoch.
     n_iter_ : int
         The number of passes over the data.
     model_ : Model
@@ -72,7 +72,7 @@ class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
     n_features_in_ : int
         The number of features.
     feature_names_in_ : ndarray
-        The names of the features, if X had such.
+        The names of the features, if X has feature names.
     """
 
     def __sklearn_tags__(self) -> Any:
@@ -81,7 +81,7 @@ class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
         return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearClassifier:
-        """Train.
+        """Fit the classifier.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
         y : array-like of shape (n_samples,)
             The labels.
         sample_weight : array-like of shape (n_samples,) or None
-            The weights c_i; None is 1 each.
+            The weights c_i; None means 1 for each.
 
         Returns
         -------
@@ -126,7 +126,7 @@ class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
         return scores
 
     def decision_function(self, X: Any) -> Floats:
-        """Give the scores of the classes.
+        """Compute the scores of the classes.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
         Returns
         -------
         ndarray of shape (n_samples, n_classes), or (n_samples,) if there are two classes
-            For two classes, the score of the second less that of the first.
+            For two classes, the score of the second class minus the score of the first.
         """
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
@@ -149,7 +149,7 @@ class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The features.
         k : int or None
-            How many classes to give for each row.
+            How many classes to return per row.
 
         Returns
         -------
@@ -220,7 +220,7 @@ class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
         table = self.predict_log_proba(X)
         y = column_or_1d(y)
         if len(y) != len(table):
-            raise DataError(f"{len(y)} labels for {len(table)} rows; give one label a row")
+            raise DataError(f"{len(y)} labels for {len(table)} rows; give one label per row")
         numbers = self.model_.label_index
         found = np.array([numbers.get(label, -1) for label in y.tolist()], dtype=np.int64)
         chosen: Floats = table[np.arange(len(found)), np.maximum(found, 0)]
@@ -231,9 +231,9 @@ class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
 class LinearClassifierCV(PathEstimator, LinearClassifier):
-    """A linear classifier that chooses l2 by cross-validation or by data held out.
+    """A linear classifier that chooses l2 by cross-validation or by held-out data.
 
-    It is fitted for a range of l2, from large to small, each time from where the last fit ended.
-    `tol` and `max_passes` are those of the fit of one l2; ``certificate_``, ``trace_`` and
+    It is fitted for a range of l2, from large to small, and each fit starts where the last one
+    ended. `tol` and `max_passes` are those of the fit of one l2; ``certificate_``, ``trace_`` and
     ``n_iter_`` are those of the last fit, at ``l2_``.
     """

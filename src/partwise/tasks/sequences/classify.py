@@ -52,7 +52,7 @@ class Classify(Task["Table"]):
     }
 
     def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        # The sign of a constant feature is the sign of its weights.
+        # The sign of a constant feature only changes the sign of its weights.
         bias = abs(given["bias"])
         return {**given, "fit_intercept": bias > 0.0, "intercept_scaling": bias or 1.0}
 

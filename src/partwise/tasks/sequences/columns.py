@@ -1,4 +1,4 @@
-"""Column files as tasks read, write and score them."""
+"""Reading, writing and scoring of column files, for tasks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SCHEME: Final = Option("--scheme", "how to read spans (default: conlleval)", cho
 
 
 def looks_like_columns(lines: Sequence[str]) -> int:
-    """Return whether lines are those of a column file: 1 perhaps, 0 no."""
+    """Return whether the lines look like a column file: 1 perhaps, 0 no."""
     widths = {len(line.split("\t") if "\t" in lines[0] else line.split()) for line in lines}
     return int(len(widths) == 1 and widths.pop() > 1)
 
@@ -77,18 +77,18 @@ def read_inputs(
 def tag_scores(
     source: ColumnFile, predicted: list[list[str]], known: Iterable[str], scheme: str | None
 ) -> tuple[dict[str, Any], str]:
-    """Count right labels, right sentences, and right spans where labels look like spans.
+    """Score labels and sentences, and also spans if the labels look like spans.
 
     Parameters
     ----------
     source : ColumnFile
         A file with labels.
     predicted : list of list of str
-        The labels that a model gives every sentence.
+        The labels that a model predicts for every sentence.
     known : iterable of str
-        The labels that the model knows; they help to tell spans from other labels.
+        The labels that the model knows; they help to distinguish spans from other labels.
     scheme : str or None
-        How to read spans; None: as conlleval does, where there are any.
+        How to read spans. If None, as conlleval does, if the labels look like spans.
     """
     from ..labels import by_type, label_scores, label_table, numbers
 
@@ -122,7 +122,7 @@ def _spans(path: str, gold: list[list[str]], predicted: list[list[str]], scheme:
 
 @dataclass(frozen=True, eq=False)
 class TaggedColumns(Predictions):
-    """The best label of every token, and perhaps its probability.
+    """The best label of every token, optionally with its probability.
 
     Attributes
     ----------
@@ -133,9 +133,9 @@ class TaggedColumns(Predictions):
     labels : collection of str
         The labels that the model knows.
     probabilities : list of list of float or None
-        The probability of each label, as it is written beside it.
+        The probability that is written after each label.
     more : mapping
-        What else the record holds.
+        Further entries of the record.
     """
 
     source: Columns
@@ -158,7 +158,7 @@ class TaggedColumns(Predictions):
 
 @dataclass(frozen=True, eq=False)
 class RankedTags(Predictions):
-    """The k best labellings of every sentence, each a block of the file.
+    """The k best labellings of every sentence, one block of the file each.
 
     Attributes
     ----------

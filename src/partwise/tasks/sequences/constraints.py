@@ -15,12 +15,12 @@ from .segment_tags import numbered_place
 
 __all__ = ["SCHEME_NAMES", "check_labels", "make_constraints"]
 
-#: The names of schemes that constraints may have.
+#: The names of schemes that can be given as constraints.
 SCHEME_NAMES: Final = (*TAG_SCHEMES, *SCHEME_ALIASES)
 
 
 def make_constraints(given: Any, labels: Sequence[Any]) -> Constraints | None:
-    """Turn what a user gives into constraints in label numbers.
+    """Convert the constraints of a user to constraints in label numbers.
 
     Parameters
     ----------
@@ -29,10 +29,10 @@ def make_constraints(given: Any, labels: Sequence[Any]) -> Constraints | None:
 
         - the name of a scheme: ``"BIO"`` (the same as ``"IOB2"``), ``"IOB1"``, ``"IOE1"``,
           ``"IOE2"``, ``"IOBES"`` (``"BIOES"``) or ``"BILOU"`` (``"BIOUL"``);
-        - a function of two neighbouring labels that tells whether they may follow each other; it
-          is called with None as the first label for the start of a sequence, and with None as the
-          second for its end;
-        - pairs of labels ``(a, b)`` such that b must not follow a, with None in the same meaning;
+        - a function of two neighbouring labels that returns whether the second may follow the
+          first; it is called with None as the first label for the start of a sequence, and with
+          None as the second for its end;
+        - pairs of labels ``(a, b)`` such that b must not follow a, with the same meaning of None;
         - constraints in label numbers, which are only checked.
     labels : sequence
         The labels in the order of their numbers.
@@ -65,7 +65,8 @@ def check_labels(
 ) -> None:
     """Raise a DataError that names the first place where a gold sequence is forbidden.
 
-    ``place`` names a position of a sequence; of the last one where the end is what is forbidden.
+    ``place`` names a position of a sequence. If the end is forbidden, it is called with the last
+    position.
     """
     n = len(labels)
     table = np.zeros((n + 1, n + 1), dtype=bool)  # the last row and column: start and end
@@ -85,7 +86,7 @@ def check_labels(
             after = "the end" if t == len(y) else repr(labels[y[t]])
             raise DataError(
                 f"{place(i, min(t, len(y) - 1))}: the constraints forbid {after} after {before}; "
-                "mend the labels or relax the constraints"
+                "correct the labels or relax the constraints"
             )
 
 

@@ -1,8 +1,9 @@
-"""Examples that occur again count once: what a fit depends on is the weighted set of examples.
+"""Merging of equal examples, so that a fit only depends on the weighted set of examples.
 
-Two examples with the same features and label are one of both weights in the objective, and the
-order of examples has no meaning there. A solver that visits them one by one would still end
-elsewhere within its tolerance. So they are merged and brought into an order of their own.
+In the objective, two examples with the same features and label are the same as one example with the
+sum of their weights, and the order of examples does not matter. A solver that visits them one by
+one would still end at another point within its tolerance. So equal examples are merged and brought
+into an order that only depends on the examples.
 """
 
 from __future__ import annotations
@@ -17,19 +18,19 @@ from ...problem.rows import Rows
 
 __all__ = ["distinct_examples"]
 
-#: Entries of rows that are looked at together.
+#: The number of entries of rows that are hashed together.
 _STRETCH: Final = 1 << 16
 #: Odd numbers whose products spread their factors over all 64 bits (splitmix64).
 _SPREAD: Final = tuple(map(np.uint64, (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)))
 
 
 def distinct_examples(rows: Rows, label: Ints, weight: Floats) -> tuple[Ints, Floats]:
-    """Find the examples that differ, in an order that only depends on what they are.
+    """Find the distinct examples, in an order that only depends on the examples.
 
     Parameters
     ----------
     rows : Rows
-        The features, one row for each example.
+        The features, one row per example.
     label : ndarray of int
         The number of the label of each example.
     weight : ndarray
@@ -38,7 +39,7 @@ def distinct_examples(rows: Rows, label: Ints, weight: Floats) -> tuple[Ints, Fl
     Returns
     -------
     chosen, weight
-        The position of one example of each kind, and the sum of the weights of that kind.
+        The position of one example of each group of equal ones, and the sum of their weights.
     """
     used = np.flatnonzero(weight > 0.0)
     marks = _marks(rows, label)
@@ -51,7 +52,7 @@ def distinct_examples(rows: Rows, label: Ints, weight: Floats) -> tuple[Ints, Fl
 
 
 def _marks(rows: Rows, label: Ints) -> NDArray[np.uint64]:
-    """Give a number for each example, the same for the same features and label."""
+    """Return a hash of each example, which is equal for equal features and labels."""
     marks = _mixed(label.astype(np.uint64))
     begin = 0
     while begin < len(rows):
@@ -80,7 +81,7 @@ def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _same(rows: Rows, label: Ints, some: Ints, others: Ints) -> NDArray[np.bool_]:
-    """Tell whether two examples are the same, for many pairs: a mark alone does not prove it."""
+    """Return whether two examples are equal, for many pairs: equal hashes do not prove it."""
     size = np.diff(rows.indptr)
     same: NDArray[np.bool_] = (label[some] == label[others]) & (size[some] == size[others])
     a, b = rows.take(some[same]), rows.take(others[same])

@@ -1,4 +1,4 @@
-"""Sequences as users hold them, read into rows, lengths and labels."""
+"""Reading of sequences from Python into rows, lengths and labels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def read_lengths(lengths: Any) -> Ints | None:
-    """Check the lengths that a user gives along with a stacked matrix."""
+    """Check the lengths that belong to a stacked matrix."""
     if lengths is None:
         return None
     given = np.asarray(lengths)
@@ -43,22 +43,22 @@ def read_features(
     n_features: int | None = None,
     tally: Tally | None = None,
 ) -> tuple[Rows, Ints, Vocabulary | None]:
-    """Read features of any of the known shapes.
+    """Read features of any known form.
 
     Parameters
     ----------
     X
-        A stacked matrix with lengths; or, without, an iterable of matrices, or of sequences of
+        A stacked matrix if there are lengths; otherwise an iterable of matrices, or of sequences of
         tokens as `fit_rows` takes them.
     lengths
         The lengths for a stacked matrix.
     what
         The name of the argument, for messages.
     vocabulary, n_features
-        Those of the model to predict with; both None in training. `n_features` is None if and
-        only if tokens have names.
+        Those of the model in prediction; both are None in training. In prediction `n_features` is
+        None if and only if features have names.
     tally
-        Where to count the named features that are given and known, in prediction.
+        Counts the given and the known named features in prediction.
     """
     if lengths is not None:
         rows = read_matrix(X, f"{what} with lengths")
@@ -70,12 +70,12 @@ def read_features(
     if is_matrix(X):
         raise DataError(
             f"{what} is one matrix: give the lengths of the sequences along with it, or a list of "
-            "one matrix a sequence"
+            "one matrix per sequence"
         )
     if isinstance(X, (str, bytes, Mapping)) or not isinstance(X, Iterable):
         raise DataError(f"{what} is of type {type(X).__name__}; give a list of sequences")
     items: Iterator[Any] = iter(X)
-    # Empty lists say nothing about what the others hold.
+    # Empty lists do not show what the other sequences hold.
     head = []
     for item in items:
         head.append(item)
@@ -108,7 +108,10 @@ def read_transitions(
     n_features: int | None,
     tally: Tally | None = None,
 ) -> tuple[Rows, Vocabulary | None]:
-    """Read the features of neighbouring tokens, as `read_features`, for sequences of `counts`."""
+    """Read the features of neighbouring tokens, for sequences of `counts` tokens.
+
+    They have the same forms as in `read_features`.
+    """
     expected = np.maximum(counts - 1, 0)
     lengths = expected if stacked else None
     rows, found, names = read_features(X, lengths, "X_transitions", vocabulary, n_features, tally)
@@ -125,7 +128,7 @@ def read_transitions(
 
 
 def is_matrix(item: Any) -> bool:
-    """Whether something is a matrix of numbers: dense, sparse, or a data frame."""
+    """Return whether an object is a matrix of numbers: dense, sparse, or a data frame."""
     if hasattr(item, "tocsr") or hasattr(item, "iloc"):
         return True
     return isinstance(item, np.ndarray) and item.ndim == 2 and item.dtype.kind in "biuf"
@@ -139,7 +142,7 @@ def read_matrix(item: Any, what: str) -> Rows:
     if array.ndim != 2 or array.dtype.kind not in "biuf":
         raise DataError(
             f"{what}: shape {array.shape} and type {array.dtype} where a matrix of numbers is "
-            "expected, one row a token"
+            "expected, one row per token"
         )
     return Rows.from_dense(array)
 
@@ -207,14 +210,14 @@ def read_labels(y: Any, lengths: Ints, stacked: bool) -> list[Any]:
     Parameters
     ----------
     y
-        A list of labels for each sequence; or, with a stacked matrix, a flat list of all.
+        One list of labels per sequence; or, with a stacked matrix, a flat list of all labels.
     lengths
         The lengths of the sequences.
     stacked
         Whether y may be flat.
     """
     if isinstance(y, (str, bytes, Mapping)) or not isinstance(y, Iterable):
-        raise DataError(f"y is of type {type(y).__name__}; give a list of labels a sequence")
+        raise DataError(f"y is of type {type(y).__name__}; give one list of labels per sequence")
     items = list(y)
     if stacked and items and all(_is_label(item) for item in items):
         if len(items) != int(lengths.sum()):
@@ -253,7 +256,7 @@ def _joined(items: Sequence[Any], lengths: Ints) -> list[Any]:
 
 
 def _normalised(flat: list[Any], lengths: Ints) -> list[Any]:
-    """Turn scalars of numpy into plain ones, and name the first label that is none."""
+    """Convert numpy scalars to Python values, and raise a DataError for the first invalid label."""
     plain = [item.item() if isinstance(item, np.generic) else item for item in flat]
     kind = type(plain[0]) if plain else str
     for position, label in enumerate(plain):
@@ -281,8 +284,8 @@ def read_fixed(
     Parameters
     ----------
     fixed
-        None, or for each sequence one of: None; a dict from positions to a label or several; a
-        list as long as the sequence of labels, of several, or of None where nothing is known.
+        None, or one item per sequence: None; a dict from positions to one or several labels; or a
+        list with one item per token: a label, several labels, or None if nothing is known.
     lengths, numbers
         The lengths of the sequences, and the number of each label.
     """

@@ -1,4 +1,4 @@
-"""Features of positions and of the steps between them, for classifiers and taggers."""
+"""Features of positions and of the transitions between them, for classifiers and taggers."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 __all__ = ["PositionFeatures"]
 
 _VOCABULARIES: Final = ("vocabulary", "transition_vocabulary")
-#: In front of the names of the arrays of the supporting positions.
+#: The prefix of the names of the arrays of the supporting positions.
 _SUPPORT: Final = "support_"
-#: How many sequences are looked at to tell columns from names of features.
+#: The number of sequences that are checked to distinguish columns from names of features.
 _LOOKED_AT: Final = 20
 _FIELDS: Final = {"n_inputs", "intercept", "templates", "n_transition_features", *_VOCABULARIES}
 
@@ -48,31 +48,32 @@ _FIELDS: Final = {"n_inputs", "intercept", "templates", "n_transition_features",
 @final
 @dataclass(frozen=True, eq=False)
 class PositionFeatures(Features):
-    """Features of every position, and where asked for of every transition.
+    """Features of every position and, if requested, of every transition.
 
-    The first kind of site of the structure is a position, one a row. A kind called "transition"
-    may have features of its own, and a constant one besides. All other kinds have one constant
-    feature.
+    The first kind of site of the structure is a position, with one row per position. The kind
+    "transition" may have features of its own and a constant feature. All other kinds have one
+    constant feature.
 
     Parameters
     ----------
     n_inputs : int
         The number of input columns of a column file; without a vocabulary, the number of features
-        of a position, the intercept not counted.
+        of a position, without the intercept.
     vocabulary : Vocabulary or None
         The names of the features of positions; None if features are numbered.
     templates : TemplateSet or None
-        How features are made of column files.
+        How features are made from column files.
     intercept : float
-        The value of the constant last feature of every position; 0: there is none.
+        The value of the constant last feature of every position; 0 if there is none.
     n_transition_features : int or None
-        How many features a transition may have, the constant not counted; None: transitions do
-        not depend on the input.
+        The number of features of transitions, without the constant; None if transitions do not
+        depend on the input.
     transition_vocabulary : Vocabulary or None
-        The names of these, if they have names.
+        The names of the features of transitions, if they have names.
     support : Support or None
-        Positions of the training data: the features of a position are then the scores of the
-        labels by its similarities to these, and not its inputs, which have no names.
+        Positions of the training data. The features of a position are then not its inputs, which
+        have no names, but the scores of the labels, computed from its similarities to these
+        positions.
     """
 
     name: ClassVar[str] = "positions"
@@ -87,7 +88,7 @@ class PositionFeatures(Features):
 
     @property
     def n_features(self) -> int:
-        """How many features a position may have, the intercept not counted."""
+        """The number of features of positions, without the intercept."""
         if self.support is not None:
             return self.support.n_scores
         return self.n_inputs if self.vocabulary is None else len(self.vocabulary)
@@ -98,7 +99,6 @@ class PositionFeatures(Features):
         return self.n_transition_features is not None
 
     def feature_counts(self, structure: Structure) -> tuple[int, ...]:
-        """Those of positions, then those of transitions and constants."""
         if self.input_transitions and getattr(structure, "tied", True):
             raise DataError(
                 f"features for the transitions of a {structure.name} that does not tell them "
@@ -119,7 +119,7 @@ class PositionFeatures(Features):
         X_transitions: Any = None,
         **more: Any,
     ) -> Tokens:
-        """Read tokens of any of the known forms.
+        """Read tokens of any known form.
 
         Parameters
         ----------
@@ -133,7 +133,7 @@ class PositionFeatures(Features):
         lengths : array-like of int or None
             If `examples` is one matrix of all tokens: the number of tokens of each sequence.
         X_transitions
-            The features of neighbouring tokens, if the model has such.
+            The features of neighbouring tokens, if the model uses them.
         """
         refuse_others(more)
         if isinstance(examples, Tokens):
@@ -156,7 +156,7 @@ class PositionFeatures(Features):
     def source(
         self, examples: Any, lengths: Any = None, X_transitions: Any = None
     ) -> ColumnFile | Sequences | Table:
-        """Return examples of any of the known forms as a source that can be read."""
+        """Return examples of any known form as a source."""
         if isinstance(examples, (ColumnFile, Sequences, Table)):
             return examples
         if isinstance(examples, Columns):
@@ -171,7 +171,8 @@ class PositionFeatures(Features):
         columns = as_columns(examples, self.n_inputs)
         if columns is None:
             return named
-        # Strings may be columns or names of features: columns, unless only the names are known.
+        # Strings may be columns or names of features. They are columns, unless the model only knows
+        # them as names.
         found, some = ColumnFile(columns), range(min(_LOOKED_AT, len(columns.lengths)))
         strange = found.take(some).tokens(self).tally.nothing_known
         if strange and not named.take(some).tokens(self).tally.nothing_known:
@@ -179,7 +180,7 @@ class PositionFeatures(Features):
         return found
 
     def _names_unknown(self, tally: Tally) -> DataError:
-        """Make the error of features by name where the model looks at columns."""
+        """Return the error for named features if the model was trained on columns."""
         assert self.templates is not None
         form = "a string" if self.n_inputs == 1 else f"a list of {self.n_inputs} strings"
         names = [f"{self.templates.name(one)}=..." for one in self.templates.conjunctions[:3]]
@@ -223,16 +224,16 @@ class PositionFeatures(Features):
     def laid_out(
         self, structure: Structure, rows: Rows, transition_rows: Rows | None = None
     ) -> list[Rows]:
-        """Lay features out by kind of site; those that are not known are dropped.
+        """Return the rows of every kind of site; unknown features are dropped.
 
         Parameters
         ----------
         structure : Structure
-            What has the sites.
+            The structure that has the sites.
         rows : Rows
             The features of every position.
         transition_rows : Rows or None
-            The features of every transition, if these have such.
+            The features of every transition, if transitions have features.
         """
         if self.input_transitions != (transition_rows is not None):
             raise DataError(
@@ -253,7 +254,6 @@ class PositionFeatures(Features):
         return found
 
     def to_json(self) -> dict[str, Any]:
-        """Numbers and templates; of vocabularies, whether there is one."""
         support = {} if self.support is None else {"support": self.support.to_json()}
         return {
             **support,
@@ -265,7 +265,6 @@ class PositionFeatures(Features):
         }
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The vocabularies and the supporting positions."""
         held = {} if self.support is None else self.support.arrays()
         arrays = {_SUPPORT + name: array for name, array in held.items()}
         for name in _VOCABULARIES:
@@ -276,7 +275,6 @@ class PositionFeatures(Features):
 
     @classmethod
     def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> PositionFeatures:
-        """Check numbers, templates and vocabularies, one against the other."""
         fields = data.keys() - {"support"}
         sound(fields == _FIELDS, f"positions that do not have just {', '.join(_FIELDS)}")
         n_inputs, intercept, steps = (
@@ -308,7 +306,7 @@ class PositionFeatures(Features):
         return cls(n_inputs, held["vocabulary"], templates, float(intercept), steps, names, support)
 
     def match(self, other: Features, structure: Structure) -> tuple[Ints, ...]:
-        """By name, or by number where features have no names; constants are the last."""
+        """Match features by name, or by number if they have no names; constants come last."""
         if not isinstance(other, PositionFeatures) or _supported(self, other):
             return super().match(other, structure)
         if (self.vocabulary is None) != (other.vocabulary is None):
@@ -345,7 +343,7 @@ def _same_features(
     names: tuple[Vocabulary | None, Vocabulary | None],
     constant: tuple[bool, bool],
 ) -> Ints:
-    """For each new feature the number of the old one, or -1; pairs are of new and old."""
+    """Return the old number of each new feature, or -1; the pairs are (new, old)."""
     new, old = names
     if new is not None and old is not None:
         same = np.array([old.index.get(name, -1) for name in new], dtype=np.int64)
@@ -358,5 +356,5 @@ def _same_features(
 
 
 def _supported(*encoders: PositionFeatures) -> bool:
-    """Whether features are similarities, of which each model has its own."""
+    """Return whether some features are similarities, which cannot be matched between models."""
     return any(encoder.support is not None for encoder in encoders)

@@ -1,4 +1,4 @@
-"""From labelled positions to what is trained: weights of classes, rare features, checks."""
+"""Preparation of labelled positions for training: class weights, rare features, checks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["check_class_weight", "check_min_count", "class_factors", "drop_rare"
 
 
 class Labelled(Protocol):
-    """Positions with labels: what the sources of sequences have in common."""
+    """Positions with labels: the common interface of the sources of sequences."""
 
     def labels(self, tokens: Tokens) -> list[Any]:
         """Return the labels of all positions, one after the other."""
@@ -37,7 +37,7 @@ class Labelled(Protocol):
         """Return distinct labels in the order of their numbers."""
 
     def place(self, s: int, t: int) -> str:
-        """Name the place of position t of example s."""
+        """Return the name of the place of position t of example s."""
 
 
 def number_labels(source: Labelled, tokens: Tokens) -> tuple[list[Any], list[Ints]]:
@@ -62,14 +62,14 @@ def prepare_positions(
     intercept: float = 0.0,
     constraints: Any = None,
 ) -> Prepared:
-    """Make ready what is trained to label positions.
+    """Prepare labelled positions for training.
 
     Parameters
     ----------
     source
-        Where the positions come from, to name the place of what is wrong.
+        The source of the positions, to name places in error messages.
     tokens : Tokens
-        Their features.
+        The features of the positions.
     structure : Structure
         A structure whose first kind of site is a position.
     labels, gold
@@ -79,7 +79,7 @@ def prepare_positions(
     class_weight, min_count, constraints
         As the estimators take them.
     intercept : float
-        The value of a constant feature of every position; 0: none.
+        The value of a constant feature of every position; 0 for none.
     """
     rows, lengths = tokens.rows, tokens.lengths
     check_positions(tokens)
@@ -113,7 +113,7 @@ def prepare_positions(
 def _rules(
     source: Labelled, tokens: Tokens, given: Any, labels: Sequence[Label], gold: Sequence[Ints]
 ) -> Any:
-    """Make the constraints, and name the place of a label that breaks them."""
+    """Return the constraints; a label that breaks them raises a DataError with its place."""
     try:
         rules = make_constraints(given, labels)
     except LabelError as error:
@@ -127,7 +127,7 @@ def _rules(
 
 
 def check_positions(tokens: Tokens) -> None:
-    """Raise a DataError unless there are examples, and finite features for their positions."""
+    """Raise a DataError unless there are examples and their features are finite."""
     if not len(tokens):
         raise DataError("there are no examples to train on; give at least two, of different labels")
     tokens.rows.check_finite("the features")
@@ -136,7 +136,7 @@ def check_positions(tokens: Tokens) -> None:
 
 
 def check_min_count(min_count: Any) -> None:
-    """Raise a DataError unless the number is one that features can be counted by."""
+    """Raise a DataError unless the number is an integer of at least 1."""
     if not is_integer(min_count) or min_count < 1:
         raise DataError(f"min_count is {min_count!r}; give a whole number from 1")
 
@@ -150,7 +150,7 @@ def check_class_weight(class_weight: Any) -> None:
 
 
 def check_classes(gold: Sequence[Ints], weight: Floats, labels: Sequence[Label]) -> None:
-    """Raise a DataError unless there are labels to choose from."""
+    """Raise a DataError unless the examples have at least two labels."""
     used = [y for y, c in zip(gold, weight.tolist(), strict=True) if c > 0.0]
     seen = np.unique(np.concatenate([*used, np.zeros(0, np.int64)]))
     if len(seen) < 2:
@@ -164,7 +164,7 @@ def check_classes(gold: Sequence[Ints], weight: Floats, labels: Sequence[Label])
 def class_factors(
     given: Any, lengths: Ints, gold: Sequence[Ints], weight: Floats, labels: Sequence[Label]
 ) -> Floats:
-    """A factor for each example: the mean over its positions of the weights of their labels."""
+    """Return one factor per example: the mean weight of the labels of its positions."""
     n = len(lengths)
     if given is None:
         return np.ones(n)
@@ -200,7 +200,7 @@ def _named_weights(given: Mapping[Any, Any], labels: Sequence[Label]) -> Floats:
 def drop_rare(
     rows: Rows, vocabulary: Vocabulary | None, min_count: int, used: npt.NDArray[np.bool_]
 ) -> tuple[Rows, Vocabulary | None]:
-    """Drop the features of fewer than `min_count` of the rows in use."""
+    """Drop the features that occur in fewer than `min_count` of the rows in use."""
     if vocabulary is not None and len(vocabulary) != rows.n_features:
         raise DataError(f"a vocabulary of {len(vocabulary)} names for {rows.n_features} features")
     if min_count == 1:
@@ -208,7 +208,7 @@ def drop_rare(
     frequent = (rows if used.all() else rows.take(used)).counts() >= min_count
     if vocabulary is not None:
         return rows.keep(frequent), vocabulary.keep(frequent)
-    # Numbers keep their meaning: the rare features stay, but occur nowhere.
+    # The numbers must keep their meaning: rare features stay, but do not occur any more.
     kept = frequent[rows.indices]
     ends = np.concatenate([[0], np.cumsum(kept)])
     values = None if rows.values is None else rows.values[kept]

@@ -1,7 +1,7 @@
 """A Gram matrix as the product of rows: K = L L^T, by a pivoted Cholesky factorisation in blocks.
 
-A linear model on the rows of L is the kernel machine: the same scores at the training positions,
-the same |w|^2, so the same objective, duals and certificate.
+A linear model on the rows of L is equal to the kernel machine: it has the same scores at the
+training positions and the same |w|^2, so the same objective, duals and certificate.
 
 Each round takes the positions with the largest residuals, computes their columns of K, and
 subtracts what L explains so far:
@@ -9,8 +9,8 @@ subtracts what L explains so far:
     R = K[:, c] - L L[c]^T,    R[p] = T T^T for the pivots p among c,    L <- (L, R[:, p] T^-T)
     d <- d - |new rows of L|^2,  the residuals; their sum is the trace of K - L L^T
 
-K itself is never held, only a block of its columns. Rows of pivots end at their own column, since
-nothing is left of them: a matrix of full rank takes half of its square.
+K itself is never stored, only a block of its columns. The row of a pivot ends at its own column,
+because its residual is then 0: a matrix of full rank takes n^2 / 2 numbers.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _logger = logging.getLogger(__name__)
 #: Columns of K that are computed at once.
 BLOCK: Final = 128
 #: A position waits for a later round if the others of its block leave it less than this share of
-#: the largest residual: it may be one that they explain.
+#: the largest residual, because they may explain it.
 _WAITS: Final = 1 / 16
-#: Residuals below 0 by this share of the largest similarity are not rounding.
+#: Negative residuals beyond this share of the largest similarity are not due to rounding.
 _NEGATIVE: Final = 1e-7
-#: Bytes that training takes for each number of L, copies on the way included, as measured.
+#: The measured number of bytes that training takes per number of L, including copies.
 BYTES: Final = 64
-#: A factor that leaves less than this share of the trace is K but for rounding.
+#: A factor that leaves out at most this share of the trace equals K up to rounding.
 _ROUNDING: Final = 1e-9
 
 
@@ -50,7 +50,7 @@ class GramFactor:
     Attributes
     ----------
     rows : Rows
-        The rows of L, one a position.
+        The rows of L, one per position.
     pivots : ndarray of int
         The position of each column: phi(x) = T^-1 K(pivots, x) with T = L[pivots] gives the row of
         any x.
@@ -64,11 +64,11 @@ class GramFactor:
 
     @property
     def exact(self) -> bool:
-        """Whether nothing but rounding is left out."""
+        """Whether L L^T equals K up to rounding."""
         return self.residual <= _ROUNDING
 
     def triangle(self) -> Floats:
-        """T, a lower triangular matrix of the size of the rank."""
+        """Return T, a lower triangular matrix of the size of the rank."""
         rank = len(self.pivots)
         found, held = np.zeros((rank, rank)), self.rows.take(self.pivots)
         assert held.values is not None
@@ -137,7 +137,7 @@ def factor_gram(
 
 
 def _bytes(n: int, rank: int) -> float:
-    """What training takes: L without the zeros at the ends of the rows of pivots."""
+    """Return the bytes of training: L without the zeros at the ends of the rows of pivots."""
     return BYTES * (n * rank - 0.5 * rank * (rank - 1.0))
 
 
@@ -161,7 +161,7 @@ def _indefinite(position: int) -> DataError:
 def _columns(
     kernel: Kernel, rows: Rows, blocks: list[Floats], waiting: Ints, least: float
 ) -> tuple[Floats, Ints]:
-    """Give the next columns of L, positions x new, and their pivots."""
+    """Return the next columns of L, positions x new, and their pivots."""
     from scipy.linalg import solve_triangular
     from scipy.linalg.lapack import dpstrf
 
@@ -184,7 +184,7 @@ def _columns(
 
 
 def _packed(blocks: list[Floats], pivots: Ints, n: int) -> Rows:
-    """Lay the columns out by rows, each to its last number; the blocks are used up."""
+    """Return the columns as rows, without the zeros at their ends; this empties the blocks."""
     rank = len(pivots)
     sizes = np.full(n, rank, dtype=np.int64)
     sizes[pivots] = np.arange(rank) + 1

@@ -1,4 +1,4 @@
-"""Kernels: similarities of rows of features, computed a block at a time."""
+"""Kernels: similarities of rows of features, computed in blocks."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ __all__ = ["KERNELS", "Kernel", "make_kernel"]
 Floats = npt.NDArray[np.float64]
 
 KERNELS: Final = ("linear", "poly", "rbf")
-#: What a model calls a kernel that is a function of the user's.
+#: The name of a kernel that is a function of the user.
 _FUNCTION: Final = "function"
-#: Rows with this share of values other than 0 are faster as plain arrays.
+#: Rows with at least this share of nonzero values are faster as dense arrays.
 _DENSE: Final = 0.1
-#: Numbers in a block of rows, and in a block of similarities: 16 MB.
+#: The number of values in a block of rows and in a block of similarities: 16 MB.
 _BLOCK: Final = 1 << 21
-#: The largest float: whole numbers of a file can be larger.
+#: The largest float; integers in a file can be larger.
 _MOST: Final = sys.float_info.max
-#: Rows whose similarities to themselves are computed at once.
+#: The number of rows whose similarities to themselves are computed at once.
 _DIAGONAL: Final = 64
 
 
@@ -46,7 +46,7 @@ class Kernel:
     degree : int
         As above.
     function : callable or None
-        Takes two float64 arrays of some rows each, and gives the matrix of their similarities.
+        Takes two float64 arrays of rows, and returns the matrix of their similarities.
     """
 
     name: str
@@ -56,9 +56,9 @@ class Kernel:
     function: Callable[[Any, Any], Any] | None = None
 
     def gram(self, left: Rows, right: Rows) -> Floats:
-        """Compute the similarities of all rows on the left with all on the right.
+        """Compute the similarities of all rows of `left` with all rows of `right`.
 
-        Beside the result this takes about 50 MB, or one row of each.
+        Besides the result this takes about 50 MB, or the memory of one row of each.
         """
         out = np.empty((len(left), len(right)))
         if not out.size:
@@ -66,7 +66,7 @@ class Kernel:
         dense = self.function is not None or min(map(_density, (left, right))) >= _DENSE
         if not dense:
             left, right = _compact(left, right)
-        with np.errstate(over="ignore", invalid="ignore"):  # looked at below
+        with np.errstate(over="ignore", invalid="ignore"):  # checked below
             for a, x in _blocks(left, dense, len(right)):
                 for b, z in _blocks(right, dense, 1):
                     out[a, b] = self._block(x, z)
@@ -103,7 +103,7 @@ class Kernel:
         return pairwise.polynomial_kernel(x, z, self.degree, self.gamma, self.coef0)
 
     def to_json(self) -> dict[str, Any]:
-        """Give the name and the numbers."""
+        """Return the name and the numbers as JSON can hold them."""
         if self.function is not None:
             raise ModelFileError(
                 "the model's kernel is a function of your own, and a model file holds data, never "
@@ -119,7 +119,7 @@ class Kernel:
 
     @classmethod
     def from_json(cls, data: Any) -> Kernel:
-        """Check what a file holds."""
+        """Make a kernel from the data of a file, after checking it."""
         known = {"name", "gamma", "degree", "coef0"}
         if not isinstance(data, dict) or data.keys() != known:
             raise DataError(f"a kernel that does not have just {', '.join(sorted(known))}")
@@ -128,12 +128,12 @@ class Kernel:
 
 
 def make_kernel(kernel: Any, gamma: Any, degree: Any, coef0: Any, rows: Rows) -> Kernel:
-    """Make a kernel of what a user says, as scikit-learn's SVC takes it.
+    """Make a kernel from the parameters of a user, which are those of scikit-learn's SVC.
 
     Parameters
     ----------
     kernel : {"linear", "poly", "rbf"} or callable
-        Which one.
+        The name of the kernel, or a function.
     gamma : float, "scale" or "auto"
         "scale" is 1 / (n_features * variance of all values of the rows), "auto" 1 / n_features.
     degree, coef0 : int, float
@@ -142,7 +142,7 @@ def make_kernel(kernel: Any, gamma: Any, degree: Any, coef0: Any, rows: Rows) ->
         The rows to train on.
     """
     if gamma in ("scale", "auto") and isinstance(gamma, str):
-        # Constant rows have no scale: as scikit-learn, gamma = 1.
+        # Constant rows have no scale: gamma = 1, as in scikit-learn.
         with np.errstate(over="ignore", invalid="ignore"):
             spread = _variance(rows) if gamma == "scale" else 1.0
         if not math.isfinite(spread):
@@ -189,7 +189,7 @@ def _density(rows: Rows) -> float:
 
 
 def _compact(left: Rows, right: Rows) -> tuple[Rows, Rows]:
-    """Renumber the features if there are more of them than values: a product has a number each."""
+    """Renumber the features if there are more of them than values, to save memory in products."""
     if left.n_features <= len(left.indices) + len(right.indices):
         return left, right
     both = np.concatenate([left.indices, right.indices])
@@ -201,7 +201,7 @@ def _compact(left: Rows, right: Rows) -> tuple[Rows, Rows]:
 
 
 def _blocks(rows: Rows, dense: bool, width: int) -> Iterator[tuple[slice, Any]]:
-    """Give some rows at a time, as arrays or sparse matrices; they have `width` similarities."""
+    """Yield blocks of rows, as dense or sparse matrices; each row has `width` similarities."""
     from scipy.sparse import csr_matrix
 
     step = max(1, _BLOCK // max(1, width, rows.n_features if dense else 1))

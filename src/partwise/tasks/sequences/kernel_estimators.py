@@ -36,28 +36,29 @@ __all__ = ["KernelClassifier", "KernelTagger"]
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class KernelEstimator(PositionTrainer, Estimator):
-    """Base of the estimators with kernels; not for use on its own.
+    """Base class of the estimators with kernels; not for direct use.
 
-    A class derived from it also derives from the linear estimator of the same task.
+    A derived class also derives from the linear estimator of the same task.
 
     Parameters
     ----------
     kernel : {"rbf", "poly", "linear"} or callable
         ``exp(-gamma |x - z|^2)``, ``(gamma x.z + coef0)^degree`` or ``x.z``; or a function that
         takes two float64 arrays, of n and of m rows, and returns the (n, m) matrix of their
-        similarities. It must be positive semidefinite. A model with a function of your own can be
-        used and pickled, but not saved: model files hold no code.
+        similarities. It must be positive semidefinite. A model with your own function can be used
+        and pickled, but not saved, because model files hold no code.
     gamma : float, "scale" or "auto"
         "scale" is ``1 / (n_features * X.var())``, "auto" ``1 / n_features``.
     degree : int
-        For "poly".
+        The degree of "poly".
     coef0 : float
-        For "poly", from 0.
+        The constant of "poly", at least 0.
     gram_tol : float
-        The share of the trace of the Gram matrix that may be left out. The default is rounding; a
-        larger one saves memory and time, and the certificate is that of the smaller model.
+        The share of the trace of the Gram matrix that may be left out. The default only leaves out
+        rounding errors; a larger value saves memory and time, and the certificate then holds for
+        the approximated Gram matrix.
     memory_limit : float
-        The MiB that training may take for the Gram matrix.
+        The memory that training may take for the Gram matrix, in MiB.
     """
 
     kernel: Any = "rbf"
@@ -79,7 +80,8 @@ class KernelEstimator(PositionTrainer, Estimator):
 
     def solver_arguments(self) -> dict[str, Any]:
         given = super().solver_arguments()
-        # The duals of the hinge have the weights that go with them: few positions then support.
+        # With nearness 0 the weights belong to the duals of the hinge loss, so that few positions
+        # support the model.
         if self.loss == "hinge" and self.solver == "auto":
             return {"nearness": 0.0, **given}
         return given
@@ -131,12 +133,12 @@ class KernelEstimator(PositionTrainer, Estimator):
 
     @property
     def support_(self) -> Ints:
-        """The supporting positions, counted through the training data."""
+        """The numbers of the supporting positions in the training data."""
         return _support(self._fitted()).index
 
     @property
     def n_support_(self) -> int:
-        """How many supporting positions there are."""
+        """The number of supporting positions."""
         return len(_support(self._fitted()))
 
     @property
@@ -159,36 +161,35 @@ class KernelClassifier(KernelEstimator, LinearClassifier):
     """A classifier with a kernel, trained to a certified optimum.
 
     The score of class k is ``sum_j beta_jk K(x_j, x)`` over rows x_j of the training data. The
-    objective is that of :class:`LinearClassifier` in the feature space of the kernel, where it
-    stays as it is but for ``x.z``, which becomes ``K(x, z)``. With ``loss="hinge"`` only some rows
-    support the model.
+    objective is the one of :class:`LinearClassifier` in the feature space of the kernel, with
+    ``K(x, z)`` instead of ``x.z``. With ``loss="hinge"`` only some rows support the model.
 
-    For n rows training takes up to ``32 n^2`` bytes, and the kernel is computed once for each pair
-    of rows; both are less if the Gram matrix has a lower rank. Prediction computes the similarity
-    to each supporting row.
+    For n rows, training takes up to ``32 n^2`` bytes, and the kernel is computed once per pair of
+    rows. Both are less if the Gram matrix has a lower rank. Prediction computes the similarity to
+    each supporting row.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels.
     support_ : ndarray of shape (n_support_,)
-        The rows of the training data that the model is made of.
+        The rows of the training data that support the model.
     n_support_ : int
         Their number.
     dual_coef_ : ndarray of shape (n_classes, n_support_)
         Their coefficients beta.
     intercept_ : ndarray of shape (n_classes,)
-        The scores that the constant feature gives.
+        The scores of the constant feature.
     certificate_, trace_, n_iter_, model_, n_features_in_, feature_names_in_
         As in :class:`LinearClassifier`.
     """
 
     def _chosen(self, rows: Rows, label: Ints, weight: Floats) -> tuple[Ints, Floats]:
-        # support_ and gamma="scale" count the rows as they are given.
+        # support_ and gamma="scale" refer to the rows as they are given.
         return np.arange(len(rows)), weight
 
     def _adopt(self, model: Model) -> None:
-        # Not that of the linear classifier: there is no coef_.
+        # Not the method of the linear classifier, because there is no coef_.
         PositionTrainer._adopt(self, model)
         features = model.features
         assert isinstance(features, PositionFeatures)
@@ -210,20 +211,20 @@ class KernelTagger(KernelEstimator, SequenceTagger):
     """A linear-chain tagger with a kernel of tokens, trained to a certified optimum.
 
     The score of label k at a token x is ``sum_j beta_jk K(x_j, x)`` over tokens x_j of the training
-    data; labels that follow each other have ordinary weights. The objective is that of
+    data; transitions between labels have ordinary weights. The objective is the one of
     :class:`SequenceTagger` in the feature space of the kernel. With ``loss="hinge"`` only some
     tokens support the model.
 
-    For n tokens training takes up to ``32 n^2`` bytes, and the kernel is computed once for each
-    pair of tokens; both are less if the Gram matrix has a lower rank. Prediction computes the
-    similarity to each supporting token.
+    For n tokens, training takes up to ``32 n^2`` bytes, and the kernel is computed once per pair of
+    tokens. Both are less if the Gram matrix has a lower rank. Prediction computes the similarity to
+    each supporting token.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
     support_ : ndarray of shape (n_support_,)
-        The tokens that the model is made of, counted through the sequences of the training data.
+        The tokens that support the model, numbered across the sequences of the training data.
     n_support_ : int
         Their number.
     dual_coef_ : ndarray of shape (n_classes, n_support_)
@@ -233,11 +234,11 @@ class KernelTagger(KernelEstimator, SequenceTagger):
 
     Notes
     -----
-    `fit` and `predict` take X as :class:`SequenceTagger` does, but for tokens with named features:
-    a matrix for each sequence, or one of all tokens along with `lengths`, dense or sparse.
+    `fit` and `predict` take X as :class:`SequenceTagger` does, except for tokens with named
+    features: one matrix per sequence, or one matrix of all tokens with `lengths`, dense or sparse.
     """
 
     @property
     def coef_(self) -> Floats:
-        """There is none; see ``dual_coef_``."""
+        """A kernel model has no coef_; see ``dual_coef_``."""
         raise AttributeError("a kernel model has no coef_; see dual_coef_ and support_")

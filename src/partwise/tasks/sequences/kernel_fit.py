@@ -1,12 +1,13 @@
-"""From rows of positions to a kernel model: the weights of a label are sums over positions.
+"""Kernel models: the weights of a label are sums over positions.
 
     w_k = sum_j beta_jk phi(x_j),    score of label k at x = sum_j beta_jk K(x_j, x)
 
-The kernel of two labelled positions is K(x, x') where the labels are equal and 0 else; what does
-not depend on the input (transitions, first and last labels, an intercept) has ordinary weights.
+The kernel of two labelled positions is K(x, x') if the labels are equal, and 0 otherwise. Parts
+that do not depend on the input (transitions, first and last labels, an intercept) have ordinary
+weights.
 
-Training runs on the rows of L, K = L L^T (``gram.py``), as any linear problem does. What was found
-there is then said in terms of positions, in one of two ways:
+Training uses the rows of L, K = L L^T (``gram.py``), as features of a linear problem. The result is
+then expressed in terms of positions, in one of two ways:
 
     beta_j = c_i (gold_j - mu_j) / l2       from the marginals of a dual point: where these are the
                                             gold label, the position is dropped
@@ -39,7 +40,7 @@ from .support import Support
 
 __all__ = ["KernelPositions", "kernel_positions"]
 
-#: Marginals that are so near to the gold label are those of the gold label.
+#: Marginals that are this close to the gold label count as equal to it.
 _NEAR: Final = 1e-9
 
 
@@ -60,11 +61,11 @@ def kernel_positions(
     tokens : Tokens
         All tokens.
     used : ndarray of bool
-        Which of them have a part in the fit.
+        Which of them are used in the fit.
     lengths : ndarray of int
-        The number of tokens of each example that has a part in the fit.
+        The number of tokens of each example that is used in the fit.
     factor : GramFactor
-        The factor, of the tokens that are used.
+        The factor for the tokens that are used.
     n_jobs : int
         The number of threads.
     """
@@ -76,7 +77,7 @@ def kernel_positions(
 
 
 def _spread(rows: Rows, used: npt.NDArray[np.bool_]) -> Rows:
-    """Put empty rows in place of those that are not used."""
+    """Return rows for all positions, with empty rows for those that are not used."""
     sizes = np.zeros(len(used), dtype=np.int64)
     sizes[used] = np.diff(rows.indptr)
     indptr = np.concatenate([[0], np.cumsum(sizes)])
@@ -85,7 +86,7 @@ def _spread(rows: Rows, used: npt.NDArray[np.bool_]) -> Rows:
 
 @dataclass(frozen=True, eq=False)
 class KernelPositions:
-    """The positions of a fit: from weights of the rows of L to sums over positions, and back."""
+    """Converts weights of the rows of L to sums over the positions of a fit, and back."""
 
     kernel: Kernel
     rows: Rows  # inputs
@@ -95,7 +96,10 @@ class KernelPositions:
     n_jobs: int
 
     def begin(self, model: Model) -> Model:
-        """Say a kernel model in weights of L: phi(x) = T^-1 K(pivots, x), so w = sum beta phi."""
+        """Return a kernel model in weights of L.
+
+        phi(x) = T^-1 K(pivots, x), so w = sum beta phi.
+        """
         from scipy.linalg import solve_triangular
 
         held = model.features
@@ -115,7 +119,7 @@ class KernelPositions:
         return _with(model, encoder, w, weights[n:])
 
     def finish(self, problem: Problem, model: Model, fit: Fit) -> Model:
-        """Say a model in terms of positions: of as few as certify it as well."""
+        """Express a model in terms of as few positions as give an equally good certificate."""
         from scipy.linalg import solve_triangular
 
         rank = len(self.factor.pivots)
@@ -138,17 +142,17 @@ class KernelPositions:
     def _sparse(
         self, problem: Problem, model: Model, fit: Fit
     ) -> tuple[Floats, Floats, Certificate, Floats] | None:
-        """Give beta of the dual point, constants, certificate and weights; None without such.
+        """Return beta of the dual point, constants, certificate and weights, or None.
 
-        The weights of a dual point are not always those with the least primal that the solver
-        found, so theirs is computed, and must do as well.
+        The weights of a dual point are not always the best weights that the solver found, so their
+        primal is computed. The result is None if their gap is larger, or if there are no marginals.
         """
         mu = fit.dual_point.mu
         if mu is None or not self.factor.exact:
             return None
         arrays, labels = problem.arrays, np.arange(len(model.labels))
         gold = gold_marginals(problem)
-        # The parts of the positions are the first ones of each example.
+        # The parts of the positions come first in each example.
         before = arrays.part_ptr[:-1] - len(labels) * (np.cumsum(self.lengths) - self.lengths)
         first = np.repeat(before, self.lengths) + len(labels) * np.arange(len(self.rows))
         places = first[:, None] + labels  # positions x labels
@@ -170,7 +174,7 @@ class KernelPositions:
 
 
 def _with(model: Model, encoder: PositionFeatures, positions: Floats, constants: Floats) -> Model:
-    """Give a model other features of positions, and their weights."""
+    """Return a model with other features of positions and their weights."""
     counts = encoder.feature_counts(model.structure)
     rest = (model.layout.dense(model.weights, kind) for kind in range(1, len(counts)))
     blocks = (positions, constants, *rest)

@@ -90,7 +90,7 @@ class Segment(Task["ColumnFile"]):
         }
 
     def resemblance(self, lines: Sequence[str]) -> int:
-        # A file to predict has no tags to look for.
+        # A file without labels has no tags to look for.
         return looks_like_columns(lines)
 
     def read(
@@ -150,7 +150,6 @@ class Segment(Task["ColumnFile"]):
     def score(
         self, model: Model, source: ColumnFile, given: Mapping[str, Any], n_jobs: int | None = 1
     ) -> tuple[dict[str, Any], str]:
-        """Count right tags, right sentences and right segments."""
         predicted = model.predict(source, n_jobs=n_jobs)
         return tag_scores(source, predicted, (), given["scheme"] or "conlleval")
 

@@ -34,14 +34,15 @@ _PARTS: Final = ("segment_vocabulary_bytes", "segment_vocabulary_offsets")
 
 @dataclass(frozen=True, eq=False)
 class SegmentTokens:
-    """The tokens of some sequences, read.
+    """The tokens of some sequences after reading.
 
     Attributes
     ----------
     positions : Tokens
         The features of every token.
     tokens : list or None
-        For each sequence what the features of its segments are made of; None if they have none.
+        For each sequence, what the features of its segments are made from; None if segments have no
+        features.
     """
 
     positions: Tokens
@@ -60,23 +61,23 @@ class SegmentTokens:
 @final
 @dataclass(frozen=True, eq=False)
 class SegmentFeatures(Features):
-    """Features of every position, and where asked for of every segment.
+    """Features of every position and, if requested, of every segment.
 
-    Transitions, first and last labels have one constant feature, and so have lengths where asked
-    for.
+    Transitions, first labels and last labels have one constant feature, and so do lengths if
+    requested.
 
     Parameters
     ----------
     positions : PositionFeatures
         The features of positions.
     segment_features : str
-        "none", a name of `segment_functions.BUILT_IN`, or "function": a function of the user.
+        "none", a name in `segment_functions.BUILT_IN`, or "function" for a function of the user.
     segment_vocabulary : Vocabulary or None
         The names of the features of segments; None if they have none.
     lengths : bool
         Whether lengths have weights.
     function : callable or None
-        The function of the user, which model files do not hold.
+        The function of the user, which is not stored in model files.
     """
 
     name: ClassVar[str] = "segments"
@@ -130,8 +131,8 @@ class SegmentFeatures(Features):
     def _n_known(self, rows: Rows) -> int:
         """Count the features in rows of segments.
 
-        Those of what is before the first token and after the last do not count, because every
-        input has them.
+        The features before the first token and after the last one do not count, because every input
+        has them.
         """
         names = enumerate(self.segment_vocabulary or ())
         ends = [number for number, name in names if name.endswith(("before=", "after="))]
@@ -140,18 +141,18 @@ class SegmentFeatures(Features):
     def laid_out(
         self, structure: Structure, rows: Rows, lengths: Ints, tokens: Sequence[Any] | None
     ) -> list[Rows]:
-        """Lay features out by kind of site; those that are not known are dropped.
+        """Return the rows of every kind of site; unknown features are dropped.
 
         Parameters
         ----------
         structure : SemiMarkov
-            What has the sites.
+            The structure that has the sites.
         rows : Rows
             The features of every position.
         lengths : ndarray of int
             The number of positions of each example.
         tokens : sequence or None
-            For each example what the features of its segments are made of.
+            For each example, what the features of its segments are made from.
         """
         from ...structures.segments.structure import SemiMarkov
 
@@ -172,9 +173,9 @@ class SegmentFeatures(Features):
         return read_fixed_segments(fixed, examples.lengths, model.label_index)
 
     def named(self, model: Model, label: Ints, example: int) -> list[Any]:
-        """Return the tags of a sequence if the model was trained on tags, and else its segments.
+        """Return the tags of a sequence if the model was trained on tags, otherwise its segments.
 
-        Segments outside of all others are then left out.
+        The list of segments does not contain those of the label `outside`.
         """
         scheme, outside = scheme_of(model), model.meta.get("outside")
         segments = self.segments(model, label)
@@ -191,18 +192,17 @@ class SegmentFeatures(Features):
         structure: Any = model.structure
         gold = self.gold(model, labels, examples)
         numbers = [number_segments(segments, model.label_index) for segments in gold]
-        # The last is the length of segments whose label is unknown, number -1.
+        # The last entry is for segments with an unknown label, number -1.
         most = np.array([*structure.label_lengths, -1])
         return [y if (y[:, 1] - y[:, 0] <= most[y[:, 2]]).all() else None for y in numbers]
 
     def gold(self, model: Model, labels: Any, examples: SegmentTokens) -> list[list[Segment]]:
-        """Read the tags or segments of all sequences that a user gives, whatever was trained on."""
+        """Read the tags or segments of all sequences, in either form."""
         stacked, outside = examples.positions.stacked, model.meta.get("outside")
         scheme = scheme_of(model) or model.settings.get("scheme", "auto")
         return read_segmentations(labels, examples.lengths, stacked, outside, scheme)[0]
 
     def table(self, model: Model, marginals: Floats, example: int) -> Floats:
-        """Return the probability of every label at every position."""
         return self.positions.table(model, marginals, example)
 
     def segment_table(self, model: Model, marginals: Floats, example: int) -> Floats:
@@ -246,7 +246,7 @@ class SegmentFeatures(Features):
         return cls(positions, named, Vocabulary.unpack(*mine) if mine else None, data["lengths"])
 
     def match(self, other: Features, structure: Structure) -> tuple[Ints, ...]:
-        """Match features by name, or by number where features of positions have no names."""
+        """Match features by name, or by number if features of positions have no names."""
         if not isinstance(other, SegmentFeatures):
             return super().match(other, structure)
         old = {} if other.segment_vocabulary is None else other.segment_vocabulary.index
@@ -265,7 +265,7 @@ def number_segments(segments: Sequence[Segment], numbers: Mapping[Any, int]) -> 
 
 
 def scheme_of(model: Model) -> str | None:
-    """Return the scheme of the tags that a model was trained on, None if it was on segments."""
+    """Return the scheme of the tags that a model was trained on; None for segments."""
     scheme: str | None = model.meta.get("scheme")
     if scheme not in (None, *SEGMENT_SCHEMES):
         raise DataError(f"the model spells segments in the unknown scheme {scheme!r}")
@@ -273,7 +273,7 @@ def scheme_of(model: Model) -> str | None:
 
 
 def features_of(model: Model) -> SegmentFeatures:
-    """Return the features of a model that segments; a DataError if the model does not."""
+    """Return the features of a segment tagger; raise a DataError for other models."""
     features, structure = model.features, model.structure
     if not isinstance(features, SegmentFeatures) or structure.kinds != _KINDS:
         raise DataError(

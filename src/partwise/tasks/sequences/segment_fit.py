@@ -1,4 +1,4 @@
-"""From positions and gold segments to what is trained to segment."""
+"""Preparation of positions and gold segments for training."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ def prepare_segments(
     weight: Floats,
     scheme: str | None,
 ) -> Prepared:
-    """Make ready what is trained to cut sequences into labelled segments.
+    """Prepare sequences and their segments for training.
 
     Parameters
     ----------
     how : SegmentTrainer
-        The parameters. ``min_count`` counts positions, and for the features of segments the gold
-        segments. Classes are weighed by position.
+        The parameters. ``min_count`` counts positions, and gold segments for the features of
+        segments. Class weights are weights of positions.
     tokens : SegmentTokens
         The sequences.
     gold : sequence of sequences of (start, end, label)
-        The segments of each sequence. They cover all positions in order.
+        The segments of each sequence, which cover all positions in order.
     most : int
-        The number of positions that a segment has at most.
+        The maximum number of positions of a segment.
     weight : ndarray
         The weights of the sequences.
     scheme : str or None
-        The scheme of the tags that the segments came from; None: there were no tags.
+        The scheme of the tags that the segments were read from; None if there were no tags.
     """
     from ...structures.segments.structure import SemiMarkov
 
@@ -79,13 +79,13 @@ def prepare_segments(
         PositionFeatures(positions.n_inputs, vocabulary, positions.templates),
         name_of(how.segment_features),
         _names(how, words, gold, used),
-        # If all segments have one length, a weight for it would only be another one of the label.
+        # If all segments have length 1, a weight of the length would only repeat one of the label.
         lengths=most > 1,
         function=how.segment_features if callable(how.segment_features) else None,
     )
     return Prepared(
         structure,
-        # The rows of segments are by far the largest thing here: no name holds them.
+        # The rows of segments take by far the most memory here, so no name holds them.
         lambda: features.laid_out(structure, rows, lengths, words),
         lengths,
         numbered,
@@ -104,7 +104,7 @@ def _labels(gold: Sequence[Sequence[Segment]]) -> list[Any]:
 
 
 def _check_choice(gold: Sequence[Sequence[Segment]], weight: Floats, most: int) -> None:
-    """Raise a DataError unless there is something to choose from."""
+    """Raise a DataError unless there are several labels or lengths to choose from."""
     used = [segments for segments, c in zip(gold, weight.tolist(), strict=True) if c > 0.0]
     seen = _labels(used)
     if len(seen) < 2 and most == 1:
@@ -121,7 +121,7 @@ def _names(
     gold: Sequence[Sequence[Segment]],
     used: npt.NDArray[np.bool_],
 ) -> Vocabulary | None:
-    """Name the features of the gold segments in use that occur on min_count of them."""
+    """Return the names of the features that occur on at least min_count used gold segments."""
     function = function_of(name_of(how.segment_features), how.segment_features)
     if function is None or words is None:
         return None

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 #: Takes the tokens of a sequence, a start and an end (exclusive), and returns the features of the
-#: segment in the form that :mod:`partwise.models.vocabulary` takes those of a token: a dict or
+#: segment in the form of the features of a token, see :mod:`partwise.models.vocabulary`: a dict or
 #: strings.
 SegmentFunction = Callable[[Sequence[Any], int, int], Any]
 
@@ -38,17 +38,17 @@ _WORD_KEYS: Final = ("w", "word", "form", "token", "text")
 
 
 def text_features(columns: Sequence[Sequence[str]], start: int, end: int) -> list[str]:
-    """Return features of the words of a segment and around it, and likewise of further columns.
+    """Return features of the words in and around a segment, and of further columns.
 
-    The features are the text in lower case, the first and the last word, the words before and
-    after the segment, and the shapes of its words. Of further columns (parts of speech, say) they
-    are the same as they are spelled, without shapes. The length is not among them: lengths have
-    weights of their own.
+    The features are the text in lower case, the first and the last word, the words before and after
+    the segment, and the shapes of its words. Further columns, such as parts of speech, have the
+    same features without shapes and with their case kept. There is no feature for the length,
+    because lengths have weights of their own.
 
     Parameters
     ----------
     columns : sequence of sequences of str
-        The words of the sequence, and where there are more, the further columns.
+        The words of the sequence, then the further columns if there are any.
     start, end : int
         The segment, end exclusive.
     """
@@ -70,12 +70,12 @@ def text_features(columns: Sequence[Sequence[str]], start: int, end: int) -> lis
 _shape = lru_cache(maxsize=1 << 16)(word_shape)
 
 
-#: The sets of features that a model file can name. They take the columns of a sequence.
+#: The functions that a model file can name. They take the columns of a sequence.
 BUILT_IN: Final[Mapping[str, SegmentFunction]] = {"text": text_features}
 
 
 def name_of(given: Any) -> str:
-    """Return how a model names a user's choice: "none", one of `BUILT_IN`, or "function"."""
+    """Return the name of a user's choice in a model: "none", one of `BUILT_IN`, or "function"."""
     if given is None:
         return "none"
     if callable(given):
@@ -89,12 +89,12 @@ def name_of(given: Any) -> str:
 
 
 def function_of(name: str, given: SegmentFunction | None) -> SegmentFunction | None:
-    """Return the function that makes the features of segments, None if they have no features.
+    """Return the function that makes the features of segments; None if they have no features.
 
     Parameters
     ----------
     name : str
-        What `name_of` returned.
+        The result of `name_of`.
     given : callable or None
         The function of a user, if the name is "function".
     """
@@ -112,7 +112,7 @@ def function_of(name: str, given: SegmentFunction | None) -> SegmentFunction | N
 
 
 def words_of(tokens: Sequence[Any], s: int) -> list[list[str]]:
-    """Return the one column of words of sequence s, whose tokens are words or dicts with one."""
+    """Return the single column of sequence s, whose tokens are words or dicts with a word."""
     words = []
     for t, token in enumerate(tokens):
         word = token
@@ -131,10 +131,10 @@ def words_of(tokens: Sequence[Any], s: int) -> list[list[str]]:
 def seen_rows(
     function: SegmentFunction, tokens: Sequence[Sequence[Any]], gold: Sequence[Sequence[Segment]]
 ) -> tuple[Rows, Vocabulary]:
-    """Make rows of the features of the gold segments, and number them.
+    """Make rows of the features of the gold segments, and number the features.
 
-    Features that only other segments have could only speak against segments, and there are far
-    more of them: every stretch of a text that is no segment has a text of its own.
+    Features that only occur on other segments could only be evidence against segments, and there
+    are far more of them: every other range of tokens has its own text.
     """
     pairs = zip(tokens, gold, strict=True)
     try:
@@ -176,9 +176,9 @@ def _text_rows(
     structure: SemiMarkov,
     vocabulary: Vocabulary,
 ) -> Rows:
-    """Make rows of what `text_features` returns.
+    """Make rows of the features that `text_features` returns.
 
-    What depends on one token alone is looked up once per token, and not once per segment.
+    Features that only depend on one token are looked up once per token, not once per segment.
     """
     number = vocabulary.index.get
     tables = []

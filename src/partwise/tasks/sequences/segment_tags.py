@@ -1,4 +1,4 @@
-"""Segments, and the tags that spell them."""
+"""Segments, and the tags that encode them."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from ...formats.tag_schemes import SEGMENT_SCHEMES, TAG_SCHEMES, UNTYPED, tag_le
 
 __all__ = ["Segment", "guess_scheme", "longest_segment", "numbered_place", "segments_of", "tags_of"]
 
-#: A stretch of tokens, (start, end, label); end is exclusive.
+#: A labelled range of tokens, (start, end, label); end is exclusive.
 Segment = tuple[int, int, Any]
 
 
 def numbered_place(s: int, t: int) -> str:
-    """Name the place of token t of sequence s by their numbers."""
+    """Return the name of the place of token t of sequence s, by their numbers."""
     return f"sequence {s}, position {t} (counted from 0)"
 
 
 def guess_scheme(tags: Iterable[str]) -> str:
-    """Return the scheme of tags by their letters: IOB2, IOBES or BILOU.
+    """Guess the scheme of tags from their letters: IOB2, IOBES or BILOU.
 
-    IOB1, which has the letters of IOB2, must be named by the user.
+    IOB1 has the same letters as IOB2, so the user must name it.
     """
     letters = {tag[:1] for tag in tags}
     if letters & {"E", "S"}:
@@ -33,7 +33,7 @@ def guess_scheme(tags: Iterable[str]) -> str:
 def segments_of(
     tags: Sequence[str], scheme: str, outside: str | None, where: Callable[[int], str]
 ) -> list[Segment]:
-    """Read the segments that tags spell; they cover all tokens.
+    """Read segments from tags; they cover all tokens.
 
     Parameters
     ----------
@@ -42,10 +42,10 @@ def segments_of(
     scheme : str
         One of `SEGMENT_SCHEMES`.
     outside : str or None
-        The tag of tokens outside of all segments, each of which becomes a segment of length 1;
-        None: there are none.
+        The tag of tokens outside of all segments, each of which becomes a segment of length 1; None
+        if there is no such tag.
     where : callable
-        Names a token by its position, for messages.
+        Returns the name of a token from its position, for messages.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def segments_of(
             found.append((t, t + 1, label))
         else:
             found[-1] = (found[-1][0], t + 1, label)
-    # Whatever breaks a rule of the scheme is spelled in another way.
+    # Tags that break a rule of the scheme differ from the tags of the segments.
     spelled = tags_of(found, scheme, outside)
     for t, (tag, expected) in enumerate(zip(tags, spelled, strict=True)):
         if tag != expected:
@@ -87,14 +87,14 @@ def segments_of(
             after = repr(tags[t + 1]) if t + 1 < len(tags) else "the end"
             raise DataError(
                 f"{where(t)}: the tag {tag!r} between {before} and {after} does not fit the scheme "
-                f"{scheme}; mend the tags, or name the scheme that they follow: "
+                f"{scheme}; correct the tags, or name the scheme that they follow: "
                 f"{', '.join(SEGMENT_SCHEMES)}"
             )
     return found
 
 
 def tags_of(segments: Iterable[Segment], scheme: str, outside: Any) -> list[str]:
-    """Spell segments that cover all tokens, as `segments_of` reads them."""
+    """Return the tags of segments that cover all tokens; the inverse of `segments_of`."""
     middle, last = tag_letter(scheme, "y", "y"), tag_letter(scheme, "y", "n")
     tags: list[str] = []
     before = outside
@@ -117,16 +117,16 @@ def longest_segment(
 ) -> int:
     """Return the length of the longest segment, or `most` if it is given.
 
-    A segment that is longer than `most` is a DataError.
+    Raises a DataError if a segment is longer than `most`.
 
     Parameters
     ----------
     gold : sequence of sequences of (start, end, label)
         The segments of each sequence.
     most : int or None
-        How long segments may be.
+        The maximum length of segments.
     where : callable
-        Names a token by the number of its sequence and its position, for messages.
+        Returns the name of a token from the number of its sequence and its position, for messages.
     """
     if most is not None:
         for s, segments in enumerate(gold):

@@ -1,4 +1,4 @@
-"""What trains segment taggers."""
+"""The trainer of segment taggers."""
 
 from __future__ import annotations
 
@@ -31,23 +31,24 @@ class SegmentTrainer(SequenceTrainer):
     Parameters
     ----------
     loss : {"log", "hinge", "softmax-margin"}
-        "log" is a semi-Markov conditional random field; "hinge" a max-margin model with a cost of
-        1 for each token in a segment of a wrong label, "softmax-margin" a conditional random field
-        with such a cost. The cost does not depend on where segments begin and end.
+        "log" is a semi-Markov conditional random field. "hinge" is a max-margin model with a cost
+        of 1 for each token in a segment of a wrong label. "softmax-margin" is a conditional random
+        field with such a cost. The cost does not depend on where segments begin and end.
     weights : {"all", "observed"}
         Whether a feature has a weight for every label, or only for those that it was seen with in
         training; the same for transitions and lengths.
     min_count : int
-        Features of fewer tokens, and features of fewer segments of the training labels, are
+        Features that occur on fewer tokens, or on fewer segments of the training labels, are
         ignored.
     max_length : int or None
-        The largest number of tokens of a segment; None: that of the longest one in training. Time
-        and memory grow with it.
+        The maximum number of tokens of a segment. If None, the length of the longest segment in
+        training. Time and memory grow with it.
     outside : str, int or None
-        The label of tokens outside of all segments. Each of them is a segment of length 1. None:
+        The label of tokens outside of all segments. Each of them is a segment of length 1. If None,
         segments cover all tokens.
     scheme : {"auto", "IOB1", "IOB2", "IOBES", "BILOU"}
-        How tags spell segments, if y holds tags; "auto": one of the last three, by their letters.
+        How tags encode segments, if y holds tags. "auto" chooses one of the last three by their
+        letters.
     segment_features : None, "text" or callable
         Features of whole segments: "text" (the text in lower case, the first and the last word,
         the words before and after, the shape of every word) of tokens that are words or dicts
@@ -56,7 +57,7 @@ class SegmentTrainer(SequenceTrainer):
         Features that no segment of the training labels has are ignored. Model files hold no
         functions: see `from_model`.
     start, end : bool
-        Whether the labels of first and last segments have weights of their own.
+        Whether the labels of the first and the last segment have weights of their own.
     constraints : callable, iterable of pairs or None
         Labels of segments (from, to) that must not follow each other, or a function that returns
         whether two may; see :func:`partwise.tasks.sequences.constraints.make_constraints`.

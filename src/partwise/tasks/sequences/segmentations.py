@@ -1,4 +1,4 @@
-"""Segmentations as users give them: tags, or lists of (start, end, label)."""
+"""Reading of segmentations: tags, or lists of (start, end, label)."""
 
 from __future__ import annotations
 
@@ -40,23 +40,22 @@ def read_segmentations(
     Parameters
     ----------
     y
-        For each sequence its tags, or its segments; with a stacked matrix also all tags one after
-        the other.
+        The tags or the segments of each sequence; with a stacked matrix also one flat list of tags.
     lengths
         The lengths of the sequences.
     stacked
         Whether y may be flat.
     outside
-        The label of tokens in no segment; None: there may be none.
+        The label of tokens in no segment; None if segments must cover all tokens.
     scheme
         One of `SEGMENT_SCHEMES`, or "auto".
     place
-        Names the place of a token of a sequence, for messages about tags.
+        Returns the name of the place of a token, for messages about tags.
 
     Returns
     -------
     segments, scheme
-        The scheme of the tags; None if there were segments.
+        The segments of each sequence, and the scheme of the tags; None if y holds segments.
     """
     if scheme != "auto":
         one_of("scheme", scheme, ("auto", *SEGMENT_SCHEMES))
@@ -75,7 +74,7 @@ def read_segmentations(
 
 
 def _are_tags(items: Sequence[Any]) -> bool:
-    """Return whether these are tags and not segments, by the first thing that is there."""
+    """Return whether these are tags and not segments, by the first item that is not empty."""
     for item in items:
         if not isinstance(item, list):
             return True
@@ -109,7 +108,7 @@ def _from_tags(
 
 
 def _covered(item: Any, s: int, length: int, outside: Any) -> list[Segment]:
-    """Read the segments of sequence s, and fill what is between them."""
+    """Read the segments of sequence s, and fill the gaps between them."""
     found = []
     for one in item:
         start, end, label = segment = _triple(one, f"y[{s}]")
@@ -133,7 +132,7 @@ def _covered(item: Any, s: int, length: int, outside: Any) -> list[Segment]:
                 f"sequence {s} (counted from 0): no segment holds token {at}; cover all tokens, or "
                 "say with `outside` which label those in no segment have"
             )
-        # Those of the label outside are as long as one token.
+        # Segments of the label outside have length 1.
         stop = end if label is not None and label == outside else start
         covered.extend((t, t + 1, outside) for t in range(at, stop))
         if stop == start < end:
@@ -174,7 +173,7 @@ def _check_types(found: Sequence[Sequence[Segment]]) -> None:
 def read_fixed_segments(
     fixed: Any, lengths: Ints, numbers: Mapping[Any, int]
 ) -> list[SegmentConstraints | None] | None:
-    """Read segments that are known before prediction; for each sequence None, or a list."""
+    """Read segments that are known before prediction: None or a list for each sequence."""
     if fixed is None:
         return None
     from ...structures.segments.structure import SegmentConstraints
@@ -209,15 +208,15 @@ def _is_stream(item: Any) -> bool:
 
 
 def segment_tokens(source: ColumnFile | Sequences | Table, built_in: bool) -> list[Any]:
-    """Return for each sequence what the features of its segments are made of.
+    """Return for each sequence what the features of its segments are made from.
 
     Parameters
     ----------
     source
-        The sequences, held.
+        The result of `held`.
     built_in : bool
-        Whether the features are of a built-in set, which takes the columns of a sequence (one
-        column of words if they come from Python), or those of a user's function, which takes the
+        Whether the features are built in and take the columns of a sequence (one column of words
+        for data from Python). Otherwise they come from a function of the user, which takes the
         tokens as they are.
     """
     if isinstance(source, ColumnFile):

@@ -30,22 +30,22 @@ __all__ = ["SegmentTagger", "SegmentTaggerCV"]
 class SegmentTagger(SegmentTrainer, SequenceEstimator):
     """A semi-Markov tagger, trained to a certified optimum.
 
-    It cuts sequences into labelled segments (names, phrases, words). It scores labels of tokens,
-    labels of neighbouring segments, lengths and, where asked for, features of whole segments. The
+    It splits sequences into labelled segments (names, phrases, words). It scores labels of tokens,
+    labels of neighbouring segments, lengths and, if requested, features of whole segments. The
     objective is ``l2/2 |w|^2 + sum_i c_i loss(w; x_i, y_i)`` over sequences i. Training stops when
-    the relative duality gap is at most `tol`, and ``certificate_`` holds how far the weights are
-    at most from the best ones.
+    the relative duality gap is at most `tol`, and ``certificate_`` bounds how far the objective is
+    above the optimum.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels of segments, `outside` included, sorted.
+        The labels of segments, including `outside`, sorted.
     max_length_ : int
-        The largest number of tokens of a segment.
+        The maximum number of tokens of a segment.
     certificate_ : Certificate
         Primal, dual and gap of the fit.
     trace_ : tuple of TraceRow
-        How the fit went, one row per epoch.
+        The trace of the fit, one row per epoch.
     n_iter_ : int
         The number of passes over the data.
     model_ : Model
@@ -53,24 +53,24 @@ class SegmentTagger(SegmentTrainer, SequenceEstimator):
 
     Notes
     -----
-    y holds for each sequence either tags such as ``["B-NP", "I-NP", "O"]``, or segments such as
-    ``[(0, 2, "NP")]``, end exclusive; tokens in none of them are outside. Predictions have the form
-    that the tagger was fitted with, without the segments of the label `outside`.
+    For each sequence, y holds either tags such as ``["B-NP", "I-NP", "O"]``, or segments such as
+    ``[(0, 2, "NP")]``, with an exclusive end; tokens in no segment are outside. Predictions have
+    the same form as the y of `fit`, without the segments of the label `outside`.
     """
 
     @classmethod
     def from_model(cls, model: Model, segment_features: Any = None) -> Self:
         """Make a fitted tagger from a model, such as :func:`partwise.load_model` returns.
 
-        The parameters are those that the model was trained with, as far as it knows them.
+        The parameters are those that the model was trained with, as far as it stores them.
 
         Parameters
         ----------
         model : Model
             The model.
         segment_features : callable or None
-            The function that the model was trained with, if it was trained with one. The model of
-            the tagger then has it.
+            The function that the model was trained with, if there was one. The model of the tagger
+            then holds it.
         """
         features = features_of(model)
         named = features.segment_features
@@ -88,17 +88,17 @@ class SegmentTagger(SegmentTrainer, SequenceEstimator):
         self.max_length_: int = model.structure.constants()["max_length"]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, lengths: Any = None) -> Self:
-        """Train.
+        """Fit the tagger.
 
         Parameters
         ----------
         X, lengths
-            As in :meth:`partwise.SequenceTagger.fit`: sequences of tokens, a token being a dict,
-            some strings or one string; or matrices; or one matrix along with `lengths`.
+            As in :meth:`partwise.SequenceTagger.fit`: sequences of tokens, where a token is a dict,
+            some strings or one string; or matrices; or one matrix with `lengths`.
         y : iterable of sequences
-            The tags or the segments of each sequence (see above).
+            The tags or the segments of each sequence (see the notes of the class).
         sample_weight : array-like of shape (n_sequences,) or None
-            The weights c_i; None is 1 each.
+            The weights c_i; None means 1 for each.
 
         Returns
         -------
@@ -123,10 +123,10 @@ class SegmentTagger(SegmentTrainer, SequenceEstimator):
         X, lengths
             As in `fit`. Features that were not seen in training are ignored.
         k : int or None
-            How many segmentations to return for each sequence.
+            How many segmentations to return per sequence.
         fixed : sequence or None
             What is known: for each sequence None, or a list of segments (start, end, label) that
-            must be there.
+            the result must contain.
 
         Returns
         -------
@@ -147,13 +147,13 @@ class SegmentTagger(SegmentTrainer, SequenceEstimator):
         X, lengths
             As in `fit`.
         segments : bool
-            Whether to return the probabilities of segments in place of those of tokens.
+            Whether to return the probabilities of segments instead of tokens.
 
         Returns
         -------
         list of ndarray of shape (length, n_classes), or (length, max_length_, n_classes)
-            ``[t, c]`` is the probability that token t is in a segment of label c; of segments,
-            ``[t, d, c]`` the probability that one of label c and d + 1 tokens begins at t.
+            ``[t, c]`` is the probability that token t is in a segment of label c. With `segments`,
+            ``[t, d, c]`` is the probability that a segment of label c and d + 1 tokens begins at t.
         """
         model = self._model
         if not segments:
@@ -178,15 +178,15 @@ class SegmentTagger(SegmentTrainer, SequenceEstimator):
         Returns
         -------
         ndarray of shape (n_sequences,)
-            -inf for what the tagger never predicts: labels that were not seen in training,
-            segments that are too long, what the constraints forbid.
+            -inf for segmentations that the tagger never predicts, with labels that were not seen in
+            training or segments that are too long or forbidden by the constraints.
         """
         return self._model.log_proba(X, labels=y, n_jobs=self.n_jobs, lengths=lengths)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, lengths: Any = None) -> float:
         """Compute the F1 of segments: start, end and label must be right.
 
-        Segments of the label `outside` do not count. It is 0 if there are no others.
+        Segments of the label `outside` do not count. The score is 0 if there are no others.
 
         Parameters
         ----------
@@ -220,16 +220,16 @@ class SegmentTagger(SegmentTrainer, SequenceEstimator):
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
 class SegmentTaggerCV(PathEstimator, SegmentTagger):
-    """A semi-Markov tagger that chooses l2 by cross-validation or by data held out.
+    """A semi-Markov tagger that chooses l2 by cross-validation or by held-out data.
 
-    It is fitted for a range of l2, from large to small, each time from where the last fit ended.
-    `tol` and `max_passes` are those of the fit of one l2; ``certificate_``, ``trace_`` and
+    It is fitted for a range of l2, from large to small, and each fit starts where the last one
+    ended. `tol` and `max_passes` are those of the fit of one l2; ``certificate_``, ``trace_`` and
     ``n_iter_`` are those of the last fit, at ``l2_``.
     """
 
     @classmethod
     def from_model(cls, model: Model, segment_features: Any = None) -> Any:
-        """Make a fitted `SegmentTagger` from a model; one with a given l2, since l2 is now known.
+        """Make a fitted `SegmentTagger` from a model; it has a given l2, because l2 is known.
 
         Parameters are those of `SegmentTagger.from_model`.
         """

@@ -1,4 +1,4 @@
-"""What classifiers and taggers are trained on and predict: matrices, sequences, column files."""
+"""The data of classifiers and taggers: matrices, sequences and column files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = ["ColumnFile", "Sequences", "Table", "Tokens", "as_columns", "cut", "n
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """The features of the tokens of some sequences, read.
+    """The features of the tokens of some sequences.
 
     Attributes
     ----------
@@ -47,11 +47,11 @@ class Tokens:
     vocabulary : Vocabulary or None
         The names of the features; None if they have numbers.
     templates : TemplateSet or None
-        How the features were made of the columns of a file.
+        How the features were made from the columns of a file.
     transitions : Rows or None
-        The features of every pair of neighbours, if they have such.
+        The features of every pair of neighbours, if there are any.
     transition_vocabulary : Vocabulary or None
-        The names of these.
+        The names of the features of transitions.
     stacked : bool
         Whether the tokens were given as one matrix, so that labels may be one flat list.
     tally : Tally
@@ -80,12 +80,12 @@ def cut(flat: Ints, lengths: Ints) -> list[Ints]:
 
 @dataclass(frozen=True, eq=False)
 class Sequences(Source):
-    """Sequences of tokens as Python has them.
+    """Sequences of tokens from Python.
 
     Attributes
     ----------
     X
-        A list of sequences of tokens, or with `lengths` one matrix of all tokens.
+        A list of sequences of tokens or, with `lengths`, one matrix of all tokens.
     lengths : ndarray of int or None
         The number of tokens of each sequence.
     transitions
@@ -101,7 +101,7 @@ class Sequences(Source):
 
     @classmethod
     def of(cls, X: Any, lengths: Any = None, transitions: Any = None, y: Any = None) -> Sequences:
-        """Check what a user gives."""
+        """Make sequences from the arguments of a user, after checking the lengths."""
         return cls(X, read_lengths(lengths), transitions, y)
 
     def __len__(self) -> int:
@@ -141,7 +141,7 @@ class Sequences(Source):
         return self.X, self.y, {name: held for name, held in more.items() if held is not None}
 
     def tokens(self, known: PositionFeatures | None = None) -> Tokens:
-        """Read the features of all tokens; `known` are those of a model, if there is one."""
+        """Read the features of all tokens; `known` are the features of a model, if there is one."""
         tally = Tally()
         stacked = self.lengths is not None
         names, wanted, templates = None, None, None
@@ -168,7 +168,7 @@ class Sequences(Source):
         )  # fmt: skip
 
     def like(self, first: PositionFeatures | None) -> Sequences:
-        """Return the same sequences: their features do not depend on a first model."""
+        """Return the sequences unchanged, because their features do not depend on a first model."""
         return self
 
     def labels(self, tokens: Tokens) -> list[Any]:
@@ -180,7 +180,7 @@ class Sequences(Source):
         return sorted(labels)
 
     def place(self, s: int, t: int) -> str:
-        """Name the place of token t of sequence s."""
+        """Return the name of the place of token t of sequence s."""
         return f"sequence {s}, position {t} (counted from 0)"
 
 
@@ -193,7 +193,7 @@ def _holds_segments(y: Any) -> bool:
 
 
 def _cut(stacked: Any, counts: Ints) -> list[Any]:
-    """Cut what has an entry for each token of all sequences into one piece per sequence."""
+    """Split data with one entry per token into one piece per sequence."""
     from sklearn.utils import _safe_indexing
 
     ends = np.cumsum(counts).tolist()
@@ -207,16 +207,16 @@ def _cut(stacked: Any, counts: Ints) -> list[Any]:
 
 @dataclass(frozen=True, eq=False)
 class ColumnFile(Source):
-    """The sentences of a column file, or of values that have its columns.
+    """The sentences of a column file, or of data with the same columns.
 
     Attributes
     ----------
     columns : Columns
         The file.
     spelling : bool or None
-        Whether features look into words; None: only if there is one column.
+        Whether features use the spelling of words. If None, only if there is one column.
     templates : TemplateSet or None
-        How features are made of the columns, in training; None: as is usual.
+        How features are made from the columns in training. If None, by the default templates.
     """
 
     columns: Columns
@@ -239,7 +239,7 @@ class ColumnFile(Source):
         return replace(self, columns=self.columns.take(which))
 
     def like(self, first: PositionFeatures | None) -> ColumnFile:
-        """Choose the templates to train with: those of a first model, or the usual ones."""
+        """Choose the templates to train with: those of a first model, or the default ones."""
         n_inputs = len(self.columns.fields)
         templates = self.templates
         if first is not None:
@@ -256,7 +256,7 @@ class ColumnFile(Source):
         return replace(self, templates=templates)
 
     def tokens(self, known: PositionFeatures | None = None) -> Tokens:
-        """Fill in the templates, those of the model if there is one."""
+        """Apply the templates, those of the model if there is one."""
         columns, n_inputs = self.columns, len(self.columns.fields)
         if known is None:
             templates = self.templates or self.like(None).templates
@@ -286,12 +286,12 @@ class ColumnFile(Source):
         return sorted(labels, key=order_of_labels)
 
     def place(self, s: int, t: int) -> str:
-        """Name the line of token t of sentence s."""
+        """Return ``file:line`` of token t of sentence s."""
         return self.columns.place(s, t)
 
 
 def not_columns() -> DataError:
-    """Make the error of a column file for a model that cannot read columns."""
+    """Return the error for a column file and a model that cannot read columns."""
     return DataError(
         "the model was not trained on column files, so files cannot be given to it; use it from "
         "Python, with partwise.load_model"
@@ -299,9 +299,9 @@ def not_columns() -> DataError:
 
 
 def as_columns(X: Any, n_inputs: int) -> Columns | None:
-    """Return sequences of tokens as the columns of a file, None if they are something else.
+    """Return sequences of tokens as the columns of a file; None if they have another form.
 
-    A token is a string if there is one column, and else a list or tuple of one string per column.
+    A token is a string if there is one column, otherwise a list or tuple of one string per column.
     """
     if not isinstance(X, (list, tuple)):
         return None
@@ -357,7 +357,7 @@ class Table(Source):
         rows = self.X if isinstance(self.X, Rows) else read_matrix(self.X, "X")
         tally = Tally()
         if known is not None and self.path is not None:
-            # Indices above those of training are unknown; a matrix has no others.
+            # Only indices above those of training are unknown; a matrix has none.
             tally.add(len(rows.indices), int((rows.indices < known.n_inputs).sum()))
         return Tokens(rows, np.ones(len(rows), dtype=np.int64), rows.n_features, tally=tally)
 
@@ -371,5 +371,5 @@ class Table(Source):
         return sorted(labels, key=None if self.path is None else order_of_labels)
 
     def place(self, s: int, t: int) -> str:
-        """Name the place of example s."""
+        """Return the name of the place of example s."""
         return f"example {s} (counted from 0)"

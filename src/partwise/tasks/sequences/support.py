@@ -1,4 +1,4 @@
-"""The positions that a kernel model is made of, and the similarities to them."""
+"""The supporting positions of a kernel model, and the similarities to them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TYPES: Final = {
     "index": np.int64,
     "coef": np.float64,
 }
-#: Similarities that are held at once: 16 MB.
+#: The number of similarities that are held at once: 16 MB.
 _HELD: Final = 1 << 21
 
 
@@ -31,19 +31,20 @@ class Support:
 
         score of label k at x = sum_j coef_jk K(x_j, x)
 
-    A position's features are these scores, so that prediction is a matrix product for any number
-    of supporting positions; the weight of each is 1 for its own label and 0 for the others.
+    These scores are the features of a position, so that prediction is a matrix product for any
+    number of supporting positions. The weight of each feature is 1 for its own label and 0 for the
+    others.
 
     Attributes
     ----------
     kernel : Kernel
         The similarity K.
     rows : Rows
-        What the positions x_j were.
+        The inputs of the positions x_j.
     coef : ndarray of float64, positions x labels
         The coefficients.
     index : ndarray of int64
-        Which positions they were, counted through all sequences of the training data.
+        Their numbers, across all sequences of the training data.
     """
 
     kernel: Kernel
@@ -57,11 +58,11 @@ class Support:
 
     @property
     def n_scores(self) -> int:
-        """How many features a position has."""
+        """The number of features of a position."""
         return int(self.coef.shape[1])
 
     def scores(self, rows: Rows) -> Floats:
-        """Compute the scores of all labels for some rows; inputs that are not known are ignored."""
+        """Compute the scores of all labels for some rows; unknown inputs are ignored."""
         rows = rows.resize(self.rows.n_features)
         out = np.empty((len(rows), self.n_scores))
         step = max(1, _HELD // max(1, len(self)))
@@ -71,18 +72,18 @@ class Support:
         return out
 
     def features(self, rows: Rows) -> Rows:
-        """Give the scores as features."""
+        """Return the scores of some rows as features."""
         n, width = len(rows), self.n_scores
         indices = np.tile(np.arange(width, dtype=np.int32), n)
         ends = np.arange(n + 1, dtype=np.int64) * width
         return Rows(ends, indices, self.scores(rows).ravel(), width)
 
     def to_json(self) -> dict[str, Any]:
-        """Give the kernel and the width of the rows."""
+        """Return the kernel and the width of the rows."""
         return {"kernel": self.kernel.to_json(), "n_inputs": int(self.rows.n_features)}
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Give the rows, which they were, and the coefficients."""
+        """Return the rows, their numbers and the coefficients."""
         found: dict[str, npt.NDArray[Any]] = {
             "indptr": self.rows.indptr,
             "indices": self.rows.indices,
@@ -95,7 +96,7 @@ class Support:
 
     @classmethod
     def from_saved(cls, data: Any, arrays: dict[str, npt.NDArray[Any]]) -> Support:
-        """Check what `to_json` and `arrays` gave, or anything else."""
+        """Make a support from the data of a file, which may hold anything, after checking it."""
         if not isinstance(data, dict) or data.keys() != {"kernel", "n_inputs"}:
             raise DataError("supporting positions that do not have just a kernel and n_inputs")
         kernel, width = Kernel.from_json(data["kernel"]), data["n_inputs"]

@@ -119,7 +119,6 @@ class Tag(Task["ColumnFile"]):
     def score(
         self, model: Model, source: ColumnFile, given: Mapping[str, Any], n_jobs: int | None = 1
     ) -> tuple[dict[str, Any], str]:
-        """Count right labels, right sentences, and right spans where labels look like spans."""
         from ..labels import note_unknown, spelled
 
         names = spelled(model.labels)

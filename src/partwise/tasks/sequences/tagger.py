@@ -24,7 +24,7 @@ __all__ = ["SequenceEstimator", "SequenceTagger", "SequenceTaggerCV"]
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SequenceEstimator(Estimator):
-    """Base of the estimators whose examples are sequences of tokens; not for use on its own."""
+    """Base class of the estimators whose examples are sequences of tokens; not for direct use."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -41,8 +41,8 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
     """A linear-chain tagger, trained to a certified optimum.
 
     The objective is ``l2/2 |w|^2 + sum_i c_i loss(w; x_i, y_i)`` over sequences i. Training stops
-    when the relative duality gap is at most `tol`, and ``certificate_`` tells how far the weights
-    are at most from the best ones.
+    when the relative duality gap is at most `tol`, and ``certificate_`` bounds how far the
+    objective is above the optimum.
 
     Attributes
     ----------
@@ -55,13 +55,13 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
     triples_ : ndarray of shape (n_classes, n_classes, n_classes)
         The weights of triples of labels, if the order is 2.
     start_, end_ : ndarray of shape (n_classes,)
-        The weights of first and last labels, where asked for.
+        The weights of first and last labels, if the tagger has them.
     vocabulary_ : Vocabulary or None
         The names of the features; None if the tagger was fitted on matrices.
     certificate_ : Certificate
         Primal, dual and gap of the fit.
     trace_ : tuple of TraceRow
-        How the fit went, an epoch a row.
+        The trace of the fit, one row per epoch.
     n_iter_ : int
         The number of passes over the data.
     model_ : Model
@@ -76,26 +76,26 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
         lengths: Any = None,
         X_transitions: Any = None,
     ) -> SequenceTagger:
-        """Train.
+        """Fit the tagger.
 
         Parameters
         ----------
         X : iterable of sequences, or a matrix
-            Features, in one of these shapes:
+            Features, in one of these forms:
 
-            - sequences of tokens, a token being a dict (``{"w": "the", "title": True}``), some
-              strings, or one string; see :func:`partwise.tasks.vocabulary.fit_rows`;
-            - matrices, dense or sparse, one a sequence, with one row a token;
-            - one matrix, dense or sparse, of all tokens, along with `lengths`.
+            - sequences of tokens, where a token is a dict (``{"w": "the", "title": True}``), some
+              strings, or one string; see :func:`partwise.models.vocabulary.fit_rows`;
+            - matrices, dense or sparse, one per sequence, with one row per token;
+            - one matrix, dense or sparse, of all tokens, with `lengths`.
         y : iterable of sequences of str or int
-            The labels of each sequence; with `lengths` also all labels one after the other.
+            The labels of each sequence; with `lengths` also one flat list of all labels.
         sample_weight : array-like of shape (n_sequences,) or None
-            The weights c_i; None is 1 each.
+            The weights c_i; None means 1 for each.
         lengths : array-like of int or None
             The number of tokens of each sequence, if X is one matrix.
         X_transitions : as X, or None
-            Features for each pair of neighbouring tokens: ``len(sequence) - 1`` a sequence, the
-            first being that of tokens 0 and 1. Transitions keep a constant feature besides.
+            Features of each pair of neighbouring tokens: ``len(sequence) - 1`` per sequence, where
+            the first is for tokens 0 and 1. Transitions also keep a constant feature.
 
         Returns
         -------
@@ -165,11 +165,11 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
         X, lengths, X_transitions
             As in `fit`. Features that were not seen in training are ignored.
         k : int or None
-            How many label sequences to give for each sequence.
+            How many label sequences to return per sequence.
         fixed : sequence or None
-            What is known: for each sequence None, or a dict from positions to a label or a list
-            of labels that are allowed there, or a list as long as the sequence of labels, lists
-            of labels, and None where nothing is known.
+            What is known: for each sequence None; or a dict from positions to a label or a list of
+            allowed labels; or a list with one item per token: a label, a list of allowed labels, or
+            None if nothing is known.
 
         Returns
         -------
@@ -221,7 +221,7 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
         lengths: Any = None,
         X_transitions: Any = None,
     ) -> float:
-        """Compute the share of tokens whose label is right.
+        """Compute the fraction of tokens whose label is right.
 
         Parameters
         ----------
@@ -242,7 +242,7 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
         return float(np.average(right, weights=np.repeat(weight, tokens.lengths)))
 
     def _constant(self, kind: str, missing: str) -> Floats:
-        """The weights of the one feature of a kind of site."""
+        """Return the weights of the single feature of a kind of site."""
         model = self._fitted()
         kinds, counts = model.structure.kinds, model.layout.n_features
         if kind not in kinds or not counts[kinds.index(kind)]:
@@ -253,9 +253,9 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
 class SequenceTaggerCV(PathEstimator, SequenceTagger):
-    """A linear-chain tagger that chooses l2 by cross-validation or by data held out.
+    """A linear-chain tagger that chooses l2 by cross-validation or by held-out data.
 
-    It is fitted for a range of l2, from large to small, each time from where the last fit ended.
-    `tol` and `max_passes` are those of the fit of one l2; ``certificate_``, ``trace_`` and
+    It is fitted for a range of l2, from large to small, and each fit starts where the last one
+    ended. `tol` and `max_passes` are those of the fit of one l2; ``certificate_``, ``trace_`` and
     ``n_iter_`` are those of the last fit, at ``l2_``.
     """

@@ -1,4 +1,4 @@
-"""What trains classifiers and taggers."""
+"""The trainers of classifiers and taggers."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 
 __all__ = ["ClassifierTrainer", "PositionTrainer", "SequenceTrainer", "TaggerTrainer"]
 
-#: How many labels before it a label depends on, for the structures of taggers. By name: a structure
-#: that is not used need not be compiled.
+#: The number of preceding labels that a label depends on, for the structures of taggers. The
+#: structures are given by name, so that unused ones are not compiled.
 _ORDERS: Final = {"chain": 1, "second-order-chain": 2}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PositionTrainer(Trainer):
-    """Base of the trainers that label positions; not for use on its own.
+    """Base class of the trainers that label positions; not for direct use.
 
     Parameters
     ----------
     min_count : int
-        Features of fewer positions are ignored.
+        Features that occur on fewer positions are ignored.
     class_weight : None, "balanced" or dict
-        Weights of the labels; labels that a dict does not name have weight 1. "balanced" is
-        ``n / (K count_k)`` for label k of K among n. A sequence is weighted by the mean over its
-        positions.
+        Weights of the labels. Labels that a dict does not name have weight 1. "balanced" is ``n /
+        (K count_k)`` for label k, with K labels and n positions. A sequence is weighted by the mean
+        over its positions.
     """
 
     min_count: int = 1
@@ -55,7 +55,7 @@ class PositionTrainer(Trainer):
 
     @property
     def _intercept(self) -> float:
-        """The value of a constant feature of every position; 0: none."""
+        """The value of a constant feature of every position; 0 for none."""
         return 0.0
 
     def _positions(
@@ -68,7 +68,7 @@ class PositionTrainer(Trainer):
         weight: Floats,
         initial: Model | None,
     ) -> Prepared:
-        """Prepare positions whose labels have numbers, see `prepare_positions`."""
+        """Prepare positions with numbered labels, see `prepare_positions`."""
         return prepare_positions(
             source,
             tokens,
@@ -128,7 +128,7 @@ class ClassifierTrainer(PositionTrainer):
     ) -> tuple[Prepared, Fit]:
         result = super()._train(source, sample_weight, initial)
         if isinstance(source.y, np.ndarray):
-            # As y had them: a model knows plain values only.
+            # The labels as y has them, because a model only has plain values.
             self.classes_ = np.unique(source.y)
         return result
 
@@ -151,13 +151,13 @@ class ClassifierTrainer(PositionTrainer):
         return self._positions(source, tokens, structure, labels, right, weight, initial)
 
     def _chosen(self, rows: Rows, label: Ints, weight: Floats) -> tuple[Ints, Floats]:
-        """Return examples and weights in a form that does not depend on order and repetition."""
+        """Return examples and weights in a form that does not depend on order or repetition."""
         return distinct_examples(rows, label, weight)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SequenceTrainer(PositionTrainer):
-    """Base of the trainers whose examples are sequences of tokens; not for use on its own.
+    """Base class of the trainers whose examples are sequences of tokens; not for direct use.
 
     Parameters
     ----------
@@ -185,10 +185,11 @@ class TaggerTrainer(SequenceTrainer):
         The regulariser: ``l2/2 |w|^2`` is added to the sum of the losses of all sequences. It is
         2 c2 in CRFsuite and 1/c in CRF++.
     order : {1, 2}
-        How many labels before it a label depends on. Time grows with L^2 or L^3 for L labels.
+        The number of preceding labels that a label depends on. Time grows with L^2 or L^3 for L
+        labels.
     constraints : str, callable, iterable of pairs or None
-        What no label sequence may hold: a scheme such as "BIO" or "IOBES", pairs of labels
-        (from, to) that are forbidden, or a function that tells whether two labels may follow each
+        What no label sequence may contain: a scheme such as "BIO" or "IOBES", pairs of labels
+        (from, to) that are forbidden, or a function that returns whether two labels may follow each
         other. See :func:`partwise.tasks.sequences.constraints.make_constraints`. They hold in
         training too.
     """
