@@ -1,13 +1,14 @@
-"""The memory that a fit announces beside what it takes: ``python -m benchmarks.announced``.
+"""Compare the memory that fits announce with what they take: ``python -m benchmarks.announced``.
 
-Every fit runs in a process of its own. A first fit of a few examples loads the compiled code. Then
-the data are read, the resident memory is noted, and the peak is made to begin there; what is
-measured is the peak of the second fit above that. Where the data are features as they were read, as
-for classifiers, their arrays are added, since the announcement counts the features. Peaks can be
-made to begin again on Linux only.
+Every fit runs in its own process. A first fit of a few examples loads the compiled code. Then the
+data are read, the resident memory is recorded, and the peak is reset to it. The result is the peak
+of the second fit above that memory. If the data are already features, as for classifiers, the size
+of their arrays is added, since the announcement counts the features. Peaks can be reset on Linux
+only.
 
-Below ``PARTWISE_DATA`` it reads ``conll2000/train.txt.gz``, ``conllx_es_cast3lb/train.conll.gz``,
-``ptb_sample/wsj_00.mrg.gz`` and ``mnist``; in place of files that are missing it makes data up.
+In the folder ``PARTWISE_DATA`` it reads ``conll2000/train.txt.gz``,
+``conllx_es_cast3lb/train.conll.gz``, ``ptb_sample/wsj_00.mrg.gz`` and ``mnist``; in place of
+missing files it uses generated data.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ LOSSES = ("log", "hinge")
 
 
 class Case(NamedTuple):
-    """A task: who makes the text of so many examples, how many, and the options of the command."""
+    """A task: what makes the text of a number of examples, that number, and the options."""
 
     text: Callable[[int], str]
     size: int
@@ -55,7 +56,7 @@ def _beginning(relative: str, n: int, between: str = r"\n(?=\n)") -> str:
 
 
 def columns(n: int) -> str:
-    """Words, parts of speech and chunks."""
+    """Return words, parts of speech and chunks."""
     try:
         return _beginning("conll2000/train.txt.gz", n)
     except MissingDataError:
@@ -66,7 +67,7 @@ def columns(n: int) -> str:
 
 
 def dependencies(n: int) -> str:
-    """Dependency trees with relations; made up, every word hangs on the one before it."""
+    """Return dependency trees with relations; in generated ones each head is the word before."""
     try:
         return _beginning("conllx_es_cast3lb/train.conll.gz", n)
     except MissingDataError:
@@ -81,7 +82,7 @@ def dependencies(n: int) -> str:
 
 
 def brackets(n: int) -> str:
-    """Phrase structure trees; made up, with flat phrases."""
+    """Return phrase structure trees; generated ones have flat phrases."""
     try:
         return _beginning("ptb_sample/wsj_00.mrg.gz", n, r"\n(?=\()")
     except MissingDataError:
@@ -93,7 +94,7 @@ def brackets(n: int) -> str:
 
 
 def dense(n: int) -> str:
-    """Images of digits as svmlight; made up, 200 numbers an example."""
+    """Return images of digits as svmlight; generated ones have 200 numbers per example."""
     try:
         x, y = mnist("train")
         x, y = x[:n], y[:n]
@@ -110,7 +111,7 @@ def dense(n: int) -> str:
 
 
 def sparse(n: int) -> str:
-    """Examples with 25 of 100,000 features and one of 20 classes, made up."""
+    """Generate examples with 25 of 100,000 features and one of 20 classes."""
     rng = np.random.default_rng(0)
     lines = []
     for _ in range(n):
@@ -139,7 +140,7 @@ CASES = {
 
 
 def status(name: str) -> float:
-    """A number of MiB that the system gives for this process."""
+    """Return a number of MiB that the operating system gives for this process."""
     text = Path("/proc/self/status").read_text(encoding="ascii")
     found = re.search(rf"{name}:\s+(\d+) kB", text)
     if found is None:
@@ -148,7 +149,7 @@ def status(name: str) -> float:
 
 
 def begin() -> float:
-    """Give free memory back, let the peak begin, and say where it does."""
+    """Release free memory, reset the peak, and return the memory that is still resident."""
     gc.collect()
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
@@ -171,7 +172,7 @@ def heard() -> Iterator[io.StringIO]:
 
 
 def by_command(case: Case, loss: str, solver: str) -> tuple[str, float]:
-    """What the command logs, and the MiB that its fit takes."""
+    """Return what the command logs, and the MiB that its fit takes."""
     from partwise.cli import main, train
     from partwise.problem.footprint import held_bytes
 
@@ -201,7 +202,7 @@ def by_command(case: Case, loss: str, solver: str) -> tuple[str, float]:
 
 
 def grids(n: int, rng: np.random.Generator) -> tuple[list[Any], list[Any]]:
-    """Graphs of 4 by 10 nodes with 5 labels and 50 features, made up."""
+    """Generate graphs of 4 by 10 nodes with 5 labels and 50 features."""
     places = np.arange(40).reshape(4, 10)
     edges = np.concatenate(
         [
@@ -214,13 +215,13 @@ def grids(n: int, rng: np.random.Generator) -> tuple[list[Any], list[Any]]:
 
 
 def points(n: int, rng: np.random.Generator) -> tuple[Any, Any]:
-    """Points of the plane in three classes, made up."""
+    """Generate points of the plane in three classes."""
     x = rng.normal(size=(n, 2))
     return x, (np.hypot(*x.T) * 1.5).astype(int).clip(0, 2)
 
 
 def by_estimator(name: str, loss: str, solver: str) -> tuple[str, float]:
-    """What an estimator logs, and the MiB that its fit takes."""
+    """Return what an estimator logs, and the MiB that its fit takes."""
     from partwise import GraphLabeler, KernelClassifier
 
     make, data, size = {

@@ -1,8 +1,8 @@
-"""The automatic choice beside single solvers: ``python -m benchmarks.choice --out DIR``.
+"""Compare the automatic choice with single solvers: ``python -m benchmarks.choice --out DIR``.
 
-CPU seconds of one thread until a relative gap of tol is certified, for many values of l2 or for
-the hinge loss. A single solver is stopped where it has taken as long as ``auto``, times a factor:
-what it would have needed is then only known to be more. Writes choice.md and choice.json.
+Measures CPU seconds of one thread until a relative gap of tol is certified, for many values of l2
+or for the hinge loss. A single solver is stopped when it has taken as long as ``auto``, times a
+factor; all that is then known is that it needs more time. Writes choice.md and choice.json.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ RIVALS = {
     "log": ("online-eg", "proximal-eg", "lbfgs", "newton", "sag-nus", "dual-cd"),
     "hinge": ("online-eg", "bcfw", "crammer-singer", "svm-struct"),
 }
-#: Newton steps and L-BFGS cost a pass over all weights: not for more than so many.
+#: Newton steps and L-BFGS go through all weights, so they are left out if there are more weights.
 MANY_WEIGHTS = 3_000_000
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One solver, one l2: ``seconds`` until it was certified, or until it was stopped."""
+    """One solver for one l2: ``seconds`` until it was certified, or until it was stopped."""
 
     task: str
     l2: float
@@ -50,7 +50,7 @@ class Cell:
 
 
 def spanish(loss: str) -> Problem:
-    """Spanish dependency trees, projective, without relations."""
+    """Return Spanish dependency trees, projective, without relations."""
     from partwise.formats.conll import read_conll
     from partwise.problem.losses import make_loss
     from partwise.problem.problem import build_problem
@@ -68,7 +68,7 @@ def spanish(loss: str) -> Problem:
 
 
 def mnist(loss: str) -> Problem:
-    """59,000 images."""
+    """Return 59,000 images."""
     from partwise.problem.losses import make_loss
     from partwise.problem.problem import build_problem
     from partwise.problem.rows import Rows
@@ -90,7 +90,7 @@ TASKS: dict[str, Callable[[str], Problem]] = {
 
 
 def measure(problem: Problem, task: str, l2: float, solver: str, tol: float, most: float) -> Cell:
-    """Train once, for at most so many CPU seconds."""
+    """Train once, for at most the given number of CPU seconds."""
     from partwise.training.certificate import ConvergenceWarning
     from partwise.training.loop import Progress, train
 
@@ -118,7 +118,7 @@ def compare(problem: Problem, task: str, options: argparse.Namespace) -> list[Ce
         heavy = solver in ("lbfgs", "newton") and problem.layout.n_weights > MANY_WEIGHTS
         if solver in SOLVERS and SOLVERS[solver].needs <= offered(problem) and not heavy:
             solvers.append(solver)
-    for solver in ("auto", *solvers):  # what has to be compiled
+    for solver in ("auto", *solvers):  # compiles
         measure(problem, task, 1e6, solver, 0.5, 1.0)
     cells = []
     for l2 in options.l2:
@@ -133,7 +133,7 @@ def compare(problem: Problem, task: str, options: argparse.Namespace) -> list[Ce
 
 
 def choice_table(cells: list[Cell]) -> str:
-    """One line a task and l2: auto, the best single solver, and the ratio."""
+    """Return one line per task and l2: auto, the best single solver, and the ratio."""
     rows = []
     for own in (cell for cell in cells if cell.solver == "auto"):
         rivals = [
@@ -163,7 +163,7 @@ def choice_table(cells: list[Cell]) -> str:
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
-    """The options."""
+    """Read the options."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.choice", description=__doc__)
     add = parser.add_argument
     add("--out", type=Path, default=Path("bench-results"), help="folder to write to")
@@ -181,7 +181,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Measure and print; the files are written anew after every task."""
+    """Measure and print, and write the files again after every task."""
     options = parse(arguments)
     cells: list[Cell] = []
     for task in options.tasks:

@@ -1,4 +1,4 @@
-"""Curves: relative suboptimality against CPU seconds, one line a contestant."""
+"""Curves: relative suboptimality against CPU seconds, one line per contestant."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 from .results import best_objective
 from .runner import Run
 
-# Below this the curves show only rounding.
+# Below this value the curves show only rounding errors.
 FLOOR = 1e-9
 # Some systems count CPU time in ticks of 4 ms, so a short training may take no time at all.
 TICK = 1e-3
 
 
 def curve(run: Run, best: float) -> tuple[list[float], list[float]]:
-    """CPU seconds and the lowest relative suboptimality reached by then."""
+    """Return CPU seconds and the lowest relative suboptimality reached by then."""
     seconds: list[float] = []
     excess: list[float] = []
     lowest = float("inf")

@@ -15,11 +15,11 @@ ENVIRONMENT_VARIABLE = "PARTWISE_DATA"
 
 
 class MissingDataError(Exception):
-    """A task needs files that are not there. The message says which."""
+    """A task needs files that are missing. The message says which."""
 
 
 def data_file(relative: str) -> Path:
-    """The path of a data file under the folder named by ``PARTWISE_DATA``."""
+    """Return the path of a data file in the folder that ``PARTWISE_DATA`` names."""
     folder = os.environ.get(ENVIRONMENT_VARIABLE)
     if not folder:
         raise MissingDataError(
@@ -32,7 +32,7 @@ def data_file(relative: str) -> Path:
 
 
 def read_columns(path: Path) -> list[Rows]:
-    """Sentences of a gzipped column file: one token a line, a blank line between sentences."""
+    """Read a gzipped column file: one token per line, a blank line between sentences."""
     sentences: list[Rows] = []
     rows: Rows = []
     with gzip.open(path, "rt", encoding="utf-8") as stream:
@@ -49,7 +49,7 @@ def read_columns(path: Path) -> list[Rows]:
 
 
 def read_idx(path: Path) -> npt.NDArray[np.uint8]:
-    """An array of bytes from a gzipped IDX file."""
+    """Read an array of bytes from a gzipped IDX file."""
     content = gzip.decompress(path.read_bytes())
     if content[:3] != b"\x00\x00\x08":
         raise ValueError(f"{path} is not an IDX file of bytes: it begins with {content[:4]!r}.")
@@ -60,7 +60,7 @@ def read_idx(path: Path) -> npt.NDArray[np.uint8]:
 
 
 def mnist(part: str) -> tuple[Any, npt.NDArray[np.int64]]:
-    """Pixels in [0, 1] as CSR, and the digits. ``part`` is ``train`` or ``t10k``."""
+    """Return pixels in [0, 1] as CSR, and the digits; ``part`` is ``train`` or ``t10k``."""
     from scipy import sparse
 
     images = read_idx(data_file(f"mnist/{part}-images-idx3-ubyte.gz"))
@@ -71,7 +71,7 @@ def mnist(part: str) -> tuple[Any, npt.NDArray[np.int64]]:
 
 
 def svmlight(relative: str, n_features: int) -> tuple[Any, npt.NDArray[np.int64]]:
-    """A two-class svmlight file as CSR and 0 (negative) or 1 (positive)."""
+    """Read a two-class svmlight file as CSR, with labels 0 (negative) and 1 (positive)."""
     from sklearn.datasets import load_svmlight_file
 
     x, y = load_svmlight_file(str(data_file(relative)), n_features=n_features)
@@ -81,7 +81,7 @@ def svmlight(relative: str, n_features: int) -> tuple[Any, npt.NDArray[np.int64]
 
 
 def digits() -> tuple[Any, npt.NDArray[np.int64]]:
-    """The 8x8 digits that come with scikit-learn, scaled to [0, 1], as CSR."""
+    """Return the 8x8 digits that come with scikit-learn, scaled to [0, 1], as CSR."""
     from scipy import sparse
     from sklearn.datasets import load_digits
 
@@ -90,7 +90,7 @@ def digits() -> tuple[Any, npt.NDArray[np.int64]]:
 
 
 def demo_text(n_sentences: int, seed: int) -> list[Rows]:
-    """Generated sentences with columns word, part of speech, label."""
+    """Generate sentences with the columns word, part of speech and label."""
     from partwise.datasets import tagged_text
 
     text = tagged_text(n_sentences, seed)

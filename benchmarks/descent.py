@@ -1,7 +1,7 @@
-"""The way of one method: the objective after every epoch, against passes and CPU seconds.
+"""The course of one method: the objective after every epoch, against passes and CPU seconds.
 
 The clock runs while a solver is made and while its epochs run. The objective is computed from its
-weights while the clock stands still, and no certificate is asked for.
+weights while the clock is stopped, and no certificate is computed.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import numpy as np
 if TYPE_CHECKING:
     from partwise.problem.problem import Problem
 
-#: Relative to the optimum; below this the curves show only rounding.
+#: Relative to the optimum; below this value the curves show only rounding errors.
 FLOOR = 1e-10
 
 
 @dataclass(frozen=True)
 class Method:
-    """A solver with its options. ``title``: its name in the paper.
+    """A solver with its options. ``title`` is its name in the paper.
 
-    An option that is a function gives its value for a problem and an l2. ``tuned``: it gets the
-    power of 10 that does best on the training data, at no cost, as the stochastic gradient methods
-    of the paper do. ``tied``: it can do with one part a pair of labels.
+    An option that is a function returns its value for a problem and an l2. If ``tuned``, the step
+    is the power of 10 that does best on the training data, at no cost, as for the stochastic
+    gradient methods of the paper. If ``tied``, there is one part per pair of labels.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Method:
 
 
 class Point(NamedTuple):
-    """``passes``: calls of the oracle for marginals or log Z, divided by the examples."""
+    """``passes`` are calls of the oracle for marginals or log Z per example."""
 
     passes: float
     seconds: float
@@ -47,14 +47,14 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Limits:
-    """When a descent ends: by passes, by CPU seconds, or within ``floor`` of the optimum."""
+    """When a run ends: by passes, by CPU seconds, or within ``floor`` of the optimum."""
 
     passes: float
     seconds: float
     optimum: float = -math.inf
 
     def reached(self, point: Point) -> bool:
-        """Whether this point is the last."""
+        """Return whether this point is the last."""
         near = point.objective <= self.optimum + FLOOR * abs(self.optimum)
         return point.passes >= self.passes or point.seconds >= self.seconds or near
 
@@ -63,7 +63,7 @@ class Limits:
 class Descent:
     """The points of one method on one task, with the step that was chosen for it.
 
-    ``dual``: what the method proved at its end, or minus infinity.
+    ``dual`` is the lower bound that the method proved at its end, or minus infinity.
     """
 
     method: Method
@@ -73,7 +73,7 @@ class Descent:
     tried: dict[float, float] = field(default_factory=dict)
 
     def excess_at(self, passes: float, optimum: float) -> float | None:
-        """P - optimum after so many passes, on the straight line between logarithms."""
+        """Return P - optimum after some passes, interpolating the logarithm linearly."""
         at = [point.passes for point in self.points]
         if not at or passes > at[-1]:
             return None
@@ -84,17 +84,17 @@ class Descent:
         return max(point.objective - optimum, FLOOR * abs(optimum))
 
     def curve(self, optimum: float) -> list[float]:
-        """P - optimum of every point."""
+        """Return P - optimum of every point."""
         return [self._excess(point, optimum) for point in self.points]
 
     def seconds_to(self, epsilon: float, optimum: float) -> float | None:
-        """When the objective was first within epsilon of the optimum, relative to it."""
+        """Return when the objective was first within epsilon of the optimum, relative to it."""
         aim = optimum + epsilon * abs(optimum)
         return next((p.seconds for p in self.points if p.objective <= aim), None)
 
 
 def follow(problem: Problem, l2: float, method: Method, limits: Limits, **options: Any) -> Descent:
-    """Run a method; a divergence ends it with a point whose objective is infinite."""
+    """Run a method; if it diverges, it ends with a point whose objective is infinite."""
     from partwise.errors import DataError
     from partwise.problem.evaluation import Evaluator
     from partwise.solvers.goal import Goal
@@ -127,7 +127,7 @@ def follow(problem: Problem, l2: float, method: Method, limits: Limits, **option
 
 
 def descend(problem: Problem, l2: float, method: Method, limits: Limits) -> Descent:
-    """Run a method; if it is tuned, with powers of 10 as its step, of which the best one counts."""
+    """Run a method; if it is tuned, try powers of 10 as its step and return the best run."""
     from partwise.solvers.stochastic.step_search import best_power
 
     if not method.tuned:
@@ -143,7 +143,7 @@ def descend(problem: Problem, l2: float, method: Method, limits: Limits) -> Desc
 
 
 def warm_up(problem: Problem, l2: float, methods: list[Method]) -> None:
-    """Compile, or load, what the methods need."""
+    """Compile or load the code that the methods need."""
     from partwise.problem.subset import subset
 
     few = subset(problem, np.arange(min(3, problem.n_examples)))

@@ -1,9 +1,9 @@
-"""dlib's structural SVM, given partwise's own oracle.
+"""dlib's structural SVM with the oracle of partwise.
 
-dlib asks for the worst label of each example, one call of Python an example. Here it sees the whole
-training set as one example, whose worst label is made of the worst labels of all: the objective is
-the same, the cutting planes are those that dlib would have added up itself, and there is one call
-an iteration. What it takes to hand a plane over is off the clock.
+dlib asks for the worst label of each example, with one call of Python per example. Here the whole
+training set is one example, whose worst label consists of the worst labels of all examples. The
+objective is the same, the cutting planes are the sums that dlib would have computed itself, and
+there is one call per iteration. The time to pass a plane to dlib is not counted.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class OutOfTimeError(Exception):
-    """Ends dlib's loop, which has no limit of its own."""
+    """Ends the loop of dlib, which has no limit of its own."""
 
 
 class WholeSet:
-    """The problem as dlib wants it: 1/2 |w|^2 + C (the sum of the losses), C = 1/l2."""
+    """The problem as dlib takes it: 1/2 |w|^2 + C (the sum of the losses), C = 1/l2."""
 
     num_samples = 1
     max_cache_size = 0
@@ -46,11 +46,11 @@ class WholeSet:
         self.began = time.process_time()
 
     def get_truth_joint_feature_vector(self, _: int) -> Any:
-        """0: the planes hold the difference to the gold labels."""
+        """Return 0: the planes hold the difference to the gold labels."""
         return self._vector(np.zeros(self.num_dimensions))
 
     def separation_oracle(self, _: int, solution: Any) -> tuple[float, Any]:
-        """The cost and features of the worst labels; also where the objective is taken."""
+        """Return the cost and features of the worst labels, and record the objective."""
         from partwise.compiled.vectors import inner
         from partwise.problem.evaluation import penalty
 
@@ -76,7 +76,7 @@ class WholeSet:
 
 
 def follow_dlib(problem: Problem, l2: float, method: Method, limits: Limits) -> Descent:
-    """Run dlib; it proves nothing."""
+    """Run dlib, which proves no lower bound."""
     import dlib
 
     whole = WholeSet(problem, l2, limits)

@@ -1,10 +1,10 @@
-"""The dual of Crammer and Singer against CPU time: ``python -m benchmarks.duals --out DIR``.
+"""Measure the dual of Crammer and Singer by time: ``python -m benchmarks.duals --out DIR``.
 
 partwise and scikit-learn's LinearSVC (liblinear -s 4) train the same classifier, MNIST by default.
-liblinear tells its dual objective only at its end, so it is run from scratch with ever smaller
-tolerances, partwise once before and once after; the table says when partwise had the same dual.
-Both clocks cover the whole of ``fit``, from a CSR matrix on. Prints a Markdown table and writes
-duals.json.
+liblinear reports its dual objective only at its end, so it is run from scratch with smaller and
+smaller tolerances, and partwise once before and once after. The table says when partwise had the
+same dual. Both clocks cover the whole of ``fit``, starting from a CSR matrix. Prints a Markdown
+table and writes duals.json.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from .limits import table
 from .methods import tell
 
 TOLERANCES = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
-#: CPU seconds, and the dual then.
+#: CPU seconds, and the dual at that time.
 Ascent = list[tuple[float, float]]
 
 
 def digits() -> tuple[Any, Any]:
-    """The digits of scikit-learn, pixels from 0 to 1."""
+    """Return the digits of scikit-learn, with pixels from 0 to 1."""
     from sklearn.datasets import load_digits
 
     X, y = load_digits(return_X_y=True)
@@ -41,7 +41,7 @@ def digits() -> tuple[Any, Any]:
 
 
 def mnist() -> tuple[Any, Any]:
-    """The first 59,000 images of the training set, as Collins et al. (2008) have them."""
+    """Return the first 59,000 images of the training set, as in Collins et al. (2008)."""
     X, y = data.mnist("train")
     return X[:59_000], y[:59_000]
 
@@ -50,7 +50,7 @@ TASKS = {"mnist": mnist, "digits": digits}
 
 
 def partwise_ascent(X: Any, y: Any, l2: float, tol: float) -> Ascent:
-    """Train once and note the dual after every epoch."""
+    """Train once and record the dual after every epoch."""
     from partwise import LinearClassifier
     from partwise.training.loop import Progress
 
@@ -68,7 +68,7 @@ def partwise_ascent(X: Any, y: Any, l2: float, tol: float) -> Ascent:
 
 
 def liblinear_dual(X: Any, y: Any, l2: float, tol: float) -> tuple[float, float]:
-    """Train once; the CPU seconds, and the dual that liblinear prints."""
+    """Train once, and return the CPU seconds and the dual that liblinear prints."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import LinearSVC
 
@@ -97,7 +97,7 @@ def liblinear_dual(X: Any, y: Any, l2: float, tol: float) -> tuple[float, float]
 
 
 def reached(points: Ascent, dual: float) -> float:
-    """When an ascent first had that dual; inf: never."""
+    """Return when a run first had that dual; inf if it never had."""
     return next((seconds for seconds, value in points if value >= dual), np.inf)
 
 

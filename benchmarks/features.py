@@ -1,4 +1,4 @@
-"""The attributes of CRFsuite's chunking tutorial, from columns word, part of speech, label."""
+"""The attributes of CRFsuite's chunking tutorial, for the columns word, part of speech, label."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NAMES = tuple(
 
 
 def chunking_attributes(rows: Sequence[tuple[str, ...]]) -> list[list[str]]:
-    """The attributes of each token; those that reach outside the sentence are absent."""
+    """Return the attributes of each token, without those that reach outside the sentence."""
     n = len(rows)
     result: list[list[str]] = []
     for t in range(n):

@@ -1,7 +1,7 @@
-"""Kernels on handwritten words: ``python -m benchmarks.kernels --out DIR``.
+"""Kernel functions on handwritten words: ``python -m benchmarks.kernels --out DIR``.
 
 Trains chains on fold 0 of the OCR letters, without a kernel, with a cubic one and with RBF, and
-tests them on the other folds. Each runs in a process of its own, whose peak of memory is taken.
+tests them on the other folds. Each runs in its own process, whose peak memory is measured.
 Prints a Markdown table and writes kernels.json.
 """
 
@@ -32,10 +32,10 @@ CUBIC_GAMMA = 0.02
 
 @dataclass(frozen=True)
 class Setting:
-    """What is trained; ``kernel`` None: a tagger without one.
+    """What is trained; if ``kernel`` is None, a tagger without a kernel.
 
-    l2 without a kernel is the best of three powers of sqrt(10) on 126 words of fold 0 that were
-    held out; with a kernel, one of few that were tried there.
+    Without a kernel, l2 is the best of three powers of sqrt(10) on 126 held-out words of fold 0;
+    with a kernel, it is one of a few values that were tried there.
     """
 
     loss: str
@@ -56,7 +56,7 @@ SETTINGS = (
 
 @dataclass(frozen=True)
 class Words:
-    """Handwritten words: the pixels of the letters of all, how many each has, and what they are."""
+    """Handwritten words: the pixels of all letters, the letters, and the lengths of the words."""
 
     pixels: Any
     lengths: Any
@@ -64,14 +64,14 @@ class Words:
     folds: Any  # a word
 
     def take(self, wanted: Any) -> tuple[Any, list[str], Any]:
-        """The pixels, letters and lengths of some words."""
+        """Return the pixels, letters and lengths of some words."""
         mine = np.repeat(wanted, self.lengths)
         letters = [letter for letter, kept in zip(self.letters, mine, strict=True) if kept]
         return self.pixels[mine], letters, self.lengths[wanted]
 
 
 def read_words() -> Words:
-    """The words of all ten folds."""
+    """Return the words of all ten folds."""
     pixels, letters, lengths, folds = [], [], [0], []
     with gzip.open(data_file(FILE), "rt", encoding="ascii") as stream:
         for line in stream:
@@ -86,7 +86,7 @@ def read_words() -> Words:
 
 
 def make_tagger(setting: Setting, passes: float) -> Any:
-    """The estimator of a setting."""
+    """Return the estimator of a setting."""
     from partwise import KernelTagger, SequenceTagger
 
     shared: dict[str, Any] = {
@@ -110,7 +110,7 @@ def measure(setting: Setting, passes: float, n_words: int) -> dict[str, Any]:
     if n_words:
         train &= np.cumsum(train) <= n_words
     tagger = make_tagger(setting, passes)
-    # What is compiled, or read from where it is kept, is not what is measured.
+    # Compiling or loading code is not part of the measurement.
     pixels, letters, lengths = words.take(train & (np.cumsum(train) <= 5))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -144,7 +144,7 @@ def measure(setting: Setting, passes: float, n_words: int) -> dict[str, Any]:
 
 
 def apart(number: int, options: argparse.Namespace) -> dict[str, Any]:
-    """Measure in a process of its own."""
+    """Measure in a new process."""
     command = [sys.executable, "-m", "benchmarks.kernels", "--only", str(number)]
     command += ["--passes", str(options.passes), "--words", str(options.words)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
@@ -153,7 +153,7 @@ def apart(number: int, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def row(found: dict[str, Any]) -> list[str]:
-    """A line of the table."""
+    """Return a line of the table."""
     kernel = {"poly": "cubic", "rbf": "RBF", None: "none"}[found["kernel"]]
     return [
         found["loss"],

@@ -1,7 +1,7 @@
-"""What is slow, in numbers: ``python -m benchmarks.limits`` prints two tables for the README.
+"""Count what is slow: ``python -m benchmarks.limits`` prints two tables for the README.
 
-Passes over the data until the relative duality gap is proved to be at most tol. Passes, not
-seconds, so that every machine prints the same.
+The tables have passes over the data until the relative duality gap is proved to be at most tol.
+Passes are the same on every machine, and seconds are not.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TOLERANCES = (1e-1, 1e-2, 1e-3, 1e-4)
 
 
 def passes(estimator: Any, x: Any, y: Any, tolerances: tuple[float, ...]) -> list[str]:
-    """For each tol, the passes of a fit that ends when it is certified."""
+    """Return for each tol the passes of a fit that ends when it is certified."""
     from partwise import ConvergenceWarning
 
     found = []
@@ -34,7 +34,7 @@ def passes(estimator: Any, x: Any, y: Any, tolerances: tuple[float, ...]) -> lis
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table."""
+    """Return a Markdown table."""
     lines = [header, ["---"] * len(header), *rows]
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 

@@ -1,4 +1,4 @@
-"""What the measurements were made on."""
+"""A description of the machine on which the measurements were made."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def cpu_model() -> str:
-    """The name of the processor, as far as the system tells it."""
+    """Return the name of the processor, if the system gives it."""
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.is_file():
         for line in cpuinfo.read_text(encoding="utf-8").splitlines():
@@ -19,7 +19,7 @@ def cpu_model() -> str:
 
 
 def version(package: str) -> str | None:
-    """The version of a distribution that is installed."""
+    """Return the version of an installed distribution."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -27,7 +27,7 @@ def version(package: str) -> str | None:
 
 
 def describe_machine(packages: set[str]) -> dict[str, str]:
-    """Processor, cores, system, Python, and the versions of the packages."""
+    """Return processor, cores, system, Python, and the versions of the packages."""
     description = {
         "processor": cpu_model(),
         "cores": str(os.cpu_count()),

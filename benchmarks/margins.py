@@ -1,9 +1,9 @@
-"""Max-margin training: ``python -m benchmarks.margins --out DIR``.
+"""Compare max-margin solvers: ``python -m benchmarks.margins --out DIR``.
 
-The primal of the hinge loss against CPU seconds of one thread, at many values of l2, as Figure 13
-of Collins et al. (2008) has it for Spanish dependency trees (its C is l2): exponentiated gradient,
-cutting planes, excessive gap and block-coordinate Frank-Wolfe; for sequences, dlib's structural
-SVM beside them. Writes margins.md, margins.json and a picture a task.
+Measures the primal of the hinge loss against CPU seconds of one thread, at many values of l2, as in
+Figure 13 of Collins et al. (2008) for Spanish dependency trees (its C is l2). The solvers are
+exponentiated gradient, cutting planes, excessive gap and block-coordinate Frank-Wolfe, and for
+sequences also dlib's structural SVM. Writes margins.md, margins.json and one picture per task.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def annealing(problem: Problem, l2: float) -> Any:
-    """The schedule of l2 that ``auto`` has for smooth losses."""
+    """Return the schedule of l2 that ``auto`` uses for smooth losses."""
     from partwise.solvers.automatic import default_annealing
 
     return default_annealing(problem, l2)
@@ -55,7 +55,7 @@ EPSILONS = (1e-1, 1e-2, 1e-3)
 
 @dataclass(frozen=True)
 class Race:
-    """One task, one l2: the ways of the methods, and the best primal and dual among them."""
+    """One task and one l2: the runs of the methods, and the best primal and dual of all."""
 
     task: str
     l2: float
@@ -63,12 +63,12 @@ class Race:
 
     @property
     def optimum(self) -> float:
-        """The lowest primal that was met."""
+        """The lowest primal of all runs."""
         return min(point.objective for descent in self.descents for point in descent.points)
 
     @property
     def dual(self) -> float:
-        """The highest dual that was proved: the optimum is not below it."""
+        """The highest dual that was proved; the optimum is not below it."""
         return max(descent.dual for descent in self.descents)
 
     @property
@@ -78,7 +78,7 @@ class Race:
 
 
 def race(problem: Problem, task: str, l2: float, methods: list[Method], limits: Limits) -> Race:
-    """Let every method run to its limits."""
+    """Run every method to its limits."""
     descents: list[Descent] = []
     for method in methods:
         run = follow_dlib if method.solver == "dlib" else follow
@@ -92,7 +92,7 @@ def race(problem: Problem, task: str, l2: float, methods: list[Method], limits: 
 
 
 def margins_table(races: list[Race]) -> str:
-    """One line a task, l2 and method: seconds to a primal so near to the best, and the end."""
+    """Return one line per task, l2 and method: seconds to primals near the best, and the end."""
     rows = []
     for found in races:
         best = found.optimum
@@ -108,7 +108,7 @@ def margins_table(races: list[Race]) -> str:
 
 
 def draw(path: Path, races: list[Race]) -> None:
-    """Draw how far the primal of every method is above the best dual, one box a value of l2."""
+    """Draw how far the primal of each method is above the best dual, one box per value of l2."""
     from matplotlib.figure import Figure
 
     columns = 2 if len(races) > 1 else 1
@@ -136,7 +136,7 @@ def draw(path: Path, races: list[Race]) -> None:
 
 
 def data_of(found: Race) -> dict[str, Any]:
-    """Everything about one race, as plain data."""
+    """Return everything about one race, as plain data."""
     methods = {
         descent.method.name: {
             "dual": finite(descent.dual),
@@ -168,7 +168,7 @@ def write(out: Path, races: list[Race]) -> None:
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
-    """The options."""
+    """Read the options."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.margins", description=__doc__)
     add = parser.add_argument
     add("--out", type=Path, default=Path("bench-results"), help="folder to write to")
@@ -182,7 +182,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Measure, print and draw; the files are written anew after every race."""
+    """Measure, print and draw, and write the files again after every race."""
     options = parse(arguments)
     races: list[Race] = []
     for task in options.tasks:
@@ -192,7 +192,7 @@ def main(arguments: list[str] | None = None) -> None:
             tell(f"{task} is left out: {error}")
             continue
         methods = [method for method in METHODS if method.name in options.solvers]
-        if task == "spanish":  # its planes are too many numbers to be handed to dlib
+        if task == "spanish":  # the planes are too large to be passed to dlib
             methods = [method for method in methods if method.solver != "dlib"]
         warm_up(problem, 1.0, [method for method in methods if method.solver != "dlib"])
         for l2 in options.l2 or L2S[task]:

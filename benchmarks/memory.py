@@ -1,4 +1,4 @@
-"""What the gradients of all examples take, beside the table of Schmidt et al. (2015), page 10."""
+"""The memory of the gradients of all examples, as in Schmidt et al. (2015), page 10."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _HOW = ("sparse", "marginals", "mixed")
 
 
 def count(problem: Problem) -> GradientMemory:
-    """The numbers to keep, by what is kept."""
+    """Return how many numbers are kept, for each form in which gradients can be kept."""
     from partwise.solvers.average.gradient_memory import gradient_memory
 
     return gradient_memory(problem)
 
 
 def memory_table(found: list[tuple[SequenceTask, GradientMemory]]) -> str:
-    """Shares of the memory of dense gradients, found and published."""
+    """Return shares of the memory of dense gradients, measured and published."""
     rows = []
     for task, memory in found:
         published = task.published or (None,) * len(_HOW)

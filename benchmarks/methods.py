@@ -1,8 +1,9 @@
-"""The curves of Schmidt et al. (2015), Figure 1: ``python -m benchmarks.methods --out DIR``.
+"""Draw the curves of Schmidt et al. (2015), Figure 1: ``python -m benchmarks.methods --out DIR``.
 
-Every method of that figure that partwise has, and some more, on the same tasks with lambda = 1/n,
-that is l2 = 1: what is left above the optimum, against passes and CPU seconds of one thread. The
-optimum is certified. Writes methods.md, methods.json and two pictures a task.
+Runs every method of that figure that partwise has, and some more, on the same tasks with
+lambda = 1/n, that is l2 = 1. The curves are the distance to the optimum against passes and CPU
+seconds of one thread. The optimum is certified. Writes methods.md, methods.json and two pictures
+per task.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ MAX_PASSES = 2_000
 
 @dataclass(frozen=True)
 class Comparison:
-    """One task: the optimum with its certificate, the memory, and the ways of the methods."""
+    """One task: the optimum with its certificate, the memory, and the runs of the methods."""
 
     task: SequenceTask
     n_examples: int
@@ -72,7 +73,7 @@ class Comparison:
 
 
 def certified(problem: Problem, tol: float) -> Certificate:
-    """The optimum, as far as ``tol``; what could not be proved is in the certificate."""
+    """Train to ``tol`` and return the certificate, which bounds the optimum."""
     from partwise.training.certificate import ConvergenceWarning
     from partwise.training.loop import train
 
@@ -82,7 +83,7 @@ def certified(problem: Problem, tol: float) -> Certificate:
 
 
 def compare(task: SequenceTask, methods: list[Method], options: argparse.Namespace) -> Comparison:
-    """Find the optimum, then let every method run."""
+    """Find the optimum, then run every method."""
     sequences = task.load()
     problem = sequences.build()
     certificate = certified(problem, options.tol)
@@ -121,17 +122,17 @@ def _run(
 
 
 def tell(line: str) -> None:
-    """Say how far it went, beside the report."""
+    """Write a line to stderr, in addition to the report."""
     sys.stderr.write(line + "\n")
 
 
 def number(value: float | None, form: str) -> str:
-    """A value in a table; a dash where there is none."""
+    """Return a value for a table; a dash if there is none."""
     return "-" if value is None or not math.isfinite(value) else format(value, form)
 
 
 def methods_table(comparison: Comparison) -> str:
-    """One line a method: f - f* of the mean over the examples, seconds, and how it ended."""
+    """Return one line per method: f - f* per example, seconds, and how it ended."""
     n, best = comparison.n_examples, comparison.optimum
     longest = max((d.points[-1].passes for d in comparison.descents), default=0.0)
     passes = [p for p in PASSES if p <= longest]
@@ -178,7 +179,7 @@ def draw(path: Path, comparison: Comparison, axis: str, label: str) -> None:
 
 
 def text_of(comparison: Comparison) -> str:
-    """The section of one task."""
+    """Return the section of one task."""
     n = comparison.n_examples
     return (
         f"## {comparison.task.title}\n\n"
@@ -189,12 +190,12 @@ def text_of(comparison: Comparison) -> str:
 
 
 def finite(value: float) -> float | None:
-    """JSON has no infinity."""
+    """Return None for infinity, which JSON does not have."""
     return value if math.isfinite(value) else None
 
 
 def data_of(comparison: Comparison) -> dict[str, Any]:
-    """Everything about one task, as plain data."""
+    """Return everything about one task, as plain data."""
     return {
         "examples": comparison.n_examples,
         "weights": comparison.n_weights,
@@ -215,7 +216,7 @@ def data_of(comparison: Comparison) -> dict[str, Any]:
 
 
 def write(out: Path, comparisons: list[Comparison]) -> str:
-    """Write everything; returns the text of methods.md."""
+    """Write everything, and return the text of methods.md."""
     out.mkdir(parents=True, exist_ok=True)
     machine = describe_machine({"partwise", "numba", "numpy", "scipy"})
     found = {comparison.task.name: data_of(comparison) for comparison in comparisons}
@@ -235,7 +236,7 @@ def write(out: Path, comparisons: list[Comparison]) -> str:
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
-    """The options."""
+    """Read the options."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.methods", description=__doc__)
     add = parser.add_argument
     add("--out", type=Path, default=Path("bench-results"), help="folder to write to")
@@ -251,7 +252,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Measure, print and draw; the files are written anew after every task."""
+    """Measure, print and draw, and write the files again after every task."""
     options = parse(arguments)
     methods = [method for method in METHODS if method.name in options.solvers]
     comparisons: list[Comparison] = []

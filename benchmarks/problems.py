@@ -1,7 +1,7 @@
-"""What is trained (problems), what comes out of training (weights), and what both are worth.
+"""Problems, the weights that result from training, and their objectives and test scores.
 
-The harness computes every final objective and every test score itself, from the weights, so that no
-contestant marks its own work.
+The benchmark computes every final objective and every test score itself, from the weights, so that
+contestants do not evaluate themselves.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LinearLoss = Literal["softmax", "logistic", "hinge"]
 class LinearProblem:
     """A classifier of rows of ``x`` (CSR, float64) without an intercept; classes are 0..k-1.
 
-    ``softmax`` has a weight vector a class. ``logistic`` has two classes and one weight vector,
+    ``softmax`` has one weight vector per class. ``logistic`` has two classes and one weight vector,
     that of class 1: the softmax of two classes with w = w1 - w0 and twice the l2. ``hinge`` is
     Crammer and Singer's: the maximum over y of (w_y.x + [y != gold]) - w_gold.x.
     """
@@ -50,10 +50,10 @@ class ChainProblem:
 
     ``l1`` adds l1 |w|_1 to the objective.
 
-    ``all_weights``: every attribute has a weight for every label, and every pair of labels a
-    transition weight. Otherwise only combinations seen in the training data have one.
-    The columns are kept, and the attributes made afresh when asked for: as Python strings they
-    would outweigh the memory of any contestant.
+    With ``all_weights``, every attribute has a weight for every label, and every pair of labels has
+    a transition weight. Otherwise only combinations seen in the training data have one.
+    The columns are kept, and the attributes are made again on demand: as Python strings they would
+    take more memory than any contestant.
     """
 
     l2: float
@@ -63,11 +63,11 @@ class ChainProblem:
     l1: float = 0.0
 
     def train(self) -> Iterator[Sentence]:
-        """The training sentences, one at a time."""
+        """Yield the training sentences."""
         return sentences(self.train_columns)
 
     def test(self) -> Iterator[Sentence]:
-        """The test sentences, one at a time."""
+        """Yield the test sentences."""
         return sentences(self.test_columns)
 
 
@@ -84,7 +84,7 @@ def sentences(columns: Iterable[Sequence[tuple[str, ...]]]) -> Iterator[Sentence
 
 @dataclass(frozen=True)
 class LinearWeights:
-    """``coef`` has a row a class; for ``logistic`` it has one row."""
+    """``coef`` has one row per class; for ``logistic`` it has one row."""
 
     coef: Floats
 
@@ -119,7 +119,7 @@ Weights = LinearWeights | ChainWeights
 
 
 def objective(problem: Problem, weights: Weights) -> float:
-    """P(w) on the training data."""
+    """Return P(w) on the training data."""
     if isinstance(problem, LinearProblem) and isinstance(weights, LinearWeights):
         return linear_objective(problem, weights.coef)
     if isinstance(problem, ChainProblem) and isinstance(weights, ChainWeights):
@@ -128,7 +128,7 @@ def objective(problem: Problem, weights: Weights) -> float:
 
 
 def score_on_test(problem: Problem, weights: Weights) -> tuple[str, float]:
-    """The name and value of the task's test score, in per cent."""
+    """Return the name and value of the test score of the task, in per cent."""
     if isinstance(problem, LinearProblem) and isinstance(weights, LinearWeights):
         scores = problem.x_test @ weights.coef.T
         if problem.loss == "logistic":
@@ -142,7 +142,7 @@ def score_on_test(problem: Problem, weights: Weights) -> tuple[str, float]:
 
 
 def linear_objective(problem: LinearProblem, coef: Floats) -> float:
-    """P(w) of a classifier."""
+    """Return P(w) of a classifier."""
     penalty = 0.5 * problem.l2 * float(np.vdot(coef, coef))
     scores = problem.x @ coef.T
     if problem.loss == "logistic":
@@ -160,7 +160,7 @@ def linear_objective(problem: LinearProblem, coef: Floats) -> float:
 
 
 def _unary(weights: ChainWeights, sentence: Sentence) -> Floats:
-    """Scores of shape (tokens, labels). Attributes unknown to the weights score nothing."""
+    """Return scores of shape (tokens, labels); attributes without weights score 0."""
     scores = np.zeros((len(sentence.labels), len(weights.labels)))
     known = weights.attributes
     for t, attributes in enumerate(sentence.attributes):
@@ -170,10 +170,10 @@ def _unary(weights: ChainWeights, sentence: Sentence) -> Floats:
 
 
 def chain_objective(problem: ChainProblem, weights: ChainWeights) -> float:
-    """P(w) of a chain: scaled forward recursion in log space."""
+    """Return P(w) of a chain, by a scaled forward recursion in log space."""
     trans = weights.transitions
     shift = float(trans.max())
-    # exp(trans - shift) has an entry 1 at most and no zero, so no forward message can vanish.
+    # The entries of exp(trans - shift) are above 0 and at most 1, so no forward message vanishes.
     exp_trans = np.exp(trans - shift)
     index = {label: i for i, label in enumerate(weights.labels)}
     total = 0.0
@@ -207,7 +207,7 @@ def _viterbi(unary: Floats, trans: Floats) -> list[int]:
 
 
 def chunk_f1(problem: ChainProblem, weights: ChainWeights) -> float:
-    """Chunk F1 in per cent on the test sentences, by the rules of conlleval."""
+    """Return chunk F1 in per cent on the test sentences, by the rules of conlleval."""
     from seqeval.metrics import f1_score
 
     gold: list[list[str]] = []

@@ -1,4 +1,4 @@
-"""How fast the gap of the hinge falls: ``python -m benchmarks.rates --out DIR``.
+"""Measure how fast the gap of the hinge loss falls: ``python -m benchmarks.rates --out DIR``.
 
 Prints a Markdown table, and writes rates.png and rates.json: the duality gap of one chain problem
 against iterations, with the steps that the theory allows and with those that are found by trial,
@@ -20,12 +20,12 @@ import numpy as np
 from .limits import table
 
 ITERATIONS = 5000
-#: The slope is that of the last part of a line, from this part of the iterations on.
+#: The slope is that of the last part of a line, from this fraction of the iterations on.
 TAIL = 0.1
 
 
 def problem() -> Any:
-    """Eight random sequences of three labels, with noise."""
+    """Generate eight random sequences of three labels, with noise."""
     from partwise.problem.losses import make_loss
     from partwise.problem.problem import build_problem
     from partwise.problem.rows import Rows
@@ -42,7 +42,7 @@ def problem() -> Any:
 
 
 def solvers() -> dict[str, tuple[str, dict[str, Any]]]:
-    """The lines of the picture: a solver and its options."""
+    """Return the lines of the picture: solvers and their options."""
     return {
         "excessive gap": ("excessive-gap", {"safe": True}),
         "excessive gap, searched": ("excessive-gap", {}),
@@ -54,7 +54,7 @@ def solvers() -> dict[str, tuple[str, dict[str, Any]]]:
 
 
 def gaps(name: str, options: dict[str, Any], l2: float, marks: list[int]) -> list[float]:
-    """The gap after some numbers of iterations."""
+    """Return the gap after some numbers of iterations."""
     from partwise.problem.evaluation import Evaluator
     from partwise.solvers.goal import Goal
     from partwise.solvers.registry import make_solver
@@ -72,7 +72,7 @@ def gaps(name: str, options: dict[str, Any], l2: float, marks: list[int]) -> lis
 
 
 def slope(marks: list[int], values: list[float]) -> float:
-    """The exponent of the last part of a line, by least squares."""
+    """Return the exponent of the last part of a line, by least squares."""
     tail = [k for k, mark in enumerate(marks) if mark >= TAIL * marks[-1]]
     x, y = np.log(np.array(marks)[tail]), np.log(np.array(values)[tail])
     return float(np.polyfit(x, y, 1)[0])
@@ -108,7 +108,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--l2", type=float, default=2.0, help="l2 of the problem")
     options = parser.parse_args(arguments)
     last = math.floor(10.0 * math.log10(options.iterations))
-    marks = sorted({round(10.0 ** (k / 10.0)) for k in range(last + 1)})  # ten a decade
+    marks = sorted({round(10.0 ** (k / 10.0)) for k in range(last + 1)})  # ten per decade
     results = {
         label: gaps(name, given, options.l2, marks) for label, (name, given) in solvers().items()
     }

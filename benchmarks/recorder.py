@@ -1,4 +1,4 @@
-"""The training clock, its budget, and the stream of what happened."""
+"""The training clock, its budget, and the stream of events."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from typing import Any, TextIO
 
 
 def peak_megabytes() -> float:
-    """The peak resident memory of this process so far."""
+    """Return the peak resident memory of this process so far."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     # Linux counts in kilobytes, macOS in bytes.
     return peak / (2**20 if sys.platform == "darwin" else 2**10)
 
 
 def forget_peak() -> None:
-    """Let the peak begin again at what is resident now; only Linux can, elsewhere it stays."""
+    """Reset the peak to the memory that is resident now, on Linux; elsewhere do nothing."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 
 
-#: CPU seconds beyond the budget before the kernel ends a run that does not end itself.
+#: CPU seconds over the budget after which the operating system ends a run that does not end itself.
 GRACE = 1
 
 
 class Recorder:
-    """Writes one JSON object a line as training goes on, so that a killed run leaves its record.
+    """Writes one JSON object per line during training, so that a killed run leaves its record.
 
     The clock is the CPU time and the wall time of this process since ``start``, less what was
-    spent in ``paused``. ``start`` also tells the kernel to end the process when the budget is used
-    up, if that is to be enforced: it works inside compiled code, which no Python handler can
+    spent in ``paused``. If the budget is enforced, ``start`` also tells the operating system to end
+    the process when it is used up. This works inside compiled code too, which no Python handler can
     interrupt.
     """
 
@@ -54,14 +54,14 @@ class Recorder:
         self.stream.flush()
 
     def start(self) -> None:
-        """Set the clock to zero and the budget running."""
+        """Set the clock to zero, and start the budget."""
         self._running = True
         self._cpu = time.process_time()
         self._wall = time.perf_counter()
         self._limit()
 
     def _limit(self) -> None:
-        """Let the kernel end the process when what is left of the budget is used up."""
+        """Let the operating system end the process when the rest of the budget is used up."""
         if not self.enforced:
             return
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)
@@ -69,14 +69,14 @@ class Recorder:
         resource.setrlimit(resource.RLIMIT_CPU, (end, hard))
 
     def elapsed(self) -> tuple[float, float]:
-        """CPU and wall seconds on the clock."""
+        """Return the CPU and wall seconds on the clock."""
         return time.process_time() - self._cpu, time.perf_counter() - self._wall
 
     def stop(self) -> tuple[float, float]:
-        """Lift the budget; record and return the clock.
+        """End the budget, and record and return the clock.
 
-        The peak memory is that of the first stop: what the harness does afterwards to evaluate the
-        weights must not count.
+        The peak memory is that of the first stop, so that the evaluation of the weights afterwards
+        does not count.
         """
         cpu, wall = self.elapsed()
         self._running = False
@@ -87,17 +87,17 @@ class Recorder:
         return cpu, wall
 
     def spent(self) -> bool:
-        """Whether the budget is used up, for contestants that can stop by themselves."""
+        """Return whether the budget is used up, for contestants that can stop by themselves."""
         return self.elapsed()[0] >= self.budget
 
     def point(self, objective: float, at: tuple[float, float] | None = None, **fields: Any) -> None:
-        """Record that the objective had this value now, or at the given clock."""
+        """Record that the objective has this value now, or had it at the given time."""
         cpu, wall = self.elapsed() if at is None else at
         self.event("point", cpu=cpu, wall=wall, objective=objective, **fields)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Keep what happens inside off the clock."""
+        """Stop the clock inside the block."""
         cpu, wall = time.process_time(), time.perf_counter()
         try:
             yield

@@ -1,4 +1,4 @@
-"""The report: results.json with everything, results.md with the tables."""
+"""The report: results.json with everything, and results.md with the tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .tasks import task_named
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
+    """Write a file as a whole or not at all."""
     temporary = path.with_name(path.name + ".tmp")
     temporary.write_text(text, encoding="utf-8")
     os.replace(temporary, path)
@@ -23,7 +23,7 @@ def write_text(path: Path, text: str) -> None:
 def results_json(
     runs: list[Run], machine: dict[str, str], skipped: dict[str, str], budget: float
 ) -> dict[str, Any]:
-    """Everything that was measured, as plain data."""
+    """Return everything that was measured, as plain data."""
     tasks = {}
     for task, of_task in by_task(runs).items():
         tasks[task] = {
@@ -36,7 +36,7 @@ def results_json(
 
 
 def by_task(runs: list[Run]) -> dict[str, list[Run]]:
-    """The runs of each task, in the order of first appearance."""
+    """Return the runs of each task, in the order of first appearance."""
     groups: dict[str, list[Run]] = {}
     for run in runs:
         groups.setdefault(run.task, []).append(run)
@@ -157,7 +157,7 @@ def _starts_table(summaries: list[Summary]) -> list[str]:
 def results_markdown(
     runs: list[Run], machine: dict[str, str], skipped: dict[str, str], budget: float
 ) -> str:
-    """The tables."""
+    """Return the tables."""
     lines = [
         "# Benchmark results",
         "",
@@ -197,7 +197,7 @@ def write_report(
     skipped: dict[str, str],
     budget: float,
 ) -> None:
-    """Write results.json, results.md and one PNG a task."""
+    """Write results.json, results.md and one PNG per task."""
     from .curves import draw_curves
 
     folder.mkdir(parents=True, exist_ok=True)

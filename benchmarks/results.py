@@ -14,7 +14,7 @@ Clock = Literal["cpu", "wall"]
 
 @dataclass(frozen=True)
 class Spread:
-    """The median of the repeats, with the least and the greatest."""
+    """The median of the repeats, with the smallest and the largest value."""
 
     median: float
     low: float
@@ -26,7 +26,7 @@ class Spread:
 class Certified:
     """Training to a relative gap ``tol`` that the trainer itself has proved.
 
-    Without ``cpu`` and ``wall`` some repeat ended before; ``relative_gap`` is the largest of all.
+    ``cpu`` and ``wall`` are None if a repeat ended earlier; ``relative_gap`` is the largest of all.
     """
 
     cpu: Spread | None
@@ -40,7 +40,8 @@ class Certified:
 class Summary:
     """One contestant on one task, over all repeats of one kind of start.
 
-    ``cpu_to`` and ``wall_to`` map each epsilon to a spread, or to None if a repeat never got there.
+    ``cpu_to`` and ``wall_to`` map each epsilon to a spread, or to None if a repeat never reached
+    it.
     """
 
     task: str
@@ -67,26 +68,26 @@ class Summary:
 
 
 def best_objective(runs: list[Run]) -> float | None:
-    """The lowest objective that any contestant saw in these runs."""
+    """Return the lowest objective that any contestant reached in these runs."""
     values = [point.objective for run in runs for point in run.points]
     values += [float(run.result["objective"]) for run in runs if run.result]
     return min(values, default=None)
 
 
 def time_to(run: Run, threshold: float, clock: Clock) -> float | None:
-    """The first time on the clock at which the objective was at most ``threshold``."""
+    """Return the first time at which the objective was at most ``threshold``."""
     times = [getattr(point, clock) for point in run.points if point.objective <= threshold]
     return min(times, default=None)
 
 
 def last_nonzero(run: Run) -> int | None:
-    """How many weights were not 0 at the last point of a run that was cut short, if it told."""
+    """Return how many weights were not 0 at the end of a run that was cut short, if known."""
     told = run.points[-1].nonzero if run.points else None
     return None if told is None else int(told)
 
 
 def spread(values: list[float | None]) -> Spread | None:
-    """Median and range; None if a value is missing."""
+    """Return median and range; None if a value is missing."""
     present = [value for value in values if value is not None]
     if not present or len(present) < len(values):
         return None
@@ -94,7 +95,7 @@ def spread(values: list[float | None]) -> Spread | None:
 
 
 def summarise(runs: list[Run]) -> list[Summary]:
-    """One summary for each contestant and start of ONE task, in the order of first appearance."""
+    """Return one summary per contestant and start of one task, in order of first appearance."""
     best = best_objective(runs)
     groups: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
@@ -103,7 +104,7 @@ def summarise(runs: list[Run]) -> list[Summary]:
 
 
 def _certified(runs: list[Run]) -> dict[float, Certified]:
-    """For each tol, what it took to get there."""
+    """Return for each tol what it took to reach it."""
     found: dict[float, list[dict[str, float]]] = {}
     for run in runs:
         for fields in run.certified:

@@ -1,4 +1,4 @@
-"""Runs contestants in turn, each in a process of its own, and gathers what they recorded."""
+"""Runs contestants in turn, each in its own process, and collects what they recorded."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _THREAD_VARIABLES = (
 
 @dataclass(frozen=True)
 class Point:
-    """The objective at a moment of the training clock."""
+    """The objective at one time of the training clock."""
 
     cpu: float
     wall: float
@@ -42,7 +42,7 @@ class Point:
 
 @dataclass
 class Run:
-    """The record of one contestant on one task, once."""
+    """The record of one run of one contestant on one task."""
 
     task: str
     contestant: str
@@ -59,12 +59,12 @@ class Run:
     notes: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Return plain data for JSON."""
         return asdict(self)
 
 
 def read_events(run: Run, lines: list[str]) -> None:
-    """Fill a run from the lines that its worker wrote; a line cut short by a kill is left out."""
+    """Fill a run from the lines that its worker wrote, without a last line that was cut short."""
     for line in lines:
         if not line.endswith("\n"):
             continue
@@ -93,7 +93,7 @@ def read_events(run: Run, lines: list[str]) -> None:
 
 
 def worker_environment(cache: Path | None) -> dict[str, str]:
-    """One thread everywhere, the sources importable, and numba's cache where we want it."""
+    """Return an environment with one thread, the sources on the path, and a cache for numba."""
     environment = dict(os.environ)
     environment.update(dict.fromkeys(_THREAD_VARIABLES, "1"))
     paths = [str(ROOT), str(ROOT / "src"), environment.get("PYTHONPATH", "")]
@@ -125,7 +125,7 @@ def run_once(run: Run, budget: float, cache: Path | None) -> Run:
                 read_events(run, list(stream))
     if done.returncode == -signal.SIGXCPU:
         run.status = "over budget"
-        # The kernel ended it, so there was no stop event: the last point is the best we know.
+        # The operating system ended it without a stop event: the last point is the best we know.
         if run.points and not run.stop:
             run.stop = {"cpu": run.points[-1].cpu, "wall": run.points[-1].wall}
     elif done.returncode != 0:
@@ -135,11 +135,11 @@ def run_once(run: Run, budget: float, cache: Path | None) -> Run:
 
 
 def run_task(task: Task, contestants: list[Contestant], repeat: int, budget: float) -> list[Run]:
-    """All contestants on one task, ``repeat`` times, beginning with another one each time.
+    """Run all contestants on one task, ``repeat`` times, beginning with another one each time.
 
     A compiled contestant is first prepared cold, with an empty cache, and then runs warm. It
-    compiles while it prepares, so training would be the same in both. The others have nothing to
-    warm up and run once.
+    compiles while it prepares, so training would be the same in both cases. The others have nothing
+    to warm up and run once.
     """
     runs: list[Run] = []
     for turn in range(repeat):
@@ -159,7 +159,7 @@ def run_task(task: Task, contestants: list[Contestant], repeat: int, budget: flo
 
 
 def summary_line(run: Run) -> str:
-    """One line for the log."""
+    """Return one line for the log."""
     if run.status == "failed":
         return f"failed: {run.notes[-1]}"
     if run.start == "cold":

@@ -1,8 +1,8 @@
-"""How marginals cost with the length of a sentence: ``python -m benchmarks.scaling --out DIR``.
+"""Measure the cost of marginals by length: ``python -m benchmarks.scaling --out DIR``.
 
-Prints a Markdown table, and writes scaling.png and scaling.json: seconds of one call of the
-marginal oracle against n, and the slope of the line between the two longest sentences, which is 1
-for a linear cost and 3 for a cubic one.
+Prints a Markdown table, and writes scaling.png and scaling.json: seconds of one call of the oracle
+for marginals against n, and the slope of the line between the two longest sentences, which is 1 for
+a linear cost and 3 for a cubic one.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ import numpy as np
 from .limits import table
 
 LENGTHS = (10, 20, 40, 80, 160)
-#: A measurement repeats its call for at least so long, and takes the fastest.
+#: A measurement repeats its call for at least this number of seconds, and takes the fastest.
 SECONDS = 0.5
 
 
 @dataclass(frozen=True)
 class Oracle:
-    """Marginals to measure; ``power`` is what their cost should grow with."""
+    """Marginals to measure; their cost should grow with this ``power`` of n."""
 
     structure: Any
     power: int
     shape: Callable[[int], Any] = int
-    #: The deviation of the scores; large ones go the slow way, in log space or in wide numbers.
+    #: The deviation of the scores; large ones take the slow path, in log space or in wide numbers.
     spread: float = 1.0
 
 
 def grid(n: int) -> Any:
-    """A graph of 3 rows and n columns."""
+    """Return a graph of 3 rows and n columns."""
     from partwise.structures.graph.structure import GraphShape
 
     nodes = range(3 * n)
@@ -49,7 +49,7 @@ def grid(n: int) -> Any:
 
 
 def oracles() -> dict[str, Oracle]:
-    """The oracles that are measured, by name."""
+    """Return the oracles that are measured, by name."""
     from partwise.structures.dependency.projective import ProjectiveTree
     from partwise.structures.dependency.spanning import SpanningTree
     from partwise.structures.grammar.structure import Grammar
@@ -74,7 +74,7 @@ def oracles() -> dict[str, Oracle]:
 
 
 def fastest(call: Callable[[], Any]) -> float:
-    """Seconds of the fastest of several calls; the first, which may compile, does not count."""
+    """Return the seconds of the fastest of several calls, without the first, which may compile."""
     call()
     best, began = math.inf, time.perf_counter()
     while time.perf_counter() - began < SECONDS:
@@ -85,7 +85,7 @@ def fastest(call: Callable[[], Any]) -> float:
 
 
 def measure(oracle: Oracle, lengths: tuple[int, ...]) -> list[float]:
-    """Seconds of the marginals of one sentence of each length."""
+    """Return the seconds of the marginals of one sentence of each length."""
     seconds, structure = [], oracle.structure
     for n in lengths:
         topo = structure.topology(oracle.shape(n))
@@ -96,14 +96,14 @@ def measure(oracle: Oracle, lengths: tuple[int, ...]) -> list[float]:
 
 
 def slope(lengths: tuple[int, ...], seconds: list[float]) -> float:
-    """The exponent between the two longest sentences."""
+    """Return the exponent between the two longest sentences."""
     return math.log(seconds[-1] / seconds[-2]) / math.log(lengths[-1] / lengths[-2])
 
 
 def draw(
     path: Path, lengths: tuple[int, ...], results: dict[str, list[float]], powers: dict[str, int]
 ) -> None:
-    """Draw seconds against n on logarithmic axes, with a line of the right slope beside each."""
+    """Draw seconds against n on logarithmic axes, each with a line of the expected slope."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.0, 5.0), layout="constrained")

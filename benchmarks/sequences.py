@@ -1,8 +1,9 @@
 """The tasks of Schmidt et al. (2015), section 6, as problems of partwise, and one without files.
 
 Chunking has the nineteen templates of that comparison, with marks beyond the ends of a sentence,
-and the attributes that occur three times: 1,679,700 weights. What features the Dutch names had is
-told in one sentence only; here they are those that agree with it, and about as many: 2.8 million.
+and the attributes that occur at least three times: 1,679,700 weights. The paper describes the
+features of the Dutch names in one sentence only; those used here agree with it, and there are about
+as many, 2.8 million.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ NAME_TEMPLATES: tuple[Template, ...] = (
 
 @dataclass(frozen=True)
 class Sequences:
-    """Labelled sequences: a row of features and a label a position."""
+    """Labelled sequences: one row of features and one label per position."""
 
     lengths: Ints
     rows: Rows
@@ -41,7 +42,7 @@ class Sequences:
     n_labels: int
 
     def build(self, tied: bool = True, loss: str = "log") -> Problem:
-        """A chain with all weights; ``tied``: one part a pair of labels."""
+        """Return a chain with all weights; if ``tied``, with one part per pair of labels."""
         from partwise.problem.losses import make_loss
         from partwise.problem.problem import build_problem
         from partwise.structures.chain.structure import Chain
@@ -67,7 +68,7 @@ class SequenceTask:
 def window(
     rows: Sequence[tuple[str, ...]], templates: Sequence[Template]
 ) -> list[list[tuple[int | str, ...]]]:
-    """The attributes of each token: the number of a template, and what it sees."""
+    """Return the attributes of each token: the number of a template, and its values."""
     from partwise.tasks.templates import word_shape
 
     before, after = ["<2", "<1"], [">1", ">2"]
@@ -86,7 +87,7 @@ def window(
 
 
 def numbered(labels: Iterable[Iterable[str]]) -> tuple[list[Ints], int]:
-    """Numbers for labels, in the order in which they are first seen."""
+    """Number the labels in the order in which they are first seen."""
     index: dict[str, int] = {}
     gold = [
         np.array([index.setdefault(label, len(index)) for label in sequence], dtype=np.int64)
@@ -96,7 +97,7 @@ def numbered(labels: Iterable[Iterable[str]]) -> tuple[list[Ints], int]:
 
 
 def text(columns: list[data.Rows], templates: Sequence[Template], min_count: int) -> Sequences:
-    """Sentences of (word, part of speech, label), with the attributes that occur often enough."""
+    """Read sentences of (word, part of speech, label), with the attributes that are frequent."""
     from partwise.problem.rows import Rows
 
     index: dict[tuple[int | str, ...], int] = {}
@@ -114,19 +115,19 @@ def text(columns: list[data.Rows], templates: Sequence[Template], min_count: int
 
 
 def chunking() -> Sequences:
-    """CoNLL-2000."""
+    """Return CoNLL-2000."""
     columns = data.read_columns(data.data_file("conll2000/train.txt.gz"))
     return text(columns, TEMPLATES, min_count=3)
 
 
 def dutch_names() -> Sequences:
-    """CoNLL-2002, Dutch."""
+    """Return CoNLL-2002, Dutch."""
     columns = data.read_columns(data.data_file("conll2002/ned.train.gz"))
     return text(columns, NAME_TEMPLATES, min_count=1)
 
 
 def letters() -> Sequences:
-    """Words of handwritten letters, 128 pixels each, and a bias; all ten folds."""
+    """Return words of handwritten letters, with 128 pixels and a bias each; all ten folds."""
     import gzip
 
     from partwise.problem.rows import Rows
@@ -146,7 +147,7 @@ def letters() -> Sequences:
 
 
 def demo_text() -> Sequences:
-    """Generated text."""
+    """Return generated text."""
     return text(data.demo_text(100, seed=0), TEMPLATES, min_count=1)
 
 

@@ -21,7 +21,7 @@ class Task:
     load: Callable[[], Problem]
 
     def require_data(self) -> None:
-        """Raise MissingDataError if a file of this task is not there."""
+        """Raise a MissingDataError if a file of this task is missing."""
         for file in self.files:
             data.data_file(file)
 
@@ -132,7 +132,7 @@ TASKS: tuple[Task, ...] = (
 
 
 def task_named(name: str) -> Task:
-    """The task of this name."""
+    """Return the task of this name."""
     for task in TASKS:
         if task.name == name:
             return task
@@ -140,7 +140,7 @@ def task_named(name: str) -> Task:
 
 
 def select_tasks(names: list[str]) -> list[Task]:
-    """The tasks whose name or group is among ``names``; all of them if ``names`` is empty."""
+    """Return the tasks whose name or group is in ``names``; all of them if it is empty."""
     known = {task.name for task in TASKS} | {task.group for task in TASKS}
     for name in names:
         if name not in known:

@@ -1,7 +1,7 @@
-"""One contestant on one task: ``python -m benchmarks.worker TASK CONTESTANT --events FILE``.
+"""Run one contestant: ``python -m benchmarks.worker TASK CONTESTANT --events FILE``.
 
-Writes what happens as JSON lines. The runner starts it with one thread and, for compiled
-contestants, with a folder of its own for numba's cache.
+Writes events as JSON lines. The runner starts it with one thread and, for compiled contestants,
+with its own folder for numba's cache.
 """
 
 from __future__ import annotations
@@ -83,13 +83,13 @@ def main() -> None:
     parser.add_argument("--prepare-only", action="store_true")
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.WARNING)
-    # The kernel ends a run that is over its budget with a signal that would otherwise dump core.
+    # The operating system ends a run over its budget with a signal that would otherwise dump core.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with arguments.events.open("w", encoding="utf-8") as stream:
         recorder = Recorder(stream, arguments.budget)
         with _stage(recorder, "load"):
             problem = task_named(arguments.task).load()
-            # What was in memory only while reading must not hide what training needs.
+            # The memory that only reading needed must not hide what training needs.
             forget_peak()
         contestant = contestant_named(arguments.contestant)
         run(contestant, problem, recorder, arguments.prepare_only)

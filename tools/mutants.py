@@ -1,15 +1,15 @@
 """Measure the tests: change one small thing in the sources, and see whether a test fails.
 
-    python tools/mutants.py --seed 1 --count 120 --kernels 50 --json mutants.json
+    python tools/mutants.py --seed 1 --count 120 --compiled 50 --json mutants.json
 
-Mutants are drawn by `mutation.py`, the tests for each are chosen by `reach.py`. Every mutant gets
-a tree of its own, with the compiled kernels of the clean tree: only those that hold the change are
-compiled again. A mutant is killed if a test fails, breaks down or takes too long, and survives
-if all tests of its part pass. In the end all that killed is run on the clean tree, and what fails
-there too kills nothing. Mutants that are in the JSON file already are not run again, so a run can
-be stopped and taken up later. Where reading shows that a change makes no difference to any
-caller, write "equivalent" for the verdict in that file, and the reason for the killer: such mutants
-are counted apart. Works where signals do, that is not on Windows.
+`mutation.py` draws the mutants, and `reach.py` chooses the tests for each. Every mutant has its own
+copy of the tree, with the compiled code of the clean tree: only functions that contain the change
+are compiled again. A mutant is killed if a test fails, crashes or takes too long, and survives if
+all tests of its part pass. At the end all tests that killed a mutant are run on the clean tree; a
+test that fails there too kills nothing. Mutants that are already in the JSON file are not run
+again, so a run can be stopped and continued later. If a change makes no difference to any caller,
+write "equivalent" as the verdict in that file, and the reason in place of the killer: such mutants
+are counted separately. This needs signals, so it does not work on Windows.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ class Trial:
         self.seconds = seconds
         self.unsound: set[str] = set()
         self._saving = Lock()
-        # What all tests import is there when a process for them starts.
+        # The server of processes has imported what all tests import.
         self._processes = multiprocessing.get_context("forkserver")
         self._processes.set_forkserver_preload(list(_PRELOADED))
 
     def run(self, mutant: Mutant) -> dict[str, Any]:
-        """Run the tests of one mutant, the nearest file first and the rest after it."""
+        """Run the tests of one mutant, first those of the nearest file and then the others."""
         begun = time.perf_counter()
         part = self.reach.part(mutant.file, mutant.function, self.files)
         verdict, killer, ran = "survived", "", 0
@@ -116,7 +116,7 @@ class Trial:
         return failed
 
     def _changed(self, mutant: Mutant) -> set[str] | None:
-        """List the kernels that hold the change; None: any may, as a constant of a module did."""
+        """List the compiled functions that contain the change; None if any may."""
         if "<module>" in mutant.function or Path(mutant.file).stem in _CACHING:
             return None
         if not mutant.kernel:
@@ -137,7 +137,7 @@ class Trial:
     def _run(
         self, tree: Path, tests: list[str], options: list[str], more: dict[str, str]
     ) -> tuple[int | None, str]:
-        """Run tests in a process of their own; give its exit code and what it wrote."""
+        """Run tests in a new process; return its exit code and output."""
         chosen, output = tree / "chosen-tests", tree / "output-of-tests"
         chosen.write_text("\n".join(tests), encoding="utf-8")
         environment = {
@@ -157,7 +157,7 @@ class Trial:
         return process.exitcode, output.read_text(encoding="utf-8", errors="replace")
 
     def _keep_compiled(self, tree: Path, mutant: Mutant, changed: set[str] | None) -> None:
-        """Take over what was compiled from clean sources, so that no other mutant has to."""
+        """Keep code that was compiled from clean sources, for the other mutants."""
         importers = self.reach.importers(mutant.file)
         for made in [*tree.rglob("src/**/*.nbi"), *tree.rglob("src/**/*.nbc")]:
             place = made.relative_to(tree)
@@ -190,7 +190,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seed", type=int, default=1, help="which mutants are drawn")
     parser.add_argument("--count", type=int, default=120, help="how many, in all")
-    parser.add_argument("--kernels", type=int, default=50, help="how many of them in kernels")
+    parser.add_argument("--compiled", type=int, default=50, help="how many in compiled functions")
     parser.add_argument("--json", type=Path, default=Path("mutants.json"), help="the results")
     parser.add_argument("--again", action="store_true", help="run the survivors in it again")
     parser.add_argument("--list", action="store_true", help="only say which mutants are drawn")
@@ -221,10 +221,10 @@ def main() -> int:
     """Run the command."""
     arguments = _arguments()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
-    # Those in kernels come last: they take longer, for they are compiled.
+    # Those in compiled functions come last, since compiling takes longer.
     drawn = [
-        *draw(ROOT, arguments.count - arguments.kernels, False, arguments.seed),
-        *draw(ROOT, arguments.kernels, True, arguments.seed),
+        *draw(ROOT, arguments.count - arguments.compiled, False, arguments.seed),
+        *draw(ROOT, arguments.compiled, True, arguments.seed),
     ]
     if arguments.list:
         sys.stdout.write("".join(f"{mutant.name}\n" for mutant in drawn))

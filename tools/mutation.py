@@ -52,22 +52,22 @@ class Mutant:
 
     @property
     def name(self) -> str:
-        """Where it is and what it does, in one line."""
+        """Its place and its change, in one line."""
         change = f"{' '.join(self.before.split())} -> {' '.join(self.after.split())}"
         return f"{self.file}:{self.line} [{self.kind}] {change}"
 
     def apply(self, text: str) -> str:
-        """Change the text of the file."""
+        """Return the changed text of the file."""
         if text[self.start : self.end] != self.before:
             raise ValueError(f"{self.file} is not the file that this mutant was drawn from")
         return text[: self.start] + self.after + text[self.end :]
 
 
 class Finder(ast.NodeVisitor):
-    """Lists the mutants of one file, and the lines of code inside and outside of kernels.
+    """Lists the mutants of one file, and the lines inside and outside of compiled functions.
 
-    Left out are what no test should look at: docstrings and other strings, annotations,
-    decorators, ``__all__``, errors that are raised, calls of a logger, type-checking blocks.
+    What no test should look at is left out: docstrings and other strings, annotations, decorators,
+    ``__all__``, errors that are raised, calls of a logger, type-checking blocks.
     """
 
     def __init__(self, file: str, text: str) -> None:
@@ -119,7 +119,7 @@ class Finder(ast.NodeVisitor):
     # What is entered, and what is left out.
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """Enter a function, which is a kernel if `njit` or `cfunc` decorates it."""
+        """Enter a function, which is compiled if `njit` or `cfunc` decorates it."""
         if any(_name(decorator) == "overload" for decorator in node.decorator_list):
             return
         outer = self._kernel, self._bound
@@ -156,18 +156,18 @@ class Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_IfExp(self, node: ast.IfExp) -> None:
-        """Enter a choice."""
+        """Enter a conditional expression."""
         self._condition(node.test)
         self.generic_visit(node)
 
     def visit_Raise(self, node: ast.Raise) -> None:
-        """Leave errors alone."""
+        """Leave errors unchanged."""
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        """Leave messages alone."""
+        """Leave messages unchanged."""
 
     def visit_Global(self, node: ast.Global) -> None:
-        """Nothing to change."""
+        """Change nothing."""
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         """Enter the value, not the annotation."""
@@ -202,13 +202,13 @@ class Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> None:
-        """Exchange and with or."""
+        """Exchange `and` with `or`."""
         other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
         self._add("boolean", node, ast.BoolOp(other, node.values))
         self.generic_visit(node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
-        """Drop a not or a sign."""
+        """Drop a `not` or a sign."""
         if isinstance(node.op, ast.Not):
             self._add("boolean", node, node.operand)
         elif isinstance(node.op, ast.USub):
@@ -217,17 +217,17 @@ class Finder(ast.NodeVisitor):
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
         """Exchange two operators of arithmetic."""
-        # A sum of texts and a list times a number have no other operator: any test would notice.
+        # Strings that are added and lists times a number have no other operator.
         plain = not any(_is_sequence(side) for side in (node.left, node.right))
         if plain and type(node.op) in _ARITHMETIC:
             other = _ARITHMETIC[type(node.op)]()
-            # An index stays a whole number, or any test would notice.
+            # An index must stay a whole number: any test would notice otherwise.
             other = ast.FloorDiv() if self._whole and isinstance(other, ast.Div) else other
             self._add("arithmetic", node, ast.BinOp(node.left, other, node.right))
         self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> None:
-        """Take the next number, twice the number, or the other truth value."""
+        """Replace a number by the next one or its double, and a truth value by the other."""
         value = node.value
         if isinstance(value, bool):
             self._add("constant", node, repr(not value))
@@ -237,7 +237,7 @@ class Finder(ast.NodeVisitor):
             self._add("constant", node, repr(2 * value if value else 1.0))
 
     def visit_Call(self, node: ast.Call) -> None:
-        """Exchange the smallest with the largest."""
+        """Exchange functions for the smallest and the largest."""
         function = node.func
         if isinstance(function, ast.Name) and function.id in _EXTREMES:
             self._add("extreme", function, _EXTREMES[function.id])
@@ -253,7 +253,7 @@ class Finder(ast.NodeVisitor):
         for place in places:
             bounds = [place.lower, place.upper] if isinstance(place, ast.Slice) else [place]
             for bound in bounds:
-                # Outside of kernels a name may be a key, and a key plus one is found at once.
+                # In plain Python a name may be a key, and any test notices another key.
                 if bound is not None and (self._kernel or isinstance(bound, ast.BinOp)):
                     for operator in (ast.Add(), ast.Sub()):
                         self._add("index", bound, ast.BinOp(bound, operator, ast.Constant(1)))
@@ -288,7 +288,7 @@ class Finder(ast.NodeVisitor):
         self._bound |= names
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        """Delete it, or exchange its operator."""
+        """Delete an assignment with an operator, or exchange its operator."""
         if self._function:
             self._add("deleted assignment", node, "pass")
         if type(node.op) in _ARITHMETIC and not _is_sequence(node.value):
@@ -297,11 +297,11 @@ class Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Break(self, node: ast.Break) -> None:
-        """Go on instead."""
+        """Replace `break` by `continue`."""
         self._add("loop", node, "continue")
 
     def visit_Continue(self, node: ast.Continue) -> None:
-        """Stop instead."""
+        """Replace `continue` by `break`."""
         self._add("loop", node, "break")
 
 
@@ -312,7 +312,7 @@ def _stored(target: ast.expr) -> Iterator[ast.Name]:
 
 
 def _name(node: ast.AST) -> str | None:
-    """Take the last word of a name, an attribute, or the function that is called."""
+    """Return the last word of a name, an attribute, or the function that is called."""
     if isinstance(node, ast.Call):
         return _name(node.func)
     if isinstance(node, ast.Attribute):
@@ -365,7 +365,7 @@ def draw(root: Path, count: int, kernel: bool, seed: int) -> list[Mutant]:
             kinds.setdefault(mutant.kind, []).append(mutant)
         files.append(kinds)
         lines.append(len(finder.lines[kernel]))
-    # Evenly spaced over all lines from a random beginning: each file has its share.
+    # Evenly spaced over all lines from a random start, so that each file has its share.
     step = sum(lines) / count
     at = rng.random() * step
     drawn: list[Mutant] = []
@@ -383,10 +383,10 @@ def draw(root: Path, count: int, kernel: bool, seed: int) -> list[Mutant]:
 
 
 def _take(kinds: dict[str, list[Mutant]], rng: random.Random) -> list[Mutant]:
-    """Take a mutant from those of a file, if there is one left."""
+    """Take a mutant of a file, if there is one left."""
     if not kinds:
         return []
-    # First the kind: indices and constants are so many that little else would come up.
+    # First the kind is drawn: otherwise most mutants would change indices and constants.
     kind = rng.choice(sorted(kinds))
     taken = kinds[kind].pop(rng.randrange(len(kinds[kind])))
     if not kinds[kind]:

@@ -1,4 +1,4 @@
-"""Which tests are near a function: read off the names that functions mention, nothing is run."""
+"""Find the tests that are near a function, from the names in the sources; nothing is run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Node:
 
     @property
     def test(self) -> str | None:
-        """The id of the test that this is, if it is one."""
+        """The id of the test, if it is one."""
         if not _holds_tests(self.file) or not self.name.startswith("test"):
             return None
         return "::".join(word for word in (self.file, self.owner, self.name) if word)
@@ -38,8 +38,8 @@ class Node:
 class Reach:
     """The functions of a project and who mentions whom.
 
-    A name that begins with an underscore is looked for in its own file only, any other name
-    everywhere; so more is found than is true, and nearness decides.
+    A name that begins with an underscore is looked up in its own file only, any other name in all
+    files. This finds more users than there are, so the nearest are preferred.
     """
 
     def __init__(self, root: Path) -> None:
@@ -50,7 +50,7 @@ class Reach:
             for path in sorted((root / folder).rglob("*.py")):
                 self._read(path.relative_to(root).as_posix(), path.read_text(encoding="utf-8"))
         self._inherit()
-        # What the package itself gives is defined in one of its modules.
+        # A name that the package exports is defined in one of its modules.
         homes = {node.owner or node.name: node.file for node in self.nodes}
         for imported in self.imports.values():
             imported |= {homes[stem] for stem in map(_stem, imported) if stem in homes}
@@ -103,12 +103,12 @@ class Reach:
                 for name in ast.walk(statement)
                 if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
             ]
-            # What a class holds, any user of the class may call.
+            # Any user of a class may call its methods.
             for target in [owner] if owner else targets or [""]:
                 self.nodes.append(Node(file, target, "", words))
 
     def _inherit(self) -> None:
-        """Add the tests that the classes of test files have from their bases."""
+        """Add the tests that the classes of test files inherit."""
         for file, owner in sorted({(node.file, node.owner) for node in self.nodes if node.owner}):
             own = [node for node in self.nodes if (node.file, node.owner) == (file, owner)]
             words = set().union(*(node.words for node in own))
@@ -180,7 +180,7 @@ class Reach:
         return set(self._imports_between(file))
 
     def compiled_with(self, file: str, function: str) -> set[str]:
-        """List the kernels that hold the code of a kernel: itself and those that call it."""
+        """List the compiled functions that contain the code of one: itself and its callers."""
         found = [node for node in self.nodes if (node.file, node.name) == (file, function)]
         for node in found:
             for user in self._users[node.name]:
@@ -204,8 +204,8 @@ class Reach:
             For each test file its tests, the nearest first. The file that is named after the
             module comes first and with all of its tests, then those that share a word of its path,
             then those that import it through the fewest others, each with the tests that lead to
-            the function. Tests that measure time are left out: on a busy machine they fail by
-            themselves.
+            the function. Tests that measure time are left out, since they can fail on a busy
+            machine.
         """
         stem = Path(file).stem
         named = {test for test in self.imports if Path(test).name == f"test_{stem}.py"}
@@ -249,7 +249,7 @@ def _called(decorator: ast.expr) -> str | None:
 
 
 def _alike(word: str, other: str) -> bool:
-    """Whether one word is the beginning of the other: segment and segmenter."""
+    """Return whether one word is the beginning of the other, like segment and segmenter."""
     long = min(len(word), len(other)) > 3
     return word == other or (long and (word.startswith(other) or other.startswith(word)))
 

@@ -3,8 +3,8 @@
 ``MUTANTS_SELECT`` names the file. On each line is the id of a test, without its parameters.
 ``MUTANTS_SECONDS`` is the CPU time that a test may take: it does not depend on how busy the machine
 is, and the signal that ends the process also ends a loop in compiled code. ``MUTANTS_CLEAN`` is a
-JSON object: the file that was changed, the hash of what it was, and the kernels that hold the
-change; all others are loaded from the cache as if nothing had happened.
+JSON object: the file that was changed, the hash of its text before, and the compiled functions that
+contain the change; all others are loaded from the cache as if nothing had changed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def pytest_runtest_protocol() -> Generator[None, object, object]:
 
 
 def _keep_cache(tree: str) -> None:
-    """Let the stamps of kernels that do not hold the change be those of the clean tree."""
+    """Let compiled functions without the change have the cache stamps of the clean tree."""
     from partwise.compiled import jit
     from partwise.compiled import sources as imported_sources
 

@@ -1,4 +1,4 @@
-"""The contestants, one file a library."""
+"""The contestants, one file per library."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CONTESTANTS: tuple[Contestant, ...] = (
 
 
 def contestant_named(name: str) -> Contestant:
-    """The contestant of this name."""
+    """Return the contestant of this name."""
     for contestant in CONTESTANTS:
         if contestant.name == name:
             return contestant
@@ -27,7 +27,7 @@ def contestant_named(name: str) -> Contestant:
 
 
 def select_contestants(names: list[str], kind: str) -> list[Contestant]:
-    """Those for this kind of problem. ``sklearn`` selects itself and all of ``sklearn-...``."""
+    """Return those for a kind of problem; ``sklearn`` selects itself and all ``sklearn-...``."""
     for name in names:
         if not any(_matches(contestant, name) for contestant in CONTESTANTS):
             contestant_named(name)

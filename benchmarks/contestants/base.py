@@ -1,4 +1,4 @@
-"""What a contestant is: prepare, train on the clock, hand back weights."""
+"""What a contestant is: it prepares, trains on the clock, and returns weights."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Contestant(abc.ABC):
     """One trainer under one name.
 
     The worker imports the contestant's library (``load_library``), then calls ``prepare`` and
-    ``train``, each once, in a process of their own.
+    ``train``, once each, in a new process.
 
     Attributes
     ----------
@@ -38,24 +38,24 @@ class Contestant(abc.ABC):
     compiled: ClassVar[bool] = False
 
     def missing(self) -> list[str]:
-        """Which of its packages are not installed."""
+        """Return which of its packages are not installed."""
         return [name for name in self.packages if version(name) is None]
 
     @abc.abstractmethod
     def load_library(self) -> None:
-        """Import the library, so that the time of the import is known."""
+        """Import the library, so that the time of the import can be measured."""
 
     @abc.abstractmethod
     def prepare(self, problem: Any) -> None:
-        """Turn the problem into the contestant's own input: off the clock, but reported."""
+        """Turn the problem into the input of the contestant; this time is only reported."""
 
     @abc.abstractmethod
     def train(self, problem: Any, recorder: Recorder) -> Weights:
         """Train between ``recorder.start()`` and ``recorder.stop()``.
 
-        ``recorder.point(objective)`` marks the way. What only serves the record (such as evaluating
-        the objective) belongs inside ``recorder.paused()``. What the tables should say goes to
-        ``recorder.event("note", text=...)``; what a run proved about itself to
+        ``recorder.point(objective)`` records the course. What only serves the record (such as
+        evaluating the objective) belongs inside ``recorder.paused()``. Notes for the tables go to
+        ``recorder.event("note", text=...)``; what a run proved about itself goes to
         ``recorder.event("certified", tol=, cpu=, wall=, passes=, relative_gap=, nonzero=)``; a run
         that gives up early, which it may when ``recorder.spent()``, says
         ``recorder.event("over budget")``.
@@ -69,11 +69,12 @@ def climb(
     fit: Callable[[float], Floats],
     patience: int = 1,
 ) -> LinearWeights:
-    """Train from scratch with ever tighter settings: for libraries that report nothing on the way.
+    """Train from scratch with tighter and tighter settings, if a library reports no progress.
 
-    Each rung is one point: the whole time of that fit, and the objective of its weights. The climb
-    ends when ``patience`` rungs in a row have changed the objective by no more than 1e-10 of it, or
-    when the next rung would be over the budget, going by the growth of the last two.
+    Each setting, called a rung, is one point: the whole time of that fit, and the objective of its
+    weights. The climb ends when ``patience`` rungs in a row have changed the objective by no more
+    than 1e-10 of it, or when the next rung would be over the budget, judging by the growth of the
+    last two.
     """
     best: Floats | None = None
     last_cpu = 0.0

@@ -24,7 +24,7 @@ from .base import Contestant
 DEFAULT_EPSILON = 1e-5
 DEFAULT_DELTA = 1e-5
 DEFAULT_PERIOD = 10
-# What it is run to. With l1 it crawls, and what follows would only use up the budget.
+# The settings of the run. With l1 it is very slow, and tighter ones would use up the budget.
 TIGHT_DELTA = 1e-9
 TIGHT_DELTA_L1 = 1e-6
 
@@ -41,7 +41,7 @@ _WEIGHT = re.compile(r"  \(\d\) (.*) --> (.*): (\S+)\n?$", re.DOTALL)
 
 @dataclass(frozen=True)
 class Iteration:
-    """What CRFsuite's log says of one iteration of L-BFGS."""
+    """What CRFsuite's log says about one iteration of L-BFGS."""
 
     number: int
     objective: float
@@ -51,7 +51,7 @@ class Iteration:
 
 
 class LogReader:
-    """Gathers the lines of CRFsuite's log into iterations.
+    """Collects the lines of CRFsuite's log into iterations.
 
     ``on_iteration`` is called as soon as an iteration is complete, so that the clock can be read.
     """
@@ -63,7 +63,7 @@ class LogReader:
         self._fields: dict[str, float] = {}
 
     def feed(self, message: str) -> None:
-        """Take one message of the log."""
+        """Read one message of the log."""
         head = _ITERATION.match(message)
         if head:
             self._number, self._fields = int(head.group(1)), {}
@@ -83,7 +83,7 @@ class LogReader:
 
 
 def default_stop(iterations: list[Iteration]) -> int | None:
-    """The position at which CRFsuite's default settings would have ended this run."""
+    """Return the position at which CRFsuite's default settings would have ended this run."""
     for k, now in enumerate(iterations):
         if now.error_norm <= DEFAULT_EPSILON * max(now.feature_norm, 1.0):
             return k
@@ -95,7 +95,7 @@ def default_stop(iterations: list[Iteration]) -> int | None:
 
 
 def read_dump(path: Path) -> ChainWeights:
-    """The weights of a model that CRFsuite wrote out as text (six decimals)."""
+    """Return the weights of a model that CRFsuite wrote as text (six decimals)."""
     transitions: list[tuple[str, str, float]] = []
     attributes: dict[str, int] = {}
     labels: dict[str, int] = {}
@@ -142,7 +142,7 @@ class Crfsuite(Contestant):
         self._library = pycrfsuite
 
     def prepare(self, problem: ChainProblem) -> None:
-        # The hook is a method to override. Built by hand because the base class has no type.
+        # The hook is a method to override. The class is made by hand, since its base has no type.
         listener = type(
             "Listener", (self._library.Trainer,), {"message": lambda _, text: self._listen(text)}
         )
@@ -168,7 +168,7 @@ class Crfsuite(Contestant):
 
 
 class CrfsuiteLbfgs(Crfsuite):
-    """L-BFGS, run until it can do little better; the default stop is read off the same log."""
+    """L-BFGS, run until it improves little; the default stop is found in the same log."""
 
     name = "crfsuite-lbfgs"
     kinds = frozenset({"chain", "chain-l1"})
@@ -183,7 +183,7 @@ class CrfsuiteLbfgs(Crfsuite):
             iterations.append(iteration)
             recorder.point(iteration.objective, nonzero=iteration.active)
             if not stopped and default_stop(iterations[-DEFAULT_PERIOD - 1 :]) is not None:
-                # At once: a run over its budget ends without a word.
+                # Immediately, since a run over its budget ends without notice.
                 stopped = True
                 cpu, wall = recorder.elapsed()
                 recorder.event(
@@ -212,15 +212,15 @@ class CrfsuiteLbfgs(Crfsuite):
 class CrfsuiteL2sgd(Crfsuite):
     """Stochastic gradient descent, from scratch for 1, 2, 4, ... epochs.
 
-    Its log shows the loss summed along the epoch, which is no objective of any one w; so the
-    weights of each run are evaluated by the harness. It draws from the C library's generator.
+    Its log shows the loss summed during the epoch, which is not the objective of any one w; so the
+    benchmark evaluates the weights of each run. It uses the random numbers of the C library.
     """
 
     name = "crfsuite-l2sgd"
     algorithm = "l2sgd"
 
     def train(self, problem: ChainProblem, recorder: Recorder) -> ChainWeights:
-        # period > max_iterations and delta 0: the number of epochs alone ends a run.
+        # With period > max_iterations and delta 0, only the number of epochs ends a run.
         epochs = 1
         last = float("inf")
         while True:
@@ -232,7 +232,7 @@ class CrfsuiteL2sgd(Crfsuite):
                 weights = self._weights(folder)
             value = chain_objective(problem, weights)
             recorder.point(value, at=(cpu, wall), rung=epochs)
-            # The error falls as 1 / epochs, so this is about the error that is left.
+            # The error falls as 1 / epochs, so this is about the error that remains.
             if abs(last - value) <= 1e-6 * value:
                 return weights
             if 2.0 * cpu > recorder.budget:

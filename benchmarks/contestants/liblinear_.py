@@ -1,6 +1,6 @@
 """liblinear: logistic regression of two classes (-s 0, -s 7) and Crammer-Singer (-s 4). C = 1/l2.
 
-With more classes its logistic regression is one against the rest, which is another objective.
+With more classes its logistic regression is one-versus-rest, which is another objective.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from ..recorder import Recorder
 from .base import Contestant, climb
 from .sklearn_ import tolerance_rungs
 
-#: Further rungs for -s 7: the gradient that it stops by is that of one example, which may be large
+#: Further rungs for -s 7: its stopping rule uses the gradient of one example, which may be large
 #: when the objective is near its optimum.
 LOOSE = (32.0, 10.0, 3.2)
 
 
 class Liblinear(Contestant):
-    """One of liblinear's solvers, from scratch with ever smaller ``-e``."""
+    """One of liblinear's solvers, from scratch with smaller and smaller ``-e``."""
 
     packages = ("liblinear-official",)
 
@@ -48,9 +48,9 @@ class Liblinear(Contestant):
 
 
 def model_coef(model: Any, problem: LinearProblem) -> Floats:
-    """The weights of a liblinear model, with the classes in the order 0, 1, ..."""
+    """Return the weights of a liblinear model, with the classes in the order 0, 1, ..."""
     labels = [int(label) for label in model.get_labels()]
-    # A model of two classes holds one vector, that of the class it met first.
+    # A model of two classes holds one vector, that of the class that comes first in the data.
     width = 1 if problem.loss == "logistic" else len(labels)
     stored = np.ctypeslib.as_array(model.w, shape=(model.nr_feature * width,))
     w = stored.reshape(model.nr_feature, width).T.copy()

@@ -1,9 +1,9 @@
 """partwise: ``solver="auto"``, and dual coordinate descent beside liblinear's; on one thread.
 
 The training clock covers building the problem and training, with every evaluation that the
-stopping rule asks for; how much of it building took is noted. Two kinds of runs are made. Certified
+stopping rule asks for; the time for building is recorded. There are two kinds of runs. Certified
 runs train to ``tol`` = 1e-3 and 1e-4, as a user would. The trajectory comes from one more run, to
-1e-7; what it takes to find the objective between the solver's own evaluations is off the clock.
+1e-7; the time to compute the objective between the evaluations of the solver is not counted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 CERTIFIED = (1e-3, 1e-4)
 TRAJECTORY = 1e-7
 MAX_PASSES = 2_000
-# From here on, points are 2% apart: the hinge loss makes many epochs, and each point costs one.
+# From here on, points are 2% apart: the hinge loss takes many epochs, and a point costs as much.
 DENSE_EPOCHS = 100
 
 
@@ -49,7 +49,7 @@ class Input:
     attributes: dict[str, int]
 
     def build(self) -> Problem:
-        """The training problem."""
+        """Return the training problem."""
         from partwise.problem.problem import build_problem
         from partwise.tasks.sequences.features import PositionFeatures
 
@@ -59,14 +59,14 @@ class Input:
         )
 
     def head(self, n: int) -> Input:
-        """The first examples alone."""
+        """Return the first examples only."""
         lengths = self.lengths[:n]
         rows = self.rows.take(slice(0, int(lengths.sum())))
         return replace(self, lengths=lengths, rows=rows, gold=self.gold[:n])
 
 
 def chain_input(problem: ChainProblem) -> Input:
-    """Numbers for attributes and labels, in the order in which they are first seen."""
+    """Number attributes and labels in the order in which they are first seen."""
     from partwise.models.vocabulary import fit_rows
     from partwise.problem.losses import make_loss
     from partwise.structures.chain.structure import Chain
@@ -92,7 +92,7 @@ def chain_input(problem: ChainProblem) -> Input:
 
 
 def linear_input(problem: LinearProblem) -> Input:
-    """One row an example. Two classes have two weight vectors here, hence twice the l2."""
+    """Return one row per example; two classes have two weight vectors, hence twice the l2."""
     from partwise.problem.losses import make_loss
     from partwise.problem.rows import Rows
     from partwise.structures.multiclass import Multiclass
@@ -112,7 +112,7 @@ def linear_input(problem: LinearProblem) -> Input:
 
 
 def fit(problem: Problem, solver: str, l2: float, l1: float, tol: float, *callbacks: Any) -> Fit:
-    """Train; that it may end before ``tol`` is what the record says."""
+    """Train, without a warning if the fit ends before ``tol``: the record says so."""
     from partwise.training.certificate import ConvergenceWarning
     from partwise.training.loop import train
 
@@ -144,7 +144,7 @@ class Partwise(Contestant):
             self._input = chain_input(problem)
         else:
             self._input = linear_input(problem)
-        # Compiles all that training needs, or loads it, so that the clock starts with it in place.
+        # Compiles or loads the code that training needs, before the clock starts.
         self._fit(self._input.head(3).build(), 0.5)
 
     def _fit(self, training: Problem, tol: float, *callbacks: Any) -> Fit:

@@ -19,7 +19,7 @@ PROBE_ROWS = 2_000
 
 
 def iteration_rungs(factor: int) -> Iterator[int]:
-    """1, 2, 4, 8, ... for ``factor`` 2; for 1 (few, costly iterations) 1, 2, 3, 4, 6, 8, 12, ..."""
+    """Return 1, 2, 4, 8, ... for ``factor`` 2; for 1 (few, slow iterations) 1, 2, 3, 4, 6, ..."""
     if factor == 2:
         yield from (2**k for k in itertools.count())
     yield from (1, 2, 3)
@@ -29,13 +29,13 @@ def iteration_rungs(factor: int) -> Iterator[int]:
 
 
 def tolerance_rungs() -> Iterator[float]:
-    """1, 0.32, 0.1, ... down to 1e-10."""
+    """Return 1, 0.32, 0.1, ... down to 1e-10."""
     return (10.0 ** (-k / 2.0) for k in range(21))
 
 
 @contextmanager
 def minimize_watched(callback: Any) -> Iterator[None]:
-    """Let ``callback`` see every iteration of a ``scipy.optimize.minimize`` called within."""
+    """Call ``callback`` in every iteration of ``scipy.optimize.minimize`` inside the block."""
     from scipy import optimize
 
     plain = optimize.minimize
@@ -52,7 +52,7 @@ def minimize_watched(callback: Any) -> Iterator[None]:
 
 
 class LogisticRegressionContestant(Contestant):
-    """One solver of LogisticRegression, on dense or sparse data, whichever it is faster on."""
+    """One solver of LogisticRegression, on dense or sparse data, whichever is faster."""
 
     kinds = frozenset({"softmax", "logistic"})
     packages = ("scikit-learn", "scipy", "numpy")
@@ -78,14 +78,14 @@ class LogisticRegressionContestant(Contestant):
             random_state=0,
         )
         with warnings.catch_warnings():
-            # Stopping at max_iter is what the rungs are for; newton-cholesky warns of its fallback.
+            # The rungs stop at max_iter on purpose; newton-cholesky warns about its fallback.
             warnings.simplefilter("ignore")
             estimator.fit(x, y)
         return np.asarray(estimator.coef_, dtype=np.float64)
 
     def _probe(self, x: Any, y: Any, l2: float) -> float:
         seconds = self._time_of_one_iteration(x, y, l2)
-        # The first call also warms up caches and imports; where that could matter, ask again.
+        # The first call also fills caches and imports; if that could matter, measure again.
         return seconds if seconds > 1.0 else self._time_of_one_iteration(x, y, l2)
 
     def _time_of_one_iteration(self, x: Any, y: Any, l2: float) -> float:
@@ -112,7 +112,7 @@ class LogisticRegressionContestant(Contestant):
         return climb(problem, recorder, rungs, fit)
 
     def _train_watched(self, problem: LinearProblem, recorder: Recorder) -> LinearWeights:
-        """L-BFGS runs in scipy, whose callback gives every iteration of one run."""
+        """L-BFGS, which runs in scipy, whose callback reports every iteration of one run."""
         over = False
 
         def watch(intermediate_result: Any) -> None:
@@ -133,7 +133,7 @@ class LogisticRegressionContestant(Contestant):
 
 
 class LinearSvcContestant(Contestant):
-    """LinearSVC with Crammer and Singer's hinge: a copy of liblinear's solver."""
+    """LinearSVC with the hinge loss of Crammer and Singer: a copy of liblinear's solver."""
 
     name = "sklearn-linearsvc"
     kinds = frozenset({"hinge"})
