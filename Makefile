@@ -28,7 +28,7 @@ QUICK := tests/test_package.py tests/formats tests/metrics \
 .PHONY: demo check test lint bench clean
 .DEFAULT_GOAL := test
 
-# A stamp a set of extras, so that nothing is installed twice and demo stays light.
+# One stamp per set of extras, so that nothing is installed twice and demo stays light.
 $(VENV)/python.stamp:
 	$(PYTHON) -m venv $(VENV)
 	touch $@

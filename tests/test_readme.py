@@ -10,6 +10,7 @@ import pytest
 from support.commands import SVMLIGHT
 
 from partwise.cli import main
+from partwise.compiled.compilation import NOTE
 from partwise.datasets import tagged_text, write
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,7 +46,8 @@ def test_python(page: Path, code: str, tmp_path: Path) -> None:
     command = [sys.executable, "-W", "error", "-c", f"import {module[1]}" if module else code]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    # Whoever runs it first waits for the compiler, and is told so.
+    assert done.stderr.strip() in ("", NOTE)
     printed = done.stdout.splitlines()
     for promised in re.findall(r"# -> (.*)$", code, re.M):
         assert promised in printed

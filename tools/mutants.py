@@ -46,7 +46,7 @@ _LEFT_OUT: Final = shutil.ignore_patterns(
 )
 _FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.M)
 _NO_TESTS: Final = 5
-_CACHING: Final = ("jit", "imported_sources")
+_CACHING: Final = ("compiled/jit.py", "compiled/sources.py")
 _PRELOADED: Final = (
     "numba", "numba.core.ccallback", "scipy.optimize", "scipy.sparse.linalg", "scipy.special",
     "sklearn.linear_model", "sklearn.model_selection", "sklearn.utils.estimator_checks",
@@ -117,7 +117,7 @@ class Trial:
 
     def _changed(self, mutant: Mutant) -> set[str] | None:
         """List the compiled functions that contain the change; None if any may."""
-        if "<module>" in mutant.function or Path(mutant.file).stem in _CACHING:
+        if "<module>" in mutant.function or str(mutant.file).endswith(_CACHING):
             return None
         if not mutant.kernel:
             return set()

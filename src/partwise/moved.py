@@ -24,6 +24,7 @@ MOVED: Final = {
     "fitting.fit": "models.fit",
     "jit": "compiled.jit",
     "kernels.gram": "tasks.sequences.gram",
+    "l2_path": "training.path",
     "losses": "problem.losses",
     "rows": "problem.rows",
     "trees.tree": "formats.tree",

@@ -21,13 +21,16 @@ NOTE: Final = (
 #: A function or two are compiled before anybody wonders, in seconds.
 _PATIENCE: Final = 1.0
 
+#: Whether this process has logged the note.
+_told = False
+
 #: The notes that are open; there is at most one.
 _open: Final[list[_Note]] = []
 
 
 @contextmanager
 def noted_compilation() -> Iterator[None]:
-    """Log, once, that code is being compiled, when it has gone on for a while.
+    """Log, once per process, that code is being compiled, when it has gone on for a while.
 
     numba is not imported for it: if it is imported later on, `listen` takes up the note.
     """
@@ -52,13 +55,12 @@ def listen() -> None:
 
 
 class _Note:
-    """How long the compiler has been at work, and whether that was logged."""
+    """How long the compiler has been at work."""
 
     def __init__(self) -> None:
         self.spent = 0.0
         self.began = 0.0
         self.depth = 0
-        self.told = False
         self.stop: Callable[[], None] = lambda: None
 
     def listen(self) -> None:
@@ -89,8 +91,9 @@ class _Note:
         if self.depth == 0:
             self.began = now
         self.depth += 1
-        if not self.told and self.spent + (now - self.began) > _PATIENCE:
-            self.told = True
+        global _told
+        if not _told and self.spent + (now - self.began) > _PATIENCE:
+            _told = True
             _log.warning(NOTE)
 
     def end(self) -> None:

@@ -30,7 +30,19 @@ def has_probabilities(estimator: Any) -> bool:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Estimator(Trainer, BaseEstimator):
-    """Base class of the estimators; not for direct use."""
+    """Base class of the estimators; not for direct use.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        Primal, dual and gap of the fit.
+    trace_ : tuple of TraceRow
+        The trace of the fit, one row per epoch.
+    n_iter_ : int
+        The number of passes over the data.
+    model_ : Model
+        The model, for :func:`partwise.save_model`.
+    """
 
     @abstractmethod
     def _given(self, *data: Any, **more: Any) -> tuple[Source, Any]:

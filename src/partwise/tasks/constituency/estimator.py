@@ -43,12 +43,6 @@ class ConstituencyParser(ConstituencyTrainer, Estimator):
         The labels of phrases, sorted.
     n_long_ : int
         How many trees were left out as they have more than `max_length` words.
-    certificate_ : Certificate
-        Primal, dual and gap of the fit.
-    trace_ : tuple of TraceRow
-        How the fit went, one row per epoch.
-    n_iter_ : int
-        The number of passes over the data.
     model_ : Model
         The model, for :func:`partwise.save_model`. Its labels are the symbols of the grammar.
 

@@ -43,14 +43,6 @@ class DependencyParser(DependencyTrainer, Estimator):
         The relations, sorted; empty if arcs have none.
     n_lifted_, n_skipped_ : int
         How many trees were made projective, and how many sentences were left out.
-    certificate_ : Certificate
-        Primal, dual and gap of the fit.
-    trace_ : tuple of TraceRow
-        How the fit went, one row per epoch.
-    n_iter_ : int
-        The number of passes over the data.
-    model_ : Model
-        The model, for :func:`partwise.save_model`.
 
     Notes
     -----

@@ -47,14 +47,6 @@ class GraphLabeler(GraphTrainer, Estimator):
         of the first vertex, by labels of the second, and so on. A constant feature is last.
     vocabularies_ : dict
         The names of the features of each kind of factor; None if they have none.
-    certificate_ : Certificate
-        Primal, dual and gap of the fit.
-    trace_ : tuple of TraceRow
-        How the fit went, one row per epoch.
-    n_iter_ : int
-        The number of passes over the data.
-    model_ : Model
-        The model, for :func:`partwise.save_model`.
 
     Examples
     --------

@@ -61,14 +61,6 @@ class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
         The weights. There is one row per class, even for two classes.
     intercept_ : ndarray of shape (n_classes,)
         The scores of the constant feature.
-    certificate_ : Certificate
-        Primal, dual and gap of the fit.
-    trace_ : tuple of TraceRow
-        The trace of the fit, one row per epoch.
-    n_iter_ : int
-        The number of passes over the data.
-    model_ : Model
-        The model, for :func:`partwise.save_model`.
     n_features_in_ : int
         The number of features.
     feature_names_in_ : ndarray

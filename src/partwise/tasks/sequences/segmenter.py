@@ -42,14 +42,6 @@ class SegmentTagger(SegmentTrainer, SequenceEstimator):
         The labels of segments, including `outside`, sorted.
     max_length_ : int
         The maximum number of tokens of a segment.
-    certificate_ : Certificate
-        Primal, dual and gap of the fit.
-    trace_ : tuple of TraceRow
-        The trace of the fit, one row per epoch.
-    n_iter_ : int
-        The number of passes over the data.
-    model_ : Model
-        The model, for :func:`partwise.save_model`.
 
     Notes
     -----

@@ -58,14 +58,6 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
         The weights of first and last labels, if the tagger has them.
     vocabulary_ : Vocabulary or None
         The names of the features; None if the tagger was fitted on matrices.
-    certificate_ : Certificate
-        Primal, dual and gap of the fit.
-    trace_ : tuple of TraceRow
-        The trace of the fit, one row per epoch.
-    n_iter_ : int
-        The number of passes over the data.
-    model_ : Model
-        The model, for :func:`partwise.save_model`.
     """
 
     def fit(
