@@ -69,7 +69,7 @@ def window(
     rows: Sequence[tuple[str, ...]], templates: Sequence[Template]
 ) -> list[list[tuple[int | str, ...]]]:
     """Return the attributes of each token: the number of a template, and its values."""
-    from partwise.tasks.templates import word_shape
+    from partwise.tasks.sequences.templates import word_shape
 
     before, after = ["<2", "<1"], [">1", ">2"]
     columns = {

@@ -21,7 +21,7 @@ from partwise.models.container import read_container, write_container
 from partwise.models.file import read_header
 from partwise.models.model import Model
 from partwise.problem.rows import Rows
-from partwise.tasks.templates import extract, extract_fit, template_for
+from partwise.tasks.sequences.templates import extract, extract_fit, template_for
 
 SAME_FOLDER = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

@@ -8,7 +8,7 @@ from typing import Any
 from partwise.models.file import read_header
 from partwise.tasks.sequences.features import PositionFeatures
 from partwise.tasks.sequences.segment_features import SegmentFeatures
-from partwise.tasks.templates import TemplateSet
+from partwise.tasks.sequences.templates import TemplateSet
 from partwise.training.certificate import Certificate
 
 from .report import Outcome, certificate_record, in_words

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from .. import __version__
 from ..errors import DataError, MismatchError, ModelFileError
 from ..memory import memory_limit
+from ..problem.losses import LOSS_NAMES
 from ..training.certificate import Certificate
 from .container import read_container, write_container
 from .features import Features
@@ -35,7 +36,6 @@ __all__ = ["load_model", "read_header", "save_model"]
 
 KIND: Final = "partwise linear model"
 
-_LOSSES: Final = ("log", "hinge", "softmax-margin")
 _TYPES: Final[dict[str, type]] = {"str": str, "int": int, "float": float, "bool": bool}
 _INT64: Final = 2**63
 _KEYS: Final = {
@@ -262,7 +262,7 @@ def _check_header(
     check(isinstance(header["partwise"], str), "partwise is no version")
     check(isinstance(header["task"], str), "its task is no word")
     check(isinstance(header["meta"], dict), "meta is no object")
-    check(header["loss"] in _LOSSES, "its loss is unknown")
+    check(header["loss"] in LOSS_NAMES, "its loss is unknown")
     check(_is_number(header["l2"]) and header["l2"] > 0, "l2 is no positive number")
     check(_is_number(header["l1"]) and header["l1"] >= 0, "l1 is no number from 0")
     _check_structure(check, header["structure"])

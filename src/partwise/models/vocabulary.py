@@ -66,6 +66,15 @@ class Vocabulary:
     def __repr__(self) -> str:
         return f"Vocabulary of {len(self)} names"
 
+    def codes_in(self, other: Vocabulary, n_marks: int) -> NDArray[np.int64]:
+        """Return the code in another vocabulary of every code in this one.
+
+        The first `n_marks` codes are marks, which are the same in both; the names follow in order.
+        The code is 0 for a name that the other vocabulary does not have.
+        """
+        words = (other.index.get(name, -n_marks) + n_marks for name in self)
+        return np.array([*range(n_marks), *words], dtype=np.int64)
+
     def keep(self, mask: NDArray[np.bool_]) -> Vocabulary:
         """Return a vocabulary of the names whose mask is True, renumbered in order."""
         if mask.shape != (len(self),):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from partwise.errors import DataError
 
-__all__ = ["Rows"]
+__all__ = ["Rows", "is_matrix"]
 
 #: Entries that are handled at a time where each of them needs more room than it takes itself.
 _STRETCH = 1 << 17
@@ -239,3 +239,10 @@ def _cut(indptr: NDArray[np.int64], kept: NDArray[np.bool_]) -> NDArray[np.int64
     before = np.zeros(len(kept) + 1, np.int64)
     np.cumsum(kept, out=before[1:])
     return before[indptr]
+
+
+def is_matrix(item: Any) -> bool:
+    """Return whether an object is a matrix of numbers: dense, sparse, or a data frame."""
+    if hasattr(item, "tocsr") or hasattr(item, "iloc"):
+        return True
+    return isinstance(item, np.ndarray) and item.ndim == 2 and item.dtype.kind in "biuf"

@@ -140,7 +140,8 @@ class SpanTable:
     def match(self, other: SpanTable) -> Ints:
         """Return for each feature the number of the one that is the same in `other`, or -1."""
         recoded = [
-            _recoded(a, b) for a, b in zip(self.vocabularies, other.vocabularies, strict=True)
+            a.codes_in(b, len(MARKS))
+            for a, b in zip(self.vocabularies, other.vocabularies, strict=True)
         ]
         there = {text: number for number, text in enumerate(other.templates)}
         same = np.full(len(self.keys), -1, dtype=np.int64)
@@ -240,12 +241,6 @@ def _length_text(code: int) -> str:
         return f"{low} or more"
     high = LENGTHS[code] - 1
     return str(low) if low == high else f"{low}-{high}"
-
-
-def _recoded(new: Vocabulary, old: Vocabulary) -> Ints:
-    """Return the old code of every new one; 0 for a value that the old vocabulary lacks."""
-    words = (old.index.get(name, -len(MARKS)) + len(MARKS) for name in new)
-    return np.array([*range(len(MARKS)), *words], dtype=np.int64)
 
 
 def _check(sound: bool, why: str) -> None:

@@ -14,7 +14,6 @@ from ...arrays import Floats, Ints
 from ...errors import DataError
 from ...formats.conll import Sentence
 from ...models.features import Arrays, Features, Inputs, refuse_others, same_numbers
-from ...models.vocabulary import Vocabulary
 from .arc_table import ArcTable
 from .examples import read_fixed_heads, read_sentences, read_trees
 from .gold import check_trees, number_trees
@@ -170,7 +169,9 @@ def _hashing(table: ArcTable) -> tuple[Any, ...]:
 
 def _same_features(new: ArcTable, old: ArcTable) -> Ints:
     """For each new feature the number of the old one with the same template and values, or -1."""
-    recoded = [_recoded(a, b) for a, b in zip(new.vocabularies, old.vocabularies, strict=True)]
+    recoded = [
+        a.codes_in(b, len(MARKS)) for a, b in zip(new.vocabularies, old.vocabularies, strict=True)
+    ]
     place = {frozenset(text.split()): t for t, text in enumerate(old.templates)}
     bounds = np.searchsorted(new.keys, np.arange(len(new.templates) + 1) << TEMPLATE_SHIFT)
     same = np.full(len(new.keys), -1, dtype=np.int64)
@@ -183,12 +184,6 @@ def _same_features(new: ArcTable, old: ArcTable) -> Ints:
         if len(old.keys):
             same[first:last] = np.where(old.keys[at] == keys, at, -1)
     return same
-
-
-def _recoded(new: Vocabulary, old: Vocabulary) -> Ints:
-    """The old code of every new one; 0 for a value that the old vocabulary does not have."""
-    words = (old.index.get(name, -len(MARKS)) + len(MARKS) for name in new)
-    return np.array([*range(len(MARKS)), *words], dtype=np.int64)
 
 
 def _translated(

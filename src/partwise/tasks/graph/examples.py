@@ -11,6 +11,7 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ...errors import DataError
+from ...problem.rows import is_matrix
 
 __all__ = [
     "EDGE",
@@ -19,7 +20,6 @@ __all__ = [
     "FactorGroup",
     "GraphExample",
     "ReadGraph",
-    "is_matrix",
     "read_graphs",
 ]
 
@@ -176,13 +176,6 @@ def _vertices(given: Any, n: int, where: str) -> Ints:
             "put what a vertex has alone into a factor of that vertex"
         )
     return vertices.astype(np.int64)
-
-
-def is_matrix(item: Any) -> bool:
-    """Return whether something is a table of numbers: dense, sparse or a data frame."""
-    if hasattr(item, "tocsr") or hasattr(item, "iloc"):
-        return True
-    return isinstance(item, np.ndarray) and item.ndim == 2 and item.dtype.kind in "biuf"
 
 
 def _table(features: Any, m: int, where: str) -> Any:

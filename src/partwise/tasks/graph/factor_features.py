@@ -15,8 +15,8 @@ from ...errors import DataError
 from ...models.features import Arrays, is_count, same_numbers, sound
 from ...models.tally import Tally
 from ...models.vocabulary import Vocabulary, fit_rows, transform_rows
-from ...problem.rows import Rows
-from .examples import ReadGraph, is_matrix
+from ...problem.rows import Rows, is_matrix
+from .examples import ReadGraph
 
 __all__ = ["FactorFeatures", "read_rows"]
 

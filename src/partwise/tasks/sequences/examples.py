@@ -12,10 +12,9 @@ from ...arrays import Ints
 from ...errors import DataError
 from ...models.tally import Tally
 from ...models.vocabulary import Vocabulary, fit_rows, transform_rows
-from ...problem.rows import Rows
+from ...problem.rows import Rows, is_matrix
 
 __all__ = [
-    "is_matrix",
     "read_features",
     "read_fixed",
     "read_labels",
@@ -125,13 +124,6 @@ def read_transitions(
             f"tokens; give one for each pair of neighbours, {expected[s]}"
         )
     return rows, names
-
-
-def is_matrix(item: Any) -> bool:
-    """Return whether an object is a matrix of numbers: dense, sparse, or a data frame."""
-    if hasattr(item, "tocsr") or hasattr(item, "iloc"):
-        return True
-    return isinstance(item, np.ndarray) and item.ndim == 2 and item.dtype.kind in "biuf"
 
 
 def read_matrix(item: Any, what: str) -> Rows:

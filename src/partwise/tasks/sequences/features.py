@@ -25,11 +25,11 @@ from ...models.features import (
 )
 from ...models.tally import Tally
 from ...models.vocabulary import Vocabulary
-from ...problem.rows import Rows
-from ..templates import MAX_COLUMNS, TemplateSet
-from .examples import is_matrix, read_fixed, read_labels
+from ...problem.rows import Rows, is_matrix
+from .examples import read_fixed, read_labels
 from .sources import ColumnFile, Sequences, Table, Tokens, as_columns, cut
 from .support import Support
+from .templates import MAX_COLUMNS, TemplateSet
 
 if TYPE_CHECKING:
     from ...models.model import Model

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ...errors import DataError
 from ...models.vocabulary import Vocabulary, fit_rows, transform_rows
 from ...problem.rows import Rows
-from ..templates import word_shape
+from .templates import word_shape
 
 if TYPE_CHECKING:
     from ...arrays import Ints

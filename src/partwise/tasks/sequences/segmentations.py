@@ -13,8 +13,9 @@ import numpy as np
 from ...arrays import Ints
 from ...errors import DataError
 from ...formats.tag_schemes import SEGMENT_SCHEMES
+from ...problem.rows import is_matrix
 from ...values import is_integer, one_of
-from .examples import is_matrix, read_labels
+from .examples import read_labels
 from .segment_functions import words_of
 from .segment_tags import Segment, guess_scheme, numbered_place, segments_of
 from .sources import ColumnFile, Sequences, Table

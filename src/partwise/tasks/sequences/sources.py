@@ -17,7 +17,6 @@ from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
 from ..labels import order_of_labels
 from ..source import Source
-from ..templates import TemplateSet, extract, extract_fit, template_for
 from .examples import (
     read_features,
     read_labels,
@@ -25,6 +24,7 @@ from .examples import (
     read_matrix,
     read_transitions,
 )
+from .templates import TemplateSet, extract, extract_fit, template_for
 
 if TYPE_CHECKING:
     from .features import PositionFeatures
