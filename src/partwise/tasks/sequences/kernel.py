@@ -6,7 +6,6 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy.typing as npt
 
 from ...errors import DataError, ModelFileError
 from ...problem.rows import Rows
-from ...values import is_integer
+from ...values import is_integer, is_number
 
 __all__ = ["KERNELS", "Kernel", "make_kernel"]
 
@@ -160,19 +159,15 @@ def make_kernel(kernel: Any, gamma: Any, degree: Any, coef0: Any, rows: Rows) ->
 def _check(name: Any, gamma: Any, degree: Any, coef0: Any) -> None:
     if not isinstance(name, str) or name not in KERNELS:
         raise DataError(f"kernel is {name!r}; use one of {', '.join(KERNELS)}, or a function")
-    if not _is_number(gamma) or not 0.0 < gamma <= _MOST:
+    if not is_number(gamma) or not 0.0 < gamma <= _MOST:
         raise DataError(f"gamma is {gamma!r}; give a positive number, 'scale' or 'auto'")
     if not is_integer(degree) or not 1 <= degree <= 100:
         raise DataError(f"degree is {degree!r}; give a whole number from 1 to 100")
-    if not _is_number(coef0) or not 0.0 <= coef0 <= _MOST:
+    if not is_number(coef0) or not 0.0 <= coef0 <= _MOST:
         raise DataError(
             f"coef0 is {coef0!r}; give a number from 0: below it the poly kernel is not positive "
             "semidefinite"
         )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
 
 
 def _variance(rows: Rows) -> float:
