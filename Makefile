@@ -18,8 +18,8 @@ QUICK := tests/test_package.py tests/formats tests/metrics \
 		test_registry.py test_solver_options.py) \
 	$(addprefix tests/training/test_,certificate.py progress.py training.py) \
 	$(addprefix tests/models/test_,container.py fitting.py from_model.py model.py modelfile.py \
-		own_structure.py) \
-	$(addprefix tests/tasks/,test_both_faces.py test_templates.py test_vocabulary.py \
+		own_structure.py vocabulary.py) \
+	$(addprefix tests/tasks/,test_both_faces.py sequences/test_templates.py \
 		constituency/test_constituency_parser.py dependency/test_dependency_parser.py graph \
 		sequences/test_classifier.py sequences/test_constraints.py \
 		sequences/test_segment_tagger.py sequences/test_tagger.py) \

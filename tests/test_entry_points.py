@@ -139,3 +139,35 @@ def test_entries_of_the_running_program() -> None:
             registry[name]
         with pytest.raises(KeyError):
             del registry[name]
+
+
+def test_a_broken_plug_in_harms_nobody_else(package: Path) -> None:
+    text = ENTRY_POINTS + "broken = no_such_module:NoFormat\n"
+    text = text.replace("[partwise.tasks]\n", "[partwise.tasks]\nbroken = no_such_module:NoTask\n")
+    text = text.replace("[partwise.solvers]\n", "[partwise.solvers]\nbroken = plugin:NoSolver\n")
+    (package / "plugin-1.0.dist-info/entry_points.txt").write_text(text, "utf-8")
+    (package / "text").write_text("the D\ndog N\n\na D\n", "ascii")
+    python(package, """
+from partwise import MismatchError, SequenceTagger, load_model
+from partwise.cli import main
+assert main(["--help"]) == 0
+train = ["train", "--task", "tag", "text", "--model", "m", "-q"]
+assert main(train) == 0
+assert main([*train, "--solver", "broken"]) == 2
+assert main([*train, "--format", "broken"]) == 2
+assert main([*train, "--format", "nonesuch"]) == 2
+for solver in ("broken", "bcfw"):
+    try:
+        SequenceTagger(solver=solver).fit([["a", "b"]], [["x", "y"]])
+    except MismatchError as error:
+        assert ("plugin:NoSolver" in str(error)) == (solver == "broken"), error
+    else:
+        raise AssertionError(solver)
+for more in ({"structures": ["nonesuch"]}, {"features": ["nonesuch"]}):
+    try:
+        load_model("m", **more)
+    except Exception as error:
+        assert "no package provides" in str(error), error
+    else:
+        raise AssertionError(more)
+""")  # fmt: skip

@@ -74,4 +74,5 @@ _HOMES = {
 # The estimators are at home in the folders of their tasks.
 __getattr__, __dir__ = lazy_names(__name__, _HOMES, "estimators")
 
-sys.meta_path.append(MovedModules())
+if not any(isinstance(finder, MovedModules) for finder in sys.meta_path):
+    sys.meta_path.append(MovedModules())

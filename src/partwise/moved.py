@@ -5,14 +5,13 @@ Importing a module by its old path works, with a DeprecationWarning that names t
 
 from __future__ import annotations
 
-import functools
 import importlib
 import importlib.abc
 import importlib.machinery
 import warnings
 from collections.abc import Sequence
 from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
 __all__ = ["MOVED", "MovedModules"]
 
@@ -54,4 +53,12 @@ class MovedModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             f"partwise.{old} is now {new}; import it by that name", DeprecationWarning, stacklevel=2
         )
         home = importlib.import_module(new)
-        vars(module)["__getattr__"] = functools.partial(getattr, home)
+
+        def lookup(name: str) -> Any:
+            # Not what makes a module: its path would lead to second copies of other modules.
+            if name.startswith("__"):
+                raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+            return getattr(home, name)
+
+        public = [name for name in dir(home) if not name.startswith("_")]
+        vars(module).update(__getattr__=lookup, __all__=getattr(home, "__all__", public))

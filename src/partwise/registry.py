@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, MutableMapping
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, TypeVar
+
+from .errors import MismatchError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -13,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["TASK_FOLDERS", "Registry", "added"]
 
 _Entry = TypeVar("_Entry")
+_log = logging.getLogger(__name__)
 
 #: The folders of ``partwise.tasks``. What each brings is in the ``ADDS`` of its ``__init__.py``.
 TASK_FOLDERS: Final = ("sequences", "dependency", "constituency", "graph")
@@ -55,6 +59,7 @@ class Registry(MutableMapping[str, _Entry]):
         self.group = group
         self._given = dict(places)
         self._loaded: dict[str, _Entry] = {}
+        self._broken: set[str] = set()
 
     @cached_property
     def _places(self) -> dict[str, str]:
@@ -79,9 +84,33 @@ class Registry(MutableMapping[str, _Entry]):
                 module, _, attribute = self._places[name].partition(":")
                 found = getattr(import_module(f"partwise.{module}"), attribute)
             else:
-                found = self._plugins[name].load()
+                found = self._load(self._plugins[name])
             self._loaded[name] = found
         return self._loaded[name]
+
+    def _load(self, entry: EntryPoint) -> _Entry:
+        """Import what an entry point names; whatever fails there is the fault of its package."""
+        try:
+            found: _Entry = entry.load()
+        except Exception as error:
+            package = "another package" if entry.dist is None else entry.dist.name
+            raise MismatchError(
+                f"{entry.name!r} of {self.group}, which {package} provides as {entry.value}, "
+                f"cannot be imported: {error!r}; repair or remove that package"
+            ) from error
+        return found
+
+    def usable(self) -> dict[str, _Entry]:
+        """Return all entries by name; plug-ins that cannot be imported are logged and left out."""
+        found: dict[str, _Entry] = {}
+        for name in self:
+            try:
+                found[name] = self[name]
+            except MismatchError as error:
+                if name not in self._broken:
+                    _log.warning("%s", error)
+                    self._broken.add(name)
+        return found
 
     def __setitem__(self, name: str, entry: _Entry) -> None:
         self._loaded[name] = entry

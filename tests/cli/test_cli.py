@@ -371,3 +371,29 @@ def test_resume_refuses_another_task(run: Run, files: Path, tmp_path: Path) -> N
     code, _, err = run(*train, "--resume", files / "classify")
     assert code == 1
     assert "--task classify" in sentence(err)
+
+
+def test_help_comes_without_numpy() -> None:
+    code = "from partwise.cli import main; main(['train', '--help']); import sys"
+    check = f"{code}; sys.exit('numpy' in sys.modules)"
+    subprocess.run([sys.executable, "-c", check], check=True, capture_output=True)
+
+
+def test_equal_examples_are_counted_in_the_record(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("1 1:1\n2 2:1\n" * 3, "ascii")
+    train = ("train", "--task", "classify", tmp_path / "data", "--model", tmp_path / "m", "--json")
+    assert one_object(run(*train)[1])["n_examples"] == 6
+
+
+def test_a_model_of_another_task_is_refused(run: Run, tmp_path: Path) -> None:
+    from partwise.models.container import read_container, write_container
+
+    (tmp_path / "data").write_text("1 1:1\n2 2:1\n", "ascii")
+    train = ("train", "--task", "classify", tmp_path / "data", "--model", tmp_path / "m", "--quiet")
+    assert run(*train)[0] == 0
+    header, arrays = read_container(tmp_path / "m")
+    header["task"] = "parse"
+    write_container(tmp_path / "m", header, arrays)
+    code, _, err = run("predict", tmp_path / "m", tmp_path / "data")
+    assert code == 1
+    assert "whose models have arcs features" in sentence(err)

@@ -116,6 +116,7 @@ class Letters(Task[Lines]):
 
     name = "letters"
     trainer = f"{__name__}:LettersTrainer"
+    features = "letter counts"
     format = "svmlight"
     summary = "classify words"
     example = "words.txt --model words.model"
@@ -393,6 +394,7 @@ def test_compiling_is_said_once_and_quiet_stays_quiet(
     module = "partwise.compiled.compilation"
     monkeypatch.setattr(f"{module}.time", SimpleNamespace(monotonic=lambda: now))
     monkeypatch.setattr(f"{module}._PATIENCE", 1.0)
+    monkeypatch.setattr(f"{module}._told", False)
     train = ["train", "--task", "letters", str(words), "--model", str(tmp_path / "m")]
     assert main(train) == 0
     assert capfd.readouterr().err.count(NOTE) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import signal
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import has_fit_parameter
 from support.grammar_of_arcs import treebank
 from support.sentences import sentences
 
@@ -253,3 +255,14 @@ def test_parser(tmp_path: Any) -> None:
     assert type(loaded) is DependencyParser
     assert loaded.l2 == made.l2_
     assert loaded.predict(dev) == made.predict(dev)
+
+
+def test_fit_has_the_arguments_of_the_estimator_that_is_given_l2() -> None:
+    for kind in (LinearClassifierCV, SequenceTaggerCV, DependencyParserCV):
+        assert has_fit_parameter(kind(), "sample_weight")
+        names = [*signature(kind.fit).parameters]
+        assert names[-2:] == ["dev", "groups"]
+    with pytest.raises(TypeError, match="missing a required argument: 'X'"):
+        SequenceTaggerCV().fit()
+    with pytest.raises(TypeError, match="unexpected keyword argument 'foo'"):
+        SequenceTaggerCV().fit([], [], foo=1)

@@ -23,6 +23,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     with noted_compilation():
         model = load_model(arguments.model)
         task = task_of(model.task)
+        task.check(model)
         given = given_options(arguments, task, "evaluate")
         with explained(arguments.file, task):
             source = task.read_for(model, arguments.file, labelled=True, format=arguments.format)

@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from typing import Any, Final
 
-from partwise.errors import DataError
+from partwise.errors import DataError, MismatchError
 from partwise.tasks.base import Task
 from partwise.tasks.options import Option
 from partwise.tasks.registry import all_tasks
@@ -96,7 +96,7 @@ def given_options(arguments: argparse.Namespace, task: Task[Any], verb: str) -> 
     if arguments.format is not None:
         try:
             task.reader(arguments.format)
-        except DataError as error:
+        except (DataError, MismatchError) as error:
             raise UsageError(str(error)) from error
     own = task.defaults(verb)
     owners: dict[str, list[str]] = {}

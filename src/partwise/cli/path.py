@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from partwise.compiled.compilation import noted_compilation
-from partwise.errors import DataError
 from partwise.tasks.registry import task_of
 from partwise.training.certificate import ConvergenceWarning
 
@@ -158,16 +157,12 @@ class _Walk:
         return found, found.best.rows
 
     def _folds(self, source: Any) -> tuple[Descended, Sequence[PathRow]]:
-        from partwise.tasks.cross_validation import folds
-        from partwise.tasks.descent import fold_tables
+        from partwise.tasks.descent import deal_out, fold_tables
         from partwise.training.path_table import choose, pooled
 
         arguments = self.arguments
-        if len(source) < arguments.folds:
-            raise DataError(
-                f"{arguments.file}: {len(source)} examples cannot make {arguments.folds} folds"
-            )
-        parts = folds(self.trainer, source, arguments.folds)
+        with named(arguments.file):
+            parts = deal_out(self.trainer, source, arguments.folds)
 
         def begin(number: int) -> None:
             self.table.title(f"fold {number + 1} of {arguments.folds}")

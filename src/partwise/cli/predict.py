@@ -25,6 +25,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     with noted_compilation():
         model = load_model(arguments.model)
         task = task_of(model.task)
+        task.check(model)
         given = given_options(arguments, task, "predict")
         with explained(arguments.file, task):
             source = task.read_for(model, arguments.file, labelled=False, format=arguments.format)

@@ -33,7 +33,7 @@ def format_of(name: str, holds: str) -> Format:
     """
     if name in FORMATS and FORMATS[name].holds == holds:
         return FORMATS[name]
-    fitting = [known for known in FORMATS if FORMATS[known].holds == holds]
+    fitting = [known for known, form in FORMATS.usable().items() if form.holds == holds]
     if name not in FORMATS:
         raise DataError(f"unknown format {name!r}; for {holds} use one of {', '.join(fitting)}")
     raise DataError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ..errors import DataError
+from ..errors import DataError, MismatchError
 from ..registry import Registry
 from .features import Arrays, Features
 
@@ -35,6 +35,9 @@ def read_features(
     DataError or ModelFileError
         If the features are unknown or the data are invalid.
     """
+    for given in own:
+        if isinstance(given, str) and given not in FEATURES:
+            raise MismatchError(f"no package provides the features {given!r}; give their class")
     kinds = [FEATURES[given] if isinstance(given, str) else given for given in own]
     found = {kind.name: kind for kind in kinds}
     # A model file must not cause the import of a plug-in: the caller has to name it.

@@ -11,12 +11,12 @@ for each wrong position (Hamming), or ``cost_matrix[gold, predicted]``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
-from ..arrays import Floats
 from ..errors import DataError
+
+if TYPE_CHECKING:
+    from ..arrays import Floats
 
 _NAMED: Final = {"log": (1.0, False), "hinge": (0.0, True), "softmax-margin": (1.0, True)}
 LOSS_NAMES: Final = tuple(_NAMED)
@@ -63,6 +63,9 @@ def make_loss(name: str, n_labels: int, cost_matrix: Floats | None = None) -> Lo
         return Loss(name, tau, has_cost)
     if not has_cost:
         raise DataError(f"the {name} loss has no cost; cost_matrix needs hinge or softmax-margin")
+    # Help lists the losses, and must come quickly.
+    import numpy as np
+
     matrix = np.asarray(cost_matrix, dtype=np.float64)
     if matrix.shape != (n_labels, n_labels):
         raise DataError(

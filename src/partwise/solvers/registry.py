@@ -68,12 +68,13 @@ def make_solver(name: str, goal: Goal, options: dict[str, Any] | None = None) ->
         raise DataError(f"unknown solver {name!r}; use one of {', '.join(SOLVERS)}")
     solver = SOLVERS[name]
     if goal.l1 and not solver.takes_l1:
-        able = [s.name for s in SOLVERS.values() if s.takes_l1]
+        able = [s.name for s in SOLVERS.usable().values() if s.takes_l1]
         raise MismatchError(f"{name} cannot take l1 > 0; use {' or '.join(able)}")
     missing = solver.needs - offered(problem)
     if missing:
         wanted = " and ".join(_WORDS.get(need, need) for need in sorted(missing))
-        fitting = [s.name for s in SOLVERS.values() if s.needs <= offered(problem) and _ready(s)]
+        known = SOLVERS.usable().values()
+        fitting = [s.name for s in known if s.needs <= offered(problem) and _ready(s)]
         others = f"one of {', '.join(fitting)}" if fitting else "another solver or loss"
         raise MismatchError(
             f"{name} needs {wanted}; for {problem.structure.name} labels with the "

@@ -43,6 +43,8 @@ def structure_class(name: Any, own: Sequence[type[Structure] | str] = ()) -> typ
         go before those of the package.
     """
     for given in own:
+        if isinstance(given, str) and given not in STRUCTURES:
+            raise MismatchError(f"no package provides the structure {given!r}; give its class")
         kind = STRUCTURES[given] if isinstance(given, str) else given
         if kind.name == name:
             return kind

@@ -36,6 +36,8 @@ class Task(ABC, Generic[Examples]):
         The name, as in ``--task`` and in `Model.task`.
     trainer : str
         The class that trains its models: ``"module:class"``.
+    features : str
+        The name of the features that its models have.
     format : str
         The format of its files, a name in ``partwise.formats.registry.FORMATS``. Files of other
         formats that hold the same can be read too.
@@ -58,6 +60,7 @@ class Task(ABC, Generic[Examples]):
 
     name: ClassVar[str]
     trainer: ClassVar[str]
+    features: ClassVar[str]
     format: ClassVar[str]
     summary: ClassVar[str]
     example: ClassVar[str]
@@ -99,6 +102,15 @@ class Task(ABC, Generic[Examples]):
         By default each option is the parameter of the same name.
         """
         return dict(given)
+
+    def check(self, model: Model) -> None:
+        """Raise a DataError unless a model that names this task has the features of its models."""
+        if model.features.name != self.features:
+            raise DataError(
+                f"the model names the task {self.name!r}, whose models have {self.features} "
+                f"features, and has {model.features.name} features; use it from Python, with "
+                "partwise.load_model"
+            )
 
     def reader(self, name: str | None) -> Callable[..., Any]:
         """Return the reader of a format; None is the format of the task."""

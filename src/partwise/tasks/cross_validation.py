@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from inspect import signature
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from ..errors import DataError
 from ..models.fit import check_weights
@@ -19,12 +19,11 @@ from .descent import descend, fold_tables
 from .estimator import Estimator
 from .path import held_out_score
 from .source import Source
-from .trainer import Trainer
 
 if TYPE_CHECKING:
     from ..models.model import Model
 
-__all__ = ["PathEstimator", "folds"]
+__all__ = ["PathEstimator"]
 
 # For mypy it is an estimator. At run time it is not, because a dataclass takes the fields of its
 # first base last, including inherited ones: fields that the second base, the estimator, hides would
@@ -50,7 +49,7 @@ class PathEstimator(_Base):
     l2_max, factor, steps : float, float, int
         The values of l2: ``l2_max * factor**k`` for k = 0, ..., steps - 1.
     cv : int, splitter or iterable
-        The folds, as in scikit-learn; not used if `fit` gets held-out data.
+        The folds, as in scikit-learn; not used if `fit` is given held-out data.
     rule : {"best", "one-se"}
         "best" chooses the l2 with the best mean score. "one-se" chooses the largest l2 whose mean
         score is within one standard error of the best.
@@ -91,16 +90,31 @@ class PathEstimator(_Base):
         """Make a fitted estimator from a model; it has a given l2, because l2 is now known."""
         return cls._plain_class().from_model(model)
 
-    def fit(
-        self, X: Any = None, y: Any = None, *more: Any, dev: Any = None, groups: Any = None,
-        **named: Any,
-    ) -> Any:  # fmt: skip
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Give the class a `fit` with the arguments of the estimator that is given l2."""
+        plain = inspect.signature(cls._plain_class().fit)
+        own = inspect.signature(PathEstimator._choose)
+        extra = [own.parameters[name] for name in ("dev", "groups")]
+        signature = plain.replace(parameters=[*plain.parameters.values(), *extra])
+
+        def fit(self: Any, *given: Any, **named: Any) -> Any:
+            bound = signature.bind(self, *given, **named).arguments
+            choice = {name: bound.pop(name) for name in ("dev", "groups") if name in bound}
+            del bound["self"]
+            return self._choose(bound, **choice)
+
+        fit.__doc__ = PathEstimator._choose.__doc__
+        fit.__signature__ = signature  # type: ignore[attr-defined]
+        cls.fit = fit
+        super().__init_subclass__(**more)
+
+    def _choose(self, given: Mapping[str, Any], *, dev: Any = None, groups: Any = None) -> Any:
         """Choose l2 and train.
+
+        Parameters are those of `fit` of the estimator that is given l2, and these:
 
         Parameters
         ----------
-        X, y, *more, **named
-            The arguments of `fit` of the estimator with a given l2, under their names.
         dev : tuple or None
             Data to choose l2 by, instead of folds: ``(X_dev, y_dev)``; ``(X_dev,)`` if `score`
             needs no y; or ``(X_dev, y_dev, more)`` with a dict of further arguments of `score`.
@@ -115,7 +129,7 @@ class PathEstimator(_Base):
         values = l2_values(self.l2_max, self.factor, self.steps)
         plain = self._plain()
         plain.check()
-        source, weight = plain._given(*_positional(plain, X, y, more, named), **named)
+        source, weight = plain._given(**given)
         source = source.checked()
         if weight is not None:
             weight = check_weights(weight, len(source))
@@ -127,7 +141,7 @@ class PathEstimator(_Base):
             rows: list[dict[str, Any]] = [dict(row) for row in found.best.rows]
             scores = [[row["score"]] for row in found.best.rows]
         else:
-            parts = folds(plain, source, self.cv, groups)
+            parts = self._parts(plain, source, groups)
             table = pooled(list(fold_tables(plain, values, source, weight, parts, self._scorer)))
             chosen = choose(table, self.rule)
             descend(plain, values[: chosen + 1], source, weight)
@@ -138,6 +152,17 @@ class PathEstimator(_Base):
         self.path_ = rows
         self.scores_ = np.array(scores)
         return self
+
+    def _parts(
+        self, plain: Estimator, source: Source, groups: Any
+    ) -> list[tuple[list[int], list[int]]]:
+        """Return for each fold the examples to train on and those to score."""
+        from sklearn.model_selection import check_cv
+
+        labels = source.given()[1] if is_classifier(plain) else None
+        splitter = check_cv(self.cv, labels, classifier=labels is not None)
+        split = splitter.split(np.zeros(len(source)), labels, groups)
+        return [(train.tolist(), test.tolist()) for train, test in split]
 
     def _scorer(self, estimator: Any, test: Source, weight: Any) -> Callable[[Model], float]:
         """Return what scores a model on the held-out part of a fold."""
@@ -166,35 +191,3 @@ class PathEstimator(_Base):
         for name, value in vars(fitted).items():
             if name not in known:
                 setattr(self, name, value)
-
-
-def _positional(plain: Estimator, X: Any, y: Any, more: Any, named: Any) -> tuple[Any, ...]:
-    """Return the positional arguments; `fit` of some estimators does not call them X and y."""
-    if more:
-        return X, y, *more
-    first, second = islice(signature(plain._given).parameters.values(), 2)
-    if first.name in named:
-        return ()
-    return (X,) if y is None and second.default is not second.empty else (X, y)
-
-
-def folds(
-    estimator: Trainer, source: Source, cv: Any, groups: Any = None
-) -> list[tuple[list[int], list[int]]]:
-    """Return the training examples and the held-out examples of each fold.
-
-    Parameters
-    ----------
-    estimator : Trainer
-        The estimator; the folds of a classifier are stratified by class.
-    source : Source
-        The examples.
-    cv, groups
-        As in scikit-learn.
-    """
-    from sklearn.model_selection import check_cv
-
-    labels = source.given()[1] if estimator.task == "classify" else None
-    splitter = check_cv(cv, labels, classifier=labels is not None)
-    split = splitter.split(np.zeros(len(source)), labels, groups)
-    return [(train.tolist(), test.tolist()) for train, test in split]

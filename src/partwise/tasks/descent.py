@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..models.model import Model
     from ..training.loop import Fit
 
-__all__ = ["Descended", "descend", "fold_tables"]
+__all__ = ["Descended", "deal_out", "descend", "fold_tables"]
 
 
 class Descended(NamedTuple):
@@ -78,6 +78,38 @@ def descend(
     trainer.classes_ = classes
     trainer.trace_ = found.trace
     return Descended(found, prepared, fit, descent.interrupted)
+
+
+def deal_out(trainer: Trainer, source: Source, n_folds: int) -> list[tuple[list[int], list[int]]]:
+    """Deal examples out to folds at random; those of a classifier class by class.
+
+    Parameters
+    ----------
+    trainer : Trainer
+        Its seed decides which example comes into which fold.
+    source : Source
+        The examples.
+    n_folds : int
+        The number of folds.
+
+    Returns
+    -------
+    list
+        For each fold the examples to train on and those to score.
+    """
+    n = len(source)
+    if n < n_folds:
+        raise DataError(f"{n} examples cannot make {n_folds} folds")
+    order = np.random.default_rng(trainer.seed).permutation(n)
+    if trainer.task == "classify":
+        codes = np.unique(np.asarray(source.given()[1]), return_inverse=True)[1]
+        order = order[np.argsort(codes[order], kind="stable")]
+    fold = np.empty(n, dtype=np.int64)
+    fold[order] = np.arange(n) % n_folds
+    return [
+        (np.flatnonzero(fold != k).tolist(), np.flatnonzero(fold == k).tolist())
+        for k in range(n_folds)
+    ]
 
 
 def fold_tables(

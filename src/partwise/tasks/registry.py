@@ -24,5 +24,5 @@ def task_of(name: str) -> Task[Any]:
 
 
 def all_tasks() -> list[Task[Any]]:
-    """Return all tasks, in the order of the registry."""
-    return [task_of(name) for name in TASKS]
+    """Return all tasks that can be imported, in the order of the registry."""
+    return [kind() for kind in TASKS.usable().values()]

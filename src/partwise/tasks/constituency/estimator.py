@@ -175,7 +175,7 @@ class ConstituencyParser(ConstituencyTrainer, Estimator):
 
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
-class ConstituencyParserCV(PathEstimator, ConstituencyParser):  # type: ignore[misc]
+class ConstituencyParserCV(PathEstimator, ConstituencyParser):
     """A parser of phrase structure that chooses l2 by cross-validation or by data held out.
 
     It is fitted for a range of l2, from large to small, each time from where the last fit ended.

@@ -25,6 +25,7 @@ class BracketTask(Task["Trees"]):
 
     name = "brackets"
     trainer = "partwise.tasks.constituency.trainer:ConstituencyTrainer"
+    features = "spans"
     format = "brackets"
     summary = "one phrase structure tree per sentence"
     example = "train.mrg --model phrases.model --max-length 40 --horizontal 0"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...errors import DataError
 from ...models.fit import check_weights
-from ...values import is_integer, one_of
+from ...values import check_count, is_integer, one_of
 from ..trainer import Prepared, Trainer
 from .bracketing import Bracketing
 from .examples import Trees
@@ -81,8 +81,7 @@ class ConstituencyTrainer(Trainer):
             value = getattr(self, name)
             if not is_integer(value) and (value is not None or name == "vertical"):
                 raise DataError(f"{name} is {value!r}; give a whole number")
-        if not is_integer(self.min_count) or self.min_count < 1:
-            raise DataError(f"min_count is {self.min_count!r}; give a whole number from 1")
+        check_count("min_count", self.min_count)
         most = self.max_length
         if most is not None and (not is_integer(most) or most < 1):
             raise DataError(f"max_length is {most!r}; give a whole number from 1, or None")

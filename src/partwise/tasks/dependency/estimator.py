@@ -221,7 +221,7 @@ class DependencyParser(DependencyTrainer, Estimator):
 
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
-class DependencyParserCV(PathEstimator, DependencyParser):  # type: ignore[misc]
+class DependencyParserCV(PathEstimator, DependencyParser):
     """A dependency parser that chooses l2 by cross-validation or by data held out.
 
     It is fitted for a range of l2, from large to small, each time from where the last fit ended.

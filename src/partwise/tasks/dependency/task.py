@@ -26,6 +26,7 @@ class Parse(Task["Treebank"]):
 
     name = "parse"
     trainer = "partwise.tasks.dependency.trainer:DependencyTrainer"
+    features = "arcs"
     format = "conll"
     headline = ("las", "uas")
     summary = "one dependency tree per sentence"

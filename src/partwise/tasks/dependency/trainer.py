@@ -10,7 +10,7 @@ from ...errors import DataError
 from ...models.fit import check_weights
 from ...structures.dependency.arcs import ArcStructure
 from ...structures.registry import make_structure
-from ...values import is_integer
+from ...values import check_count
 from ..trainer import Prepared, Trainer
 from .arc_table import ArcTable
 from .features import ArcFeatures, arc_features_of
@@ -75,8 +75,7 @@ class DependencyTrainer(Trainer):
 
     def check(self) -> None:
         super().check()
-        if not is_integer(self.min_count) or self.min_count < 1:
-            raise DataError(f"min_count is {self.min_count!r}; give a whole number from 1")
+        check_count("min_count", self.min_count)
 
     @classmethod
     def _held(cls, model: Model) -> dict[str, Any]:

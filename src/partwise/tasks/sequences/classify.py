@@ -28,6 +28,7 @@ class Classify(Task["Table"]):
 
     name = "classify"
     trainer = "partwise.tasks.sequences.trainers:ClassifierTrainer"
+    features = "positions"
     format = "svmlight"
     summary = "one label per example"
     example = "digits.svm --model digits.model --l2 0.1 --bias 1"

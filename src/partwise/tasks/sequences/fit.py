@@ -14,7 +14,7 @@ from ...errors import DataError, LabelError
 from ...models.model import Label
 from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
-from ...values import is_integer, is_number
+from ...values import is_number
 from ..trainer import Prepared
 from .constraints import check_labels, make_constraints
 from .features import PositionFeatures
@@ -23,7 +23,7 @@ from .sources import Tokens, cut
 if TYPE_CHECKING:
     from ...structures.base import Structure
 
-__all__ = ["check_class_weight", "check_min_count", "class_factors", "drop_rare", "number_labels",
+__all__ = ["check_class_weight", "class_factors", "drop_rare", "number_labels",
            "prepare_positions"]  # fmt: skip
 
 
@@ -120,7 +120,7 @@ def _rules(
         at = source.labels(tokens).index(error.label)
         s = int(np.searchsorted(np.cumsum(tokens.lengths), at, side="right"))
         place = source.place(s, at - int(tokens.lengths[:s].sum()))
-        raise DataError(f"{place}: {error}") from error
+        raise LabelError(error.label, f"{place}: {error}") from error
     if rules is not None:
         check_labels(rules, gold, labels, source.place)
     return rules
@@ -133,12 +133,6 @@ def check_positions(tokens: Tokens) -> None:
     tokens.rows.check_finite("the features")
     if tokens.transitions is not None:
         tokens.transitions.check_finite("the features of transitions")
-
-
-def check_min_count(min_count: Any) -> None:
-    """Raise a DataError unless the number is an integer of at least 1."""
-    if not is_integer(min_count) or min_count < 1:
-        raise DataError(f"min_count is {min_count!r}; give a whole number from 1")
 
 
 def check_class_weight(class_weight: Any) -> None:

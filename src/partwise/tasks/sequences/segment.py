@@ -33,6 +33,7 @@ class Segment(Task["ColumnFile"]):
 
     name = "segment"
     trainer = "partwise.tasks.sequences.segment_trainer:SegmentTrainer"
+    features = "segments"
     format = "columns"
     summary = "labelled segments of tokens"
     example = "train.txt --model names.model --segment-features text --max-length 6"

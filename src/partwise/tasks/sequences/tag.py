@@ -35,6 +35,7 @@ class Tag(Task["ColumnFile"]):
 
     name = "tag"
     trainer = "partwise.tasks.sequences.trainers:TaggerTrainer"
+    features = "positions"
     format = "columns"
     summary = "one label per token"
     example = "train.txt --model chunks.model --dev dev.txt"

@@ -12,11 +12,11 @@ from ...arrays import Floats, Ints
 from ...errors import DataError
 from ...models.fit import check_weights
 from ...problem.rows import Rows
-from ...values import is_integer, is_number
+from ...values import check_count, is_integer, is_number
 from ..trainer import Prepared, Trainer
 from .distinct import distinct_examples
 from .features import PositionFeatures
-from .fit import check_class_weight, check_min_count, number_labels, prepare_positions
+from .fit import check_class_weight, number_labels, prepare_positions
 
 if TYPE_CHECKING:
     from ...models.model import Model
@@ -50,7 +50,7 @@ class PositionTrainer(Trainer):
 
     def check(self) -> None:
         super().check()
-        check_min_count(self.min_count)
+        check_count("min_count", self.min_count)
         check_class_weight(self.class_weight)
 
     @property
@@ -148,7 +148,9 @@ class ClassifierTrainer(PositionTrainer):
         tokens = replace(tokens, rows=tokens.rows.take(chosen), lengths=ones)
         right = list(numbers[chosen].reshape(-1, 1))
         structure = Multiclass(max(1, len(labels)))
-        return self._positions(source, tokens, structure, labels, right, weight, initial)
+        prepared = self._positions(source, tokens, structure, labels, right, weight, initial)
+        # Equal examples were merged.
+        return replace(prepared, record={"n_examples": len(source)})
 
     def _chosen(self, rows: Rows, label: Ints, weight: Floats) -> tuple[Ints, Floats]:
         """Return examples and weights in a form that does not depend on order or repetition."""
