@@ -95,6 +95,8 @@ CASES: dict[str, Case] = {
             "weights": "observed",
             "min_count": 2,
             "cost_matrix": COST,
+            "transition_weights": "all",
+            "min_frequency": 1.0,
             "class_weight": {"O": 2.0},
         },
         (TOKENS, TAGS),

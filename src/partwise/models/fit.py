@@ -17,6 +17,7 @@ from ..problem.dual_point import DualPoint
 from ..problem.losses import make_loss
 from ..problem.problem import Problem, build_problem, make_topologies
 from ..problem.rows import Rows
+from ..problem.weight_rule import WeightRule
 from ..structures.base import Structure
 from ..training.loop import Callback, Fit
 from ..training.path import train_path
@@ -47,7 +48,7 @@ def fit_model(
     constraints: Any = None,
     own_constraints: Sequence[Any] | None = None,
     sample_weight: npt.ArrayLike | None = None,
-    weights: str | None = None,
+    weights: str | WeightRule | None = None,
     callbacks: Sequence[Callback] = (),
     initial: Model | None = None,
     dual_point: DualPoint | None = None,
@@ -83,7 +84,7 @@ def fit_model(
         For each example, its own constraints or None; they hold in training only.
     sample_weight : array-like or None
         The weight of each example. Those of weight 0 are left out.
-    weights : str or None
+    weights : str, WeightRule or None
         Which weights there are, instead of the `weights` of the settings.
     callbacks : sequence of callables
         See :func:`partwise.training.loop.train`.

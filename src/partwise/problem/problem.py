@@ -27,6 +27,7 @@ from .layout import Layout
 from .losses import Loss
 from .rows import Rows
 from .storage import Storage
+from .weight_rule import WeightRule
 
 
 @typed_by_looks
@@ -93,7 +94,7 @@ def build_problem(
     gold: Sequence[Ints],
     loss: Loss,
     *,
-    weights: str = "all",
+    weights: str | WeightRule = "all",
     sample_weight: Floats | None = None,
     constraints: Any = None,
     own_constraints: Sequence[Any] | None = None,
@@ -112,9 +113,9 @@ def build_problem(
         The label of each example, as `structure.encode` takes it.
     loss : Loss
         Temperature and cost.
-    weights : {"all", "observed"}
+    weights : {"all", "observed"} or WeightRule
         Whether a feature has a weight for every part of its site, or only for those it was seen
-        with in the gold labels.
+        with in the gold labels; or a rule for each kind of site.
     sample_weight : ndarray or None
         The weight c_i of each example.
     constraints : Constraints or None
@@ -126,7 +127,8 @@ def build_problem(
     if n == 0:
         raise DataError("there is no example to train on; check that the data are not empty")
     _check_loss(structure, loss)
-    _check_size(structure, features, weights)
+    rule = weights if isinstance(weights, WeightRule) else WeightRule(weights)
+    _check_size(structure, features, rule)
     topologies = make_topologies(structure, shapes)
     site_ptr, sites, rows = site_rows(structure, topologies, features)
     gold_ptr, gold_part, gold_count = structure.encode_all(gold, topologies)
@@ -134,11 +136,9 @@ def build_problem(
 
     counts = [r.counts() * (1 if len(r) > 1 or n == 1 else n) for r in features]
     layout = Layout.full(structure.widths, counts)
-    if weights == "observed":
-        seen = np.zeros(layout.n_weights, dtype=np.bool_)
-        gold_sites = (site_ptr, sites.part, gold_ptr, gold_part)
-        _mark_observed(*gold_sites, rows.indptr, rows.indices, layout.first, seen)
-        layout = layout.restricted(seen)
+    if rule.leaves_out:
+        gold_sites = (site_ptr, sites.part, gold_ptr, gold_part, gold_count)
+        layout, rows = rule.restrict(layout, structure.kinds, gold_sites, rows)
 
     storage = Storage.spread(layout)
 
@@ -192,17 +192,18 @@ def _oracle(structure: Structure, name: str) -> Any:
     return structure.oracle(name) if structure.has_oracle(name) else no_oracle.compiled
 
 
-def _check_size(structure: Structure, features: Sequence[Rows], weights: str) -> None:
+def _check_size(structure: Structure, features: Sequence[Rows], rule: WeightRule) -> None:
     """Raise a DataError if there is not enough memory.
 
-    What is needed is the layout, and then v and w, or one mark per weight.
+    What is needed is the layout, and then v and w, or what is noted per weight before some
+    are left out.
     """
     n_features = sum(rows.n_features for rows in features)
     # The number of kinds is checked where the sites are made.
     n_weights = sum(
         rows.n_features * width for rows, width in zip(features, structure.widths, strict=False)
     )
-    needed = max(BYTES_A_FEATURE * n_features, (16 if weights == "all" else 1) * n_weights)
+    needed = max(BYTES_A_FEATURE * n_features, rule.bytes_per_weight * n_weights)
     check_memory(needed, f"training with {n_features:,} features and {n_weights:,} weights")
 
 
@@ -241,29 +242,6 @@ def _distinct(topologies: Sequence[Ints]) -> list[Ints]:
 def pointers(sizes: Sequence[int] | Ints) -> Ints:
     """Return where runs of these sizes begin, one after the other, and where the last one ends."""
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
-
-
-@njit
-def _mark_observed(
-    site_ptr: Any,
-    site_part: Any,
-    gold_ptr: Any,
-    gold_part: Any,
-    row_ptr: Any,
-    indices: Any,
-    first: Any,
-    seen: Any,
-) -> None:
-    """Mark the weights of a full layout that some gold part touches."""
-    for i in range(site_ptr.size - 1):
-        parts = site_part[site_ptr[i] : site_ptr[i + 1]]
-        for g in range(gold_ptr[i], gold_ptr[i + 1]):
-            # The site of a part is the last one that begins at or before it.
-            s = np.searchsorted(parts, gold_part[g], "right") - 1
-            slot = gold_part[g] - parts[s]
-            s += site_ptr[i]
-            for e in range(row_ptr[s], row_ptr[s + 1]):
-                seen[first[indices[e]] + slot] = True
 
 
 def make_masks(

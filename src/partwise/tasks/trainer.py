@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..models.fit import Finish
     from ..models.model import Label, Model
     from ..problem.rows import Rows
+    from ..problem.weight_rule import WeightRule
     from ..structures.base import Structure
     from ..training.loop import Callback, Fit
 
@@ -59,7 +60,7 @@ class Prepared:
         What no label may contain, and what the label of each example may not contain.
     weight : ndarray or None
         The weight of each example.
-    weights : str or None
+    weights : str, WeightRule or None
         Which weights there are, instead of the parameter `weights`.
     meta : dict
         Further data to store with the model.
@@ -84,7 +85,7 @@ class Prepared:
     constraints: Any = None
     own_constraints: Sequence[Any] | None = None
     weight: Floats | None = None
-    weights: str | None = None
+    weights: str | WeightRule | None = None
     meta: dict[str, Any] | None = None
     initial: Model | None = None
     finish: Finish | None = None

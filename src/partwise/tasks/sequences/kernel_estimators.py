@@ -238,6 +238,9 @@ class KernelTagger(KernelEstimator, SequenceTagger):
     features: one matrix per sequence, or one matrix of all tokens with `lengths`, dense or sparse.
     """
 
+    transition_weights: str | None = field(default=None, init=False)
+    min_frequency: float | None = field(default=None, init=False)
+
     @property
     def coef_(self) -> Floats:
         """A kernel model has no coef_; see ``dual_coef_``."""

@@ -65,6 +65,18 @@ class Tag(Task["ColumnFile"]):
             Option(
                 "--start-end", "weights for first and last labels", default=False, kind="switch"
             ),
+            Option(
+                "--transition-weights",
+                "for pairs of neighbouring labels, instead of --weights",
+                choices=("all", "observed"),
+            ),
+            Option(
+                "--min-frequency",
+                "keep a weight if the values of its feature with its label add up to X; 0 for "
+                "pairs that were not seen (default: no limit)",
+                kind="number",
+                metavar="X",
+            ),
         ),
         "evaluate": (SCHEME,),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -12,7 +13,8 @@ from ...arrays import Floats, Ints
 from ...errors import DataError
 from ...models.fit import check_weights
 from ...problem.rows import Rows
-from ...values import check_count, is_integer, is_number
+from ...problem.weight_rule import WeightRule
+from ...values import check_count, is_integer, is_number, one_of
 from ..trainer import Prepared, Trainer
 from .distinct import distinct_examples
 from .features import PositionFeatures
@@ -194,10 +196,20 @@ class TaggerTrainer(SequenceTrainer):
         (from, to) that are forbidden, or a function that returns whether two labels may follow each
         other. See :func:`partwise.tasks.sequences.constraints.make_constraints`. They hold in
         training too.
+    transition_weights : {"all", "observed"} or None
+        Whether every pair of neighbouring labels has a weight, or only those seen in training. If
+        None, as `weights` says.
+    min_frequency : float or None
+        If it is not None, a feature has a weight for a label only if the sum of its values, over
+        the tokens of that label, is at least this; and a pair of labels, if it occurs that often.
+        The sum is 0 for a label that the feature was not seen with. This is
+        ``feature.minfreq`` in CRFsuite.
     """
 
     order: int = 1
     constraints: Any = None
+    transition_weights: str | None = None
+    min_frequency: float | None = None
 
     task: ClassVar[str] = "tag"
 
@@ -205,6 +217,11 @@ class TaggerTrainer(SequenceTrainer):
         super().check()
         if not is_integer(self.order) or self.order not in (1, 2):
             raise DataError(f"order is {self.order!r}; give 1 or 2")
+        if self.transition_weights is not None:
+            one_of("transition_weights", self.transition_weights, ("all", "observed"))
+        least = self.min_frequency
+        if least is not None and not (is_number(least) and math.isfinite(least)):
+            raise DataError(f"min_frequency is {least!r}; give a number, or None")
 
     @classmethod
     def _held(cls, model: Model) -> dict[str, Any]:
@@ -229,7 +246,16 @@ class TaggerTrainer(SequenceTrainer):
         labels, gold = number_labels(source, tokens)
         weight = check_weights(sample_weight, len(tokens))
         structure = self._structure(len(labels), tied=tokens.transitions is None)
-        return self._positions(source, tokens, structure, labels, gold, weight, initial)
+        found = self._positions(source, tokens, structure, labels, gold, weight, initial)
+        return replace(found, weights=self._weight_rule(structure))
+
+    def _weight_rule(self, structure: Structure) -> WeightRule:
+        """Return which weights there are; all but the first kind of site are transitions."""
+        transitions = self.transition_weights or self.weights
+        chosen = {structure.kinds[0]: self.weights}
+        chosen.update(dict.fromkeys(structure.kinds[1:], transitions))
+        least = self.min_frequency
+        return WeightRule(chosen, None if least is None else float(least))
 
     def _structure(self, n_labels: int, tied: bool) -> Structure:
         n_labels = max(1, n_labels)
