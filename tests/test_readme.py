@@ -14,7 +14,7 @@ from partwise.compiled.compilation import NOTE
 from partwise.datasets import tagged_text, write
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "benchmarks/README.md"]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "benchmarks/README.md"]
 LINK = re.compile(r"\]\(([^)#]+)\)")
 #: A block that begins so is that file, which the other blocks of its page may import.
 MODULE = re.compile(r"# (\w+)\.py\n")
