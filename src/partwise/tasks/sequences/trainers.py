@@ -19,6 +19,7 @@ from ..trainer import Prepared, Trainer
 from .distinct import distinct_examples
 from .features import PositionFeatures
 from .fit import check_class_weight, number_labels, prepare_positions
+from .template_file import Templates
 
 if TYPE_CHECKING:
     from ...models.model import Model
@@ -204,12 +205,18 @@ class TaggerTrainer(SequenceTrainer):
         the tokens of that label, is at least this; and a pair of labels, if it occurs that often.
         The sum is 0 for a label that the feature was not seen with. This is
         ``feature.minfreq`` in CRFsuite.
+    templates : Templates, path, list of str or None
+        How features are made from X, if its tokens are columns: lists of strings, or strings if
+        there is one column. They are in the language of CRF++ or Wapiti, see
+        :class:`partwise.Templates`; here also the path of a file of them, or a list of its lines.
+        If None, tokens hold their features.
     """
 
     order: int = 1
     constraints: Any = None
     transition_weights: str | None = None
     min_frequency: float | None = None
+    templates: Any = None
 
     task: ClassVar[str] = "tag"
 
@@ -226,6 +233,7 @@ class TaggerTrainer(SequenceTrainer):
     @classmethod
     def _held(cls, model: Model) -> dict[str, Any]:
         structure: Any = model.structure
+        known = getattr(model.features, "templates", None)
         if model.task != cls.task or structure.name not in _ORDERS:
             raise DataError(
                 f"a model of the task {model.task!r} and a {structure.name} does not tag; use "
@@ -236,7 +244,12 @@ class TaggerTrainer(SequenceTrainer):
             "start": structure.start,
             "end": structure.end,
             "constraints": model.constraints,
+            "templates": known if isinstance(known, Templates) else None,
         }
+
+    def noted(self) -> dict[str, Any]:
+        # The features of the model hold the templates themselves, which may come from a file.
+        return {name: value for name, value in super().noted().items() if name != "templates"}
 
     def _prepare(
         self, source: Sequences | ColumnFile, sample_weight: Any, initial: Model | None
@@ -245,6 +258,11 @@ class TaggerTrainer(SequenceTrainer):
         tokens = source.like(first if isinstance(first, PositionFeatures) else None).tokens()
         labels, gold = number_labels(source, tokens)
         weight = check_weights(sample_weight, len(tokens))
+        if self.order == 2 and not tokens.plain_transition:
+            raise DataError(
+                "a chain of order 2 has weights of pairs of labels; add a line with just B to the "
+                "templates, or use order 1"
+            )
         structure = self._structure(len(labels), tied=tokens.transitions is None)
         found = self._positions(source, tokens, structure, labels, gold, weight, initial)
         return replace(found, weights=self._weight_rule(structure))
