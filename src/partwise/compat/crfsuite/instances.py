@@ -11,7 +11,7 @@ import numpy as np
 from ...arrays import Ints
 from ...errors import DataError
 from ...problem.rows import Rows
-from .items import Attributes
+from .items import Attributes, ItemError
 
 __all__ = ["Instances", "Sample", "make_rows"]
 
@@ -62,12 +62,16 @@ class _Entries:
         self.ends, self.indices, self.values = array("q", [0]), array("i"), array("d")
 
     def add(self, sequence: Sequence[Attributes], number: Callable[[str], int | None]) -> None:
+        """Add the tokens of a sequence; if `number` raises, none of them."""
+        rows: list[dict[int, float]] = []
         for item in sequence:
             row: dict[int, float] = {}
             for name, value in item:
                 feature = number(name)
                 if feature is not None:
                     row[feature] = row[feature] + value if feature in row else value
+            rows.append(row)
+        for row in rows:
             self.indices.extend(row)
             self.values.extend(row.values())
             self.ends.append(len(self.indices))
@@ -105,11 +109,20 @@ class Instances:
             raise DataError(
                 f"The numbers of items and labels differ: |x| = {len(items)}, |y| = {len(labels)}"
             )
-        known, names = self.attributes, self.labels
-        self._entries.add(items, lambda name: known.setdefault(name, len(known)))
-        self._gold.extend(names.setdefault(label, len(names)) for label in labels)
+        for name in labels:
+            if name not in self.labels:
+                self.labels[_stored(name)] = len(self.labels)
+        self._entries.add(items, self._number)
+        self._gold.extend(map(self.labels.__getitem__, labels))
         self._lengths.append(len(items))
         self._groups.append(group)
+
+    def _number(self, name: str) -> int:
+        """Return the number of an attribute, which may be new."""
+        number = self.attributes.get(name)
+        if number is None:
+            number = self.attributes[_stored(name)] = len(self.attributes)
+        return number
 
     def sample(self, group: int, held_out: bool) -> Sample:
         """Return the sequences of a group, or those of all other groups.
@@ -127,3 +140,10 @@ class Instances:
         labels = [gold[end - n : end] for end, n in zip(ends, lengths, strict=True)]
         kept = np.flatnonzero(chosen).tolist()
         return Sample(rows, lengths[chosen], [labels[i] for i in kept])
+
+
+def _stored(name: str) -> str:
+    """Return a name that a model file can hold."""
+    if "\0" in name:
+        raise ItemError(f"the name {name!r} has a zero byte, which a model file cannot hold")
+    return name

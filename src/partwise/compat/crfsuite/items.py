@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 from ...errors import DataError
@@ -57,8 +57,20 @@ def read_items(sequence: Any) -> list[Attributes]:
 
 def read_item(item: Any) -> Attributes:
     """Return the attributes of one token, see `read_items`."""
+    found: Attributes = []
     if isinstance(item, dict):
-        return list(_named(item, "", 1))
+        for key, value in item.items():
+            # Nearly all features are of these kinds, so they are read without a call.
+            kind = type(value)
+            if type(key) is not str:
+                _add(_name(key), value, 1, found)
+            elif kind is str:
+                found.append((f"{key}:{value}", 1.0))
+            elif kind is bool:
+                found.append((key, 1.0 if value else 0.0))
+            else:
+                _add(key, value, 1, found)
+        return found
     if isinstance(item, (str, bytes)) or not isinstance(item, Iterable):
         raise ItemError(
             f"the features of a token are a {type(item).__name__}; give a dict or a list of strings"
@@ -66,25 +78,22 @@ def read_item(item: Any) -> Attributes:
     return [(_name(key), 1.0) for key in item]
 
 
-def _named(features: dict[Any, Any], prefix: str, depth: int) -> Iterator[tuple[str, float]]:
-    for key, value in features.items():
-        # Nearly all features are of the first two kinds.
-        name = prefix + (key if type(key) is str and "\0" not in key else _name(key))
-        if isinstance(value, (str, bytes)):
-            yield f"{name}:{_name(value)}", 1.0
-        elif isinstance(value, (bool, int, float)):
-            yield name, _number(value, name)
-        elif isinstance(value, dict):
-            if depth == _DEEPEST:
-                raise ItemError(f"{name[:40]!r}... is a dict inside {depth} others; use fewer")
-            yield from _named(value, f"{name}:", depth + 1)
-        elif isinstance(value, (list, set)):
-            # The order of a set changes from process to process.
-            names = map(_name, value)
-            for inner in sorted(names) if isinstance(value, set) else names:
-                yield f"{name}:{inner}", 1.0
-        else:
-            yield name, _number(value, name)
+def _add(name: str, value: Any, depth: int, found: Attributes) -> None:
+    """Add the attributes of a feature of any kind."""
+    if isinstance(value, (str, bytes)):
+        found.append((f"{name}:{_name(value)}", 1.0))
+    elif isinstance(value, dict):
+        if depth == _DEEPEST:
+            raise ItemError(f"{name[:40]!r}... is a dict inside {depth} others; use fewer")
+        for key, inner in value.items():
+            _add(f"{name}:{_name(key)}", inner, depth + 1, found)
+    elif isinstance(value, (list, set)):
+        names = map(_name, value)
+        # The order of a set changes from process to process.
+        inside = sorted(names) if isinstance(value, set) else names
+        found.extend((f"{name}:{one}", 1.0) for one in inside)
+    else:
+        found.append((name, _number(value, name)))
 
 
 def _name(name: Any) -> str:
@@ -96,8 +105,6 @@ def _name(name: Any) -> str:
             f"{name!r} is a {type(name).__name__} where the name of a feature is expected; give a "
             "string"
         )
-    if "\0" in name:
-        raise ItemError(f"the name {name!r} has a zero byte, which a model file cannot hold")
     return name
 
 
