@@ -1,0 +1,115 @@
+"""Labels, marginals and probabilities by a model of CRFsuite, with the compiled oracles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...arrays import Floats, Ints
+from ...compiled.compilation import noted_compilation
+from ...errors import ModelFileError
+from ...models.foreign.crfsuite import CRFsuiteModel
+from ...models.inference import (
+    Stored,
+    best_labels,
+    log_probabilities,
+    make_batch,
+    part_marginals,
+)
+from ...problem.layout import Layout
+from ...problem.rows import Rows
+from ...structures.chain.structure import Chain
+from .instances import make_rows
+from .items import Attributes
+
+__all__ = ["Decoder", "chain_rows"]
+
+
+def chain_rows(rows: Rows) -> list[Rows]:
+    """Return the rows of all kinds of sites of a chain, from those of the tokens.
+
+    A transition has one constant feature; the first and the last label have none.
+    """
+    constant = Rows(np.array([0, 1]), np.zeros(1, np.int32), None, 1)
+    nothing = Rows(np.zeros(1, np.int64), np.zeros(0, np.int32), None, 0)
+    return [rows, constant, nothing, nothing]
+
+
+class Decoder:
+    """Predicts by a model of CRFsuite.
+
+    Parameters
+    ----------
+    model : CRFsuiteModel
+        The model.
+    """
+
+    def __init__(self, model: CRFsuiteModel) -> None:
+        self.model = model
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self.model.attributes)}
+
+    @cached_property
+    def _structure(self) -> Chain:
+        return Chain(len(self.model.labels))
+
+    @cached_property
+    def _stored(self) -> Stored:
+        """The weights; an attribute without any has one of 0 for the first label."""
+        labels, attributes = len(self.model.labels), len(self.model.attributes)
+        states, transitions = self.model.state_features, self.model.transitions
+        bare = np.setdiff1d(np.arange(attributes), states.source)
+        source = np.concatenate([states.source, bare])
+        order = np.argsort(source, kind="stable")
+        sizes = np.bincount(source, minlength=attributes)
+        table = np.zeros(labels * labels)
+        table[transitions.source * labels + transitions.target] = transitions.weight
+        slot = np.concatenate([states.target, np.zeros_like(bare)])[order]
+        slot = np.concatenate([slot, np.arange(labels * labels)]).astype(np.int32)
+        ends = np.cumsum([*sizes.tolist(), labels * labels])
+        slot[ends - 1] = ~slot[ends - 1]
+        weights = np.concatenate([states.weight, np.zeros(len(bare))])[order]
+        first = np.concatenate([[0], ends[:-1]]).astype(np.int64)
+        layout = Layout(self._structure.widths, (attributes, 1, 0, 0), first, slot, int(ends[-1]))
+        return Stored.of(layout, np.concatenate([weights, table]))
+
+    def rows(self, sequences: Sequence[Sequence[Attributes]]) -> tuple[Rows, Ints]:
+        """Return the known attributes of some sequences as rows, and the lengths."""
+        if not self.model.labels and any(map(len, sequences)):
+            raise ModelFileError("the model has no labels: it was trained on no data; train again")
+        return make_rows(sequences, self._numbers.get, len(self.model.attributes))
+
+    def _batch(self, rows: Rows, lengths: Ints, gold: Any = None) -> Any:
+        return make_batch(self._structure, self._stored, chain_rows(rows), lengths, gold=gold)
+
+    def best(self, rows: Rows, lengths: Ints) -> list[list[str]]:
+        """Return the best labels of each sequence; the first of equal ones, as in CRFsuite."""
+        if not lengths.any():
+            return [[] for _ in lengths]
+        names = self.model.labels
+        with noted_compilation():
+            found = best_labels(self._batch(rows, lengths))
+        return [[names[number] for number in labels.tolist()] for labels in found]
+
+    def marginals(self, rows: Rows, lengths: Ints) -> list[Floats]:
+        """Return the probability of every label at every token, one table per sequence."""
+        n = len(self.model.labels)
+        if not lengths.any():
+            return [np.zeros((0, n)) for _ in lengths]
+        with noted_compilation():
+            counts = list(part_marginals(self._batch(rows, lengths)))
+        return [
+            mu[: length * n].reshape(length, n)
+            for mu, length in zip(counts, lengths.tolist(), strict=True)
+        ]
+
+    def log_probability(self, rows: Rows, labels: Ints) -> float:
+        """Return the log-probability of the labels of one sequence."""
+        lengths = np.array([len(labels)], dtype=np.int64)
+        with noted_compilation():
+            return float(log_probabilities(self._batch(rows, lengths, [labels]))[0])

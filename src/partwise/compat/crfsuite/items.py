@@ -1,0 +1,138 @@
+"""Items of python-crfsuite: how the features of a token become attributes with values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+from ...errors import DataError
+
+__all__ = ["Attributes", "ItemError", "read_item", "read_items", "read_labels"]
+
+#: The attributes of a token with their values. A name may occur twice; its values add up.
+Attributes: TypeAlias = list[tuple[str, float]]
+
+#: The largest depth of nested features; more means that a dict holds itself.
+_DEEPEST = 100
+
+
+class ItemError(DataError, TypeError):
+    """Features or labels that python-crfsuite does not know.
+
+    python-crfsuite raises a TypeError or a SystemError in some of these cases, and accepts nonsense
+    in others. A `DataError` is a ValueError.
+    """
+
+
+def read_items(sequence: Any) -> list[Attributes]:
+    """Return the attributes of all tokens of a sequence.
+
+    Parameters
+    ----------
+    sequence : iterable
+        One item per token:
+
+        - ``{"len": 3}`` is the attribute ``len`` of value 3, and ``{"title": True}`` is ``title``
+          of value 1; False is the value 0, and the attribute counts as seen;
+        - ``{"w": "the"}`` is the attribute ``w:the`` of value 1;
+        - ``["w:the", "title"]``, or another iterable of strings, are attributes of value 1;
+        - dicts, lists and sets may be nested: ``{"next": {"w": ["dog"]}}`` is ``next:w:dog``.
+
+        Names may be bytes of UTF-8.
+    """
+    if isinstance(sequence, (str, bytes, dict)) or not isinstance(sequence, Iterable):
+        raise ItemError(
+            f"a sequence is a {type(sequence).__name__}; give a list with one dict or one list of "
+            "strings per token"
+        )
+    found = []
+    for t, item in enumerate(sequence):
+        try:
+            found.append(read_item(item))
+        except ItemError as error:
+            raise ItemError(f"token {t} (counted from 0): {error}") from error
+    return found
+
+
+def read_item(item: Any) -> Attributes:
+    """Return the attributes of one token, see `read_items`."""
+    found: Attributes = []
+    if isinstance(item, dict):
+        for key, value in item.items():
+            # Nearly all features are of these kinds, so they are read without a call.
+            kind = type(value)
+            if type(key) is not str:
+                _add(_name(key), value, 1, found)
+            elif kind is str:
+                found.append((f"{key}:{value}", 1.0))
+            elif kind is bool:
+                found.append((key, 1.0 if value else 0.0))
+            else:
+                _add(key, value, 1, found)
+        return found
+    if isinstance(item, (str, bytes)) or not isinstance(item, Iterable):
+        raise ItemError(
+            f"the features of a token are a {type(item).__name__}; give a dict or a list of strings"
+        )
+    return [(_name(key), 1.0) for key in item]
+
+
+def _add(name: str, value: Any, depth: int, found: Attributes) -> None:
+    """Add the attributes of a feature of any kind."""
+    if isinstance(value, (str, bytes)):
+        found.append((f"{name}:{_name(value)}", 1.0))
+    elif isinstance(value, dict):
+        if depth == _DEEPEST:
+            raise ItemError(f"{name[:40]!r}... is a dict inside {depth} others; use fewer")
+        for key, inner in value.items():
+            _add(f"{name}:{_name(key)}", inner, depth + 1, found)
+    elif isinstance(value, (list, set)):
+        names = map(_name, value)
+        # The order of a set changes from process to process.
+        inside = sorted(names) if isinstance(value, set) else names
+        found.extend((f"{name}:{one}", 1.0) for one in inside)
+    else:
+        found.append((name, _number(value, name)))
+
+
+def _name(name: Any) -> str:
+    if isinstance(name, bytes):
+        # The bytes come back in the model file.
+        name = name.decode("utf-8", "surrogateescape")
+    if not isinstance(name, str):
+        raise ItemError(
+            f"{name!r} is a {type(name).__name__} where the name of a feature is expected; give a "
+            "string"
+        )
+    return name
+
+
+def _number(value: Any, name: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ItemError(
+            f"the feature {name!r} is {value!r}; give a number, a bool, a string, a dict, a list "
+            "or a set"
+        ) from None
+    if not math.isfinite(number):
+        raise ItemError(f"the feature {name!r} is {number}; leave out values that are missing")
+    return number
+
+
+def read_labels(labels: Any) -> list[str]:
+    """Return the labels of a sequence as strings."""
+    if isinstance(labels, (str, bytes)) or not isinstance(labels, Iterable):
+        raise ItemError(
+            f"the labels of a sequence are a {type(labels).__name__}; give a list of strings"
+        )
+    found = []
+    for label in labels:
+        if not isinstance(label, (str, bytes)):
+            raise ItemError(
+                f"the label {label!r} is a {type(label).__name__}; labels are strings, so give "
+                f"{str(label)!r}"
+            )
+        found.append(_name(label))
+    return found

@@ -1,0 +1,263 @@
+"""From a data set to a model of CRFsuite, by the algorithm of that name."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...arrays import Floats, Ints
+from ...compiled.compilation import noted_compilation
+from ...errors import DataError
+from ...models.foreign.crfsuite import CRFsuiteModel, WeightedPairs
+from ...models.inference import Batch, Stored, best_labels, make_batch
+from ...problem.layout import Layout
+from ...problem.losses import make_loss
+from ...problem.problem import Problem, build_problem
+from ...problem.weight_rule import WeightRule
+from ...structures.chain.structure import Chain
+from ...training.certificate import Certificate
+from ...training.loop import Progress, train
+from .decoder import chain_rows
+from .instances import Instances, Sample
+from .log import TrainingLog, holdout_scores
+from .online import Epoch, learn_online, shuffled
+from .parameters import CERTIFIED, ParameterSet
+
+__all__ = ["Learned", "learn"]
+
+_log = logging.getLogger(__name__)
+
+NO_CERTIFICATE = (
+    "no certificate: {} follows a rule of updates and minimises no objective that could be bounded"
+)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """The result of training.
+
+    Attributes
+    ----------
+    model : CRFsuiteModel
+        The model, without weights of 0 and attributes that have no others.
+    certificate : Certificate or None
+        How far the objective is at most above the optimum; None for the online algorithms, and if
+        there is nothing to learn.
+    counts : tuple
+        How many features, attributes and labels are in the model, and how many there were.
+    """
+
+    model: CRFsuiteModel
+    certificate: Certificate | None
+    counts: tuple[tuple[int, int], ...]
+
+
+def learn(
+    instances: Instances,
+    parameters: ParameterSet,
+    holdout: int,
+    message: Callable[[str], None],
+) -> Learned:
+    """Train a model.
+
+    Parameters
+    ----------
+    instances : Instances
+        The data.
+    parameters : ParameterSet
+        The algorithm and its parameters.
+    holdout : int
+        The group that is left out and scored while training; -1 for none.
+    message : callable
+        Takes the messages of CRFsuite's log, one at a time.
+    """
+    values, log = parameters.values, TrainingLog(message)
+    _check(parameters)
+    began = time.perf_counter()
+    log.begin(holdout, values)
+    sample = instances.sample(holdout, False)
+    problem = None
+    if len(sample.lengths):
+        with noted_compilation():
+            problem = _problem(sample, len(instances.labels), values)
+    n_features = 0 if problem is None else _n_features(problem)
+    log.features(n_features, time.perf_counter() - began)
+    log.algorithm(parameters.algorithm, values)
+    began = time.perf_counter()
+    if problem is None or n_features == 0:
+        log.end(["Training terminated with error: there is no feature to learn"], 0.0)
+        empty = CRFsuiteModel(tuple(instances.labels), (), _no_pairs(), _no_pairs())
+        return Learned(empty, None, _counts(empty, 0, instances))
+    held_out = _HeldOut.of(instances, holdout, problem)
+    with noted_compilation():
+        if parameters.algorithm in CERTIFIED:
+            weights, certificate, verdict = _certified(problem, parameters, log, held_out)
+        else:
+            weights, verdict = _online(problem, parameters, log, held_out)
+            certificate = None
+    log.end(verdict, time.perf_counter() - began)
+    model = _model(problem.layout, weights, instances)
+    return Learned(model, certificate, _counts(model, n_features, instances))
+
+
+def _check(parameters: ParameterSet) -> None:
+    """Raise a DataError for parameters that have no meaning here."""
+    for name, least in (("c1", 0.0), ("c2", 0.0), ("delta", 0.0), ("max_iterations", 0)):
+        value = parameters.values.get(name, math.inf)
+        if name == "c2" and value == 0.0:
+            raise DataError(
+                "c2 is 0, and without it there is no bound on the distance from the optimum; give "
+                "a small positive number, such as c2=1e-3, with any c1"
+            )
+        if not value >= least or (value == least and name in ("delta", "max_iterations")):
+            raise DataError(f"{name} is {value}; give a positive number")
+
+
+def _problem(sample: Sample, n_labels: int, values: dict[str, Any]) -> Problem:
+    chosen = {True: "all", False: "observed"}
+    structure = Chain(n_labels)
+    states = chosen[values["feature.possible_states"]]
+    kinds = dict.fromkeys(structure.kinds, chosen[values["feature.possible_transitions"]])
+    rule = WeightRule({**kinds, structure.kinds[0]: states}, values["feature.minfreq"])
+    rows = chain_rows(sample.rows)
+    loss = make_loss("log", n_labels, None)
+    return build_problem(structure, sample.lengths, rows, sample.gold, loss, weights=rule)
+
+
+def _occurring(problem: Problem) -> Any:
+    """Return a mask of the features that occur in training and have weights."""
+    first, _ = problem.storage.blocks
+    return np.isin(first, problem.arrays.design.start) & (problem.layout.sizes() > 0)
+
+
+def _n_features(problem: Problem) -> int:
+    """Return the number of weights, which CRFsuite calls features."""
+    return int(problem.layout.sizes()[_occurring(problem)].sum())
+
+
+class _HeldOut:
+    """Held-out sequences, which are labelled and scored while training."""
+
+    def __init__(self, batch: Batch, gold: Sequence[Ints], names: Sequence[str]) -> None:
+        self.batch, self.gold, self.names = batch, gold, names
+
+    @classmethod
+    def of(cls, instances: Instances, group: int, problem: Problem) -> _HeldOut | None:
+        """Return the sequences of a group; None if there are none."""
+        sample = instances.sample(group, True)
+        if group < 0 or not len(sample.lengths):
+            return None
+        stored = Stored.of(problem.layout, np.zeros(problem.layout.n_weights))
+        batch = make_batch(problem.structure, stored, chain_rows(sample.rows), sample.lengths)
+        return cls(batch, sample.gold, list(instances.labels))
+
+    def scores(self, weights: Floats) -> list[str]:
+        """Return the lines about the labels by some weights."""
+        weights = np.require(weights, requirements=["C", "W"])
+        found = best_labels(replace(self.batch, weights=weights))
+        return holdout_scores(self.gold, found, self.names)
+
+
+def _certified(
+    problem: Problem, parameters: ParameterSet, log: TrainingLog, held_out: _HeldOut | None
+) -> tuple[Floats, Certificate, list[str]]:
+    """Minimise CRFsuite's objective, c1 |w|_1 + c2 |w|^2 + the log loss, to a relative gap."""
+    values, before = parameters.values, [0.0]
+
+    def report(progress: Progress) -> None:
+        row = progress.row
+        loss = row.primal if row.certified else row.dual + row.gap_estimate
+        seconds, before[0] = row.seconds - before[0], row.seconds
+        # Until there is a first bound, nothing is known about the objective.
+        if not (math.isfinite(loss) and loss >= 0.0):
+            return
+        weights = progress.weights()
+        kind = "" if row.certified else " (estimate)"
+        gap = row.primal - row.dual if row.certified else row.gap_estimate
+        log.iteration(
+            row.epoch,
+            loss,
+            float(np.linalg.norm(weights)),
+            seconds,
+            active=int(np.count_nonzero(weights)),
+            gap=f"Duality gap: {gap:f}{kind}",
+            scores=() if held_out is None else held_out.scores(weights),
+        )
+
+    fit = train(
+        problem,
+        2.0 * values["c2"],
+        l1=values.get("c1", 0.0),
+        tol=values["delta"],
+        max_passes=values["max_iterations"],
+        callbacks=[report],
+    )
+    certificate = fit.certificate
+    return fit.weights, certificate, [f"partwise: {certificate.verdict}", f"{certificate}"]
+
+
+def _online(
+    problem: Problem, parameters: ParameterSet, log: TrainingLog, held_out: _HeldOut | None
+) -> tuple[Floats, list[str]]:
+    def report(epoch: Epoch) -> None:
+        scores = () if held_out is None else held_out.scores(epoch.weights)
+        log.iteration(epoch.number, epoch.loss, epoch.norm, epoch.seconds, scores=scores)
+
+    name, values = parameters.algorithm, parameters.values
+    orders = shuffled(problem.n_examples)
+    weights, stopped = learn_online(problem, name, values, orders, report)
+    verdict = ["Terminated with the stopping criterion", ""] if stopped else []
+    uncertified = NO_CERTIFICATE.format(name)
+    _log.info(uncertified)
+    return weights, [*verdict, f"partwise: {uncertified}"]
+
+
+def _model(layout: Layout, weights: Floats, instances: Instances) -> CRFsuiteModel:
+    """Return the model of some weights; attributes without weights are left out."""
+    states = _pairs(layout, weights, 0)
+    constant = _pairs(layout, weights, 1)
+    n = len(instances.labels)
+    transitions = WeightedPairs(constant.target // n, constant.target % n, constant.weight)
+    used, source = np.unique(states.source, return_inverse=True)
+    names = list(instances.attributes)
+    return CRFsuiteModel(
+        tuple(instances.labels),
+        tuple(names[number] for number in used.tolist()),
+        states._replace(source=source.astype(np.int64)),
+        transitions,
+    )
+
+
+def _pairs(layout: Layout, weights: Floats, kind: int) -> WeightedPairs:
+    """Return the weights of one kind of site that are not 0, by feature and part."""
+    begin = layout.feature_offset(kind)
+    mine = slice(begin, begin + layout.n_features[kind])
+    sizes, first = layout.sizes()[mine], layout.first[mine]
+    source = np.repeat(np.arange(len(sizes)), sizes)
+    within = np.arange(len(source)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    at = np.repeat(first, sizes) + within
+    slot = layout.slot[at].astype(np.int64) if layout.slot.size else within
+    target, weight = np.where(slot < 0, ~slot, slot), weights[at]
+    kept = weight != 0.0
+    return WeightedPairs(source[kept], target[kept], weight[kept])
+
+
+def _no_pairs() -> WeightedPairs:
+    return WeightedPairs(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+
+
+def _counts(
+    model: CRFsuiteModel, n_features: int, instances: Instances
+) -> tuple[tuple[int, int], ...]:
+    labels = len(instances.labels)
+    return (
+        (model.n_features, n_features),
+        (len(model.attributes), len(instances.attributes)),
+        (labels, labels),
+    )
