@@ -87,7 +87,7 @@ class Task(ABC, Generic[Examples]):
         """
         from importlib import import_module
 
-        module, _, name = self.trainer.rpartition(":")
+        module, _, name = self.trainer_for(given).rpartition(":")
         kind: type[Trainer] = getattr(import_module(module), name)
         known = kind.names()
         for extra, value in parameters.items():
@@ -96,12 +96,27 @@ class Task(ABC, Generic[Examples]):
         every = {**parameters, **self.parameters(given)}
         return kind(**{key: value for key, value in every.items() if key in known})
 
+    def trainer_for(self, given: Mapping[str, Any]) -> str:
+        """Return the class that trains with some options of ``"train"``: ``"module:class"``."""
+        return self.trainer
+
     def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters of the trainer that the options of ``"train"`` stand for.
 
         By default each option is the parameter of the same name.
         """
         return dict(given)
+
+    def check_options(self, verb: str, given: Mapping[str, Any]) -> None:
+        """Raise a MismatchError if options of a verb do not go together.
+
+        Parameters
+        ----------
+        verb : str
+            The verb.
+        given : mapping
+            The values of its options.
+        """
 
     def check(self, model: Model) -> None:
         """Raise a DataError unless a model that names this task has the features of its models."""

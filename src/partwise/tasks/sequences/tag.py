@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...formats.tag_schemes import TAG_SCHEMES
-from ..base import Task
 from ..options import CLASS_WEIGHT, MIN_COUNT, Option
 from ..predictions import Predictions
 from .columns import (
@@ -19,6 +18,7 @@ from .columns import (
     read_training,
     tag_scores,
 )
+from .kernel_options import KERNEL_OPTIONS, KernelTask
 
 if TYPE_CHECKING:
     from ...models.model import Model
@@ -30,11 +30,13 @@ __all__ = ["PRESETS", "Tag"]
 PRESETS: Final = ("BIO", *TAG_SCHEMES)
 
 
-class Tag(Task["ColumnFile"]):
+class Tag(KernelTask["ColumnFile"]):
     """Sequence taggers."""
 
     name = "tag"
     trainer = "partwise.tasks.sequences.trainers:TaggerTrainer"
+    kernel_trainer = "partwise.tasks.sequences.kernel_estimators:KernelTagger"
+    without_kernel = ("--min-count", "--transition-weights", "--min-frequency")
     features = "positions"
     format = "columns"
     summary = "one label per token"
@@ -77,6 +79,7 @@ class Tag(Task["ColumnFile"]):
                 kind="number",
                 metavar="X",
             ),
+            *KERNEL_OPTIONS,
         ),
         "evaluate": (SCHEME,),
     }
