@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from partwise.compiled.compilation import noted_compilation
 from partwise.errors import DataError
-from partwise.tasks.registry import task_of
+from partwise.tasks.registry import task_name, task_of
 from partwise.training.certificate import CLOSER_SIZES, Certificate, ConvergenceWarning
 
 from .options import given_options
@@ -146,9 +146,10 @@ def _resumed(arguments: argparse.Namespace) -> Model | None:
     from partwise.models.file import load_model
 
     initial = load_model(arguments.resume)
-    if initial.task != arguments.task:
+    trained_for = task_name(initial.task)
+    if trained_for != arguments.task:
         raise DataError(
-            f"{arguments.resume}: a model of --task {initial.task} cannot be resumed with --task "
+            f"{arguments.resume}: a model of --task {trained_for} cannot be resumed with --task "
             f"{arguments.task}; give the task it was trained for"
         )
     return initial
