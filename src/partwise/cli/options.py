@@ -116,7 +116,7 @@ def given_options(arguments: argparse.Namespace, task: Task[Any], verb: str) -> 
             )
     given = {name: getattr(arguments, name, value) for name, value in own.items()}
     try:
-        task.check_options(verb, given)
+        task.check_given(verb, given)
     except MismatchError as error:
         raise UsageError(str(error)) from error
     return given

@@ -16,9 +16,9 @@ two further kinds of lines:
     factor plays t1,t2,t3 league:2
 
 A ``vertex`` line has the name of a vertex, the name of its set of labels (its domain) and its
-label; a ``factor`` line a kind, the vertices and the features. ``node`` is short for a vertex of the
-domain ``label`` and a factor of the kind ``node`` that has its features; ``edge`` for a factor of
-the kind ``edge``.
+label; a ``factor`` line a kind, the vertices and the features. ``node`` is short for a vertex of
+the domain ``label`` and a factor of the kind ``node`` that has its features; ``edge`` for a factor
+of the kind ``edge``.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ class Task(ABC, Generic[Examples]):
         """
         return dict(given)
 
-    def check_options(self, verb: str, given: Mapping[str, Any]) -> None:
+    def check_given(self, verb: str, given: Mapping[str, Any]) -> None:
         """Raise a MismatchError if options of a verb do not go together.
 
         Parameters

@@ -87,7 +87,7 @@ class KernelTask(Task[Examples]):
                     raise DataError(f"--kernel takes no --{name}; leave one of them out")
         return super().make(parameters, given)
 
-    def check_options(self, verb: str, given: Mapping[str, Any]) -> None:
+    def check_given(self, verb: str, given: Mapping[str, Any]) -> None:
         """Refuse options of kernels without a kernel, and those that none has with one."""
         if verb != "train":
             return
