@@ -82,7 +82,7 @@ def _arguments(option: Option) -> dict[str, Any]:
 def given_options(arguments: argparse.Namespace, task: Task[Any], verb: str) -> dict[str, Any]:
     """Return the values of the options of a task.
 
-    Raises a UsageError for options of other tasks, for options that do not go together and for
+    Raises a UsageError for options of other tasks, for options that do not go together, and for
     formats that the task cannot read.
 
     Parameters

@@ -74,6 +74,10 @@ class Task(ABC, Generic[Examples]):
         own = {option.name: option.default for option in self.options.get(verb, ())}
         return {**own, "format": None} if verb == "train" else own
 
+    def check_given(self, verb: str, given: Mapping[str, Any]) -> None:
+        """Raise a MismatchError if options of a verb do not go together."""
+        return
+
     def make(self, parameters: Mapping[str, Any], given: Mapping[str, Any]) -> Trainer:
         """Make the trainer of the task.
 
@@ -106,17 +110,6 @@ class Task(ABC, Generic[Examples]):
         By default each option is the parameter of the same name.
         """
         return dict(given)
-
-    def check_given(self, verb: str, given: Mapping[str, Any]) -> None:
-        """Raise a MismatchError if options of a verb do not go together.
-
-        Parameters
-        ----------
-        verb : str
-            The verb.
-        given : mapping
-            The values of its options.
-        """
 
     def check(self, model: Model) -> None:
         """Raise a DataError unless a model that names this task has the features of its models."""

@@ -9,10 +9,13 @@ from ...formats.tag_schemes import TAG_SCHEMES
 from ..options import CLASS_WEIGHT, MIN_COUNT, Option
 from ..predictions import Predictions
 from .columns import (
+    DIALECT,
     SCHEME,
     SPELLING,
+    TEMPLATE,
     RankedTags,
     TaggedColumns,
+    check_templates,
     looks_like_columns,
     read_inputs,
     read_training,
@@ -56,6 +59,8 @@ class Tag(KernelTask["ColumnFile"]):
             MIN_COUNT,
             CLASS_WEIGHT,
             SPELLING,
+            TEMPLATE,
+            DIALECT,
             Option("--constraints", "never predict what breaks this scheme", choices=PRESETS),
             Option(
                 "--order",
@@ -83,6 +88,11 @@ class Tag(KernelTask["ColumnFile"]):
         ),
         "evaluate": (SCHEME,),
     }
+
+    def check_given(self, verb: str, given: Mapping[str, Any]) -> None:
+        super().check_given(verb, given)
+        if verb == "train":
+            check_templates(given)
 
     def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
         ends = given["start_end"]
