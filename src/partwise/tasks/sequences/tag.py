@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ...errors import MismatchError
 from ...formats.tag_schemes import TAG_SCHEMES
 from ..options import CLASS_WEIGHT, MIN_COUNT, Option
 from ..predictions import Predictions
@@ -73,6 +74,13 @@ class Tag(KernelTask["ColumnFile"]):
                 "--start-end", "weights for first and last labels", default=False, kind="switch"
             ),
             Option(
+                "--transition-features",
+                "pairs of neighbouring labels depend on the features of the token too: one weight "
+                "per feature and pair, so --weights observed is advisable",
+                default=False,
+                kind="switch",
+            ),
+            Option(
                 "--transition-weights",
                 "for pairs of neighbouring labels, instead of --weights",
                 choices=("all", "observed"),
@@ -93,6 +101,8 @@ class Tag(KernelTask["ColumnFile"]):
         super().check_given(verb, given)
         if verb == "train":
             check_templates(given)
+            if given["transition_features"] and given["order"] == 2:
+                raise MismatchError("--transition-features needs --order 1; leave one of them out")
 
     def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
         ends = given["start_end"]
