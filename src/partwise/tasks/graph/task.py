@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import DataError
 from ..base import Task, no_labels
+from ..fixed import FIXED, known_label
 from ..options import Option
 from ..predictions import Predictions, heading, ranking_record
 
@@ -64,6 +65,7 @@ class GraphTask(Task["GraphFileSource"]):
                 metavar="N",
             ),
         ),
+        "predict": (FIXED,),
     }
 
     def resemblance(self, lines: Sequence[str]) -> int:
@@ -104,18 +106,22 @@ class GraphTask(Task["GraphFileSource"]):
         k: int | None,
         marginals: bool,
         n_jobs: int | None,
+        fixed: str | None = None,
     ) -> Predictions:
         from ..labels import spelled
 
         features = _features(model)
+        how: dict[str, Any] = {"n_jobs": n_jobs}
+        if fixed is not None:
+            how["fixed"] = _known(features, source, fixed)
         if k:
-            found = model.candidates(source, k, probabilities=marginals, n_jobs=n_jobs)
+            found = model.candidates(source, k, probabilities=marginals, **how)
             return _Ranked(source.file.graphs, found, marginals)
-        labels = [spelled(some) for some in model.predict(source, n_jobs=n_jobs)]
+        labels = [spelled(some) for some in model.predict(source, **how)]
         names = {domain: spelled(held) for domain, held in features.labels.items()}
         tables = None
         if marginals:
-            found_tables = model.marginals(source, n_jobs=n_jobs)
+            found_tables = model.marginals(source, **how)
             tables = [[row.tolist() for row in table] for table in found_tables]
         return _Labelled(source.file.graphs, names, labels, tables)
 
@@ -160,6 +166,25 @@ def _features(model: Model) -> GraphFeatures:
                 "partwise.load_model"
             )
     return features
+
+
+def _known(features: GraphFeatures, source: GraphFileSource, mark: str) -> list[list[Any]]:
+    """Return the labels that a file has, None where it has none or a mark."""
+    from ..labels import spelled
+
+    names = {
+        domain: dict(zip(spelled(held), held, strict=True))
+        for domain, held in features.labels.items()
+    }
+    return [
+        [
+            None
+            if label in (None, mark)
+            else known_label(names.get(domain, {}), label, f"{source.path}:{line}", mark)
+            for domain, label, line in zip(graph.domains, graph.labels, graph.lines, strict=True)
+        ]
+        for graph in source.file.graphs
+    ]
 
 
 @dataclass(frozen=True, eq=False)

@@ -311,6 +311,10 @@ class ColumnFile(Source):
         assert self.columns.labels is not None
         return self.columns.labels
 
+    def words(self) -> list[list[str]]:
+        """Return the first column of every sentence."""
+        return self.columns.split(self.columns.fields[0])
+
     def sentences(self) -> list[list[str]]:
         """Return the labels of every sentence."""
         assert self.columns.labels is not None
