@@ -44,6 +44,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         "n_labels": len(header["labels"]),
         "n_inputs": positions.get("n_inputs"),
         "n_features": sum(header["n_features"]),
+        "n_transition_features": positions.get("n_transition_features"),
         "n_weights": header["n_weights"],
         "templates": templates,
         "kernel": (positions.get("support") or {}).get("kernel"),
@@ -71,6 +72,9 @@ def _text(record: dict[str, Any], certificate: Certificate) -> str:
         plural = "column" if columns == 1 else "columns"
         lines.append(("reads", f"files of {columns} input {plural}, and the label or not"))
         lines.append(("templates", " ".join(record["templates"])))
+    if record["n_transition_features"] is not None:
+        count = record["n_transition_features"]
+        lines.append(("transitions", f"depend on {count:,} features of the input"))
     if record["kernel"] is not None:
         lines.append(("kernel", ", ".join(f"{k} {v}" for k, v in record["kernel"].items())))
     if record["intercept"]:

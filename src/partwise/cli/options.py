@@ -167,6 +167,41 @@ def natural(text: str) -> int:
     return number
 
 
+def share(text: str) -> float:
+    """Read a number from 0 to 1."""
+    number = not_negative(text)
+    if number > 1.0:
+        raise argparse.ArgumentTypeError(f"{text} is above 1")
+    return number
+
+
+def label_weights(text: str) -> str | dict[str, float]:
+    """Read ``balanced``, or labels with their weights: ``B-NP=2,O=0.5``."""
+    if text == "balanced":
+        return text
+    found: dict[str, float] = {}
+    for item in text.split(","):
+        label, mark, number = item.rpartition("=")
+        if not mark or not label:
+            raise argparse.ArgumentTypeError(
+                f"{item!r} is not LABEL=WEIGHT; give balanced, or weights as in A=2,B=0.5"
+            )
+        if label in found:
+            raise argparse.ArgumentTypeError(f"the label {label!r} has two weights; give one")
+        try:
+            found[label] = not_negative(number)
+        except ValueError:
+            raise argparse.ArgumentTypeError(
+                f"the weight {number!r} of the label {label!r} is not a number"
+            ) from None
+    return found
+
+
+def number_or_scale(text: str) -> float | str:
+    """Read a number above 0, ``scale`` or ``auto``."""
+    return text if text in ("scale", "auto") else positive(text)
+
+
 def power_of_two(text: str) -> int:
     """Read a power of two that is at least 2."""
     number = natural(text)
@@ -200,6 +235,8 @@ for _type, _name in (
     (fraction, "number"),
     (passes, "number"),
     (natural, "integer"),
+    (share, "number"),
+    (number_or_scale, "number, scale or auto"),
     (power_of_two, "integer"),
     (threads, "integer"),
     (seed, "integer"),
@@ -212,4 +249,7 @@ _READERS: Final = {
     "number from 0": seed,
     "number": finite,
     "power of two": power_of_two,
+    "share": share,
+    "number or scale": number_or_scale,
+    "weights of labels": label_weights,
 }

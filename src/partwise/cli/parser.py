@@ -248,6 +248,10 @@ def _how(parser: argparse.ArgumentParser, tol: str, stop: str) -> None:
     )  # fmt: skip
     add("--max-passes", type=passes, default=1000.0, metavar="N", help=stop)
     add(
+        "--sample-weight", metavar="FILE",
+        help="weights of the examples: one number per line, one line per example of TRAIN",
+    )  # fmt: skip
+    add(
         "--weights", default="all", choices=("all", "observed"),
         help="a weight for every feature and label, or only for those seen together (default: all)",
     )  # fmt: skip

@@ -29,7 +29,7 @@ from .report import (
     named,
 )
 from .resemblance import explained
-from .train import scored, trainer_of
+from .train import check_stdin, sample_weight, scored, trainer_of
 
 if TYPE_CHECKING:
     from partwise.models.model import Model
@@ -62,9 +62,8 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError(f"--rule {arguments.rule} needs --folds: one file has no standard error")
     if arguments.folds == 1:
         raise UsageError("--folds 1 leaves nothing to train on; give 2 or more")
-    if arguments.file == "-" and arguments.dev == "-":
-        raise UsageError("the training file and --dev cannot both be stdin")
-    inputs = (arguments.file, arguments.dev)
+    check_stdin(arguments)
+    inputs = (arguments.file, arguments.dev, arguments.sample_weight)
     for option, target in (("--model", arguments.model), ("--plot", arguments.plot)):
         if target == "-":
             raise UsageError(f"{option} - is not possible: it needs a file of its own")
@@ -91,6 +90,7 @@ class _Walk:
         self.values = l2_values(arguments.l2_max, arguments.factor, arguments.steps)
         self.table = _Table(arguments)
         self.trainer = trainer_of(arguments, task, given, self.table.callbacks)
+        self.weight: Any = None  # of the examples
         self.score_name = ""
         self.scores: dict[float, tuple[dict[str, Any], str]] = {}  # by l2
         self.whole = True  # whether all values were certified
@@ -101,6 +101,7 @@ class _Walk:
         arguments, task = self.arguments, self.task
         with explained(arguments.file, task):
             source = task.read(arguments.file, self.given)
+        self.weight = sample_weight(arguments, source)
         found, rows = self._held_out(source) if arguments.folds is None else self._folds(source)
         model = self.trainer.model_
         metrics, text = self.scores.get(model.l2, (None, None))
@@ -170,7 +171,14 @@ class _Walk:
         with self._quiet():
             tables = list(
                 fold_tables(
-                    self.trainer, self.values, source, None, parts, self._scorer, self._row, begin
+                    self.trainer,
+                    self.values,
+                    source,
+                    self.weight,
+                    parts,
+                    self._scorer,
+                    self._row,
+                    begin,
                 )
             )
         self.whole = all(_certified(rows, self.values, arguments.tol) for rows in tables)
@@ -204,7 +212,7 @@ class _Walk:
         from partwise.tasks.descent import descend
 
         with self._quiet():
-            found = descend(self.trainer, values, source, None, score, self._row)
+            found = descend(self.trainer, values, source, self.weight, score, self._row)
         self.whole &= _certified(found.best.rows, values, self.arguments.tol)
         self.interrupted = found.interrupted
         return found

@@ -10,7 +10,7 @@ from partwise.compiled.compilation import noted_compilation
 from partwise.tasks.registry import task_of
 
 from .options import given_options
-from .report import Outcome, check_target, logged_warnings
+from .report import Outcome, UsageError, check_target, logged_warnings
 from .resemblance import explained
 
 __all__ = ["run"]
@@ -27,6 +27,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         task = task_of(model.task)
         task.check(model)
         given = given_options(arguments, task, "predict")
+        _check(arguments, given)
         with explained(arguments.file, task):
             source = task.read_for(model, arguments.file, labelled=False, format=arguments.format)
         began = time.perf_counter()
@@ -55,3 +56,14 @@ def run(arguments: argparse.Namespace) -> Outcome:
             predictions.write(arguments.output)
     record["seconds"] = time.perf_counter() - began
     return Outcome(record)
+
+
+def _check(arguments: argparse.Namespace, given: dict[str, Any]) -> None:
+    """Raise a UsageError for options that write different things."""
+    for name in ("spans", "pair_marginals"):
+        for other in ("marginals", "k"):
+            if given.get(name) and getattr(arguments, other):
+                raise UsageError(
+                    f"--{name.replace('_', '-')} and --{other} write different things; leave one "
+                    "of them out"
+                )

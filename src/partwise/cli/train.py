@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from partwise.compiled.compilation import noted_compilation
 from partwise.errors import DataError
-from partwise.tasks.registry import task_of
+from partwise.tasks.registry import task_name, task_of
 from partwise.training.certificate import CLOSER_SIZES, Certificate, ConvergenceWarning
 
 from .options import given_options
@@ -31,12 +31,13 @@ from .report import (
 from .resemblance import explained
 
 if TYPE_CHECKING:
+    from partwise.arrays import Floats
     from partwise.models.model import Model
     from partwise.tasks.base import Task
     from partwise.tasks.trainer import Trainer
     from partwise.training.loop import Callback
 
-__all__ = ["run", "scored", "trainer_of"]
+__all__ = ["check_stdin", "run", "sample_weight", "scored", "trainer_of"]
 
 _log = logging.getLogger(__name__)
 
@@ -104,9 +105,8 @@ def _check(arguments: argparse.Namespace) -> None:
     """Raise an error now for arguments that would fail only after the training."""
     if arguments.model == "-":
         raise UsageError("--model - is not possible: a model needs a file of its own")
-    if arguments.file == "-" and arguments.dev == "-":
-        raise UsageError("the training file and --dev cannot both be stdin")
-    inputs = (arguments.file, arguments.dev)
+    check_stdin(arguments)
+    inputs = (arguments.file, arguments.dev, arguments.sample_weight)
     check_target(arguments.model, "--model", inputs)
     if arguments.plot == "-":
         raise UsageError("--plot - is not possible: a picture needs a file of its own")
@@ -118,15 +118,38 @@ def _check(arguments: argparse.Namespace) -> None:
         require_matplotlib()
 
 
+def check_stdin(arguments: argparse.Namespace) -> None:
+    """Raise a UsageError if several files are to be read from stdin."""
+    given = {
+        "the training file": arguments.file,
+        "--dev": arguments.dev,
+        "--sample-weight": arguments.sample_weight,
+    }
+    several = [name for name, path in given.items() if path == "-"]
+    if len(several) > 1:
+        raise UsageError(f"{several[0]} and {several[1]} cannot both be stdin")
+
+
+def sample_weight(arguments: argparse.Namespace, source: Any) -> Floats | None:
+    """Read the weights of the examples, if there is a file of them."""
+    if arguments.sample_weight is None:
+        return None
+    from partwise.formats.example_weights import read_example_weights
+
+    of = "<stdin>" if arguments.file == "-" else arguments.file
+    return read_example_weights(arguments.sample_weight, len(source), of)
+
+
 def _resumed(arguments: argparse.Namespace) -> Model | None:
     if arguments.resume is None:
         return None
     from partwise.models.file import load_model
 
     initial = load_model(arguments.resume)
-    if initial.task != arguments.task:
+    trained_for = task_name(initial.task)
+    if trained_for != arguments.task:
         raise DataError(
-            f"{arguments.resume}: a model of --task {initial.task} cannot be resumed with --task "
+            f"{arguments.resume}: a model of --task {trained_for} cannot be resumed with --task "
             f"{arguments.task}; give the task it was trained for"
         )
     return initial
@@ -169,13 +192,14 @@ def _fit(
     """Train, and return the trainer and the entries of the record about the examples."""
     from partwise.training.progress import ProgressLine
 
+    weight = sample_weight(arguments, source)
     line = None if arguments.quiet else ProgressLine(l2=arguments.l2)
     trainer = trainer_of(arguments, task, given, () if line is None else (line,), l2=arguments.l2)
     try:
         # _advice reports the same in terms of the command line.
         with warnings.catch_warnings(), explained(arguments.file, task), named(arguments.file):
             warnings.simplefilter("ignore", ConvergenceWarning)
-            prepared, _ = trainer._train(source, None, initial)
+            prepared, _ = trainer._train(source, weight, initial)
     except BaseException:
         if line is not None:
             line.abandon()

@@ -16,8 +16,8 @@ class Format:
     Attributes
     ----------
     holds : str
-        What the files hold: "tokens in columns", "rows of numbers", "dependency trees" or
-        "phrase-structure trees". Formats that hold the same can replace each other.
+        What the files hold: "tokens in columns", "rows of numbers", "dependency trees",
+        "phrase-structure trees" or "graphs". Formats that hold the same can replace each other.
     read : callable
         ``read(path, **wanted)`` reads a file, where ``-`` is stdin. All formats that hold the same
         return the same type, such as :class:`partwise.formats.columns.Columns`. It takes the same

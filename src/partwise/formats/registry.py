@@ -17,6 +17,7 @@ FORMATS: Final[Registry[Format]] = Registry(
         "svmlight": "formats.svmlight:FORMAT",
         "conll": "formats.conll:FORMAT",
         "brackets": "formats.brackets:FORMAT",
+        "graphs": "formats.graph_text:FORMAT",
     },
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,8 +16,10 @@ __all__ = [
     "SpanScores",
     "accuracy",
     "looks_like_spans",
+    "pair_rule",
     "sequence_accuracy",
     "span_scores",
+    "span_type",
     "spans",
 ]
 
@@ -159,22 +161,65 @@ def spans(labels: Sequence[str], scheme: str = "conlleval") -> list[Span]:
     return _strict_spans(labels, scheme)
 
 
+def pair_rule(scheme: str) -> Callable[[str, str], tuple[bool, bool, bool]]:
+    """Return a function of two neighbouring labels that says what becomes of spans between them.
+
+    It returns three truth values: whether a span begins at the second label, if none goes on there;
+    whether a span goes on from the first label to the second; and whether a span that does not go
+    on is complete with the first label. Outside of a sequence, the label is ``O``. `spans` reads
+    labels by these rules.
+
+    Parameters
+    ----------
+    scheme
+        As for `spans`.
+    """
+    if scheme == "conlleval":
+        return _lenient_pair
+    _, starts, inside, ends = TAG_SCHEMES[scheme]
+
+    def strict(before: str, now: str) -> tuple[bool, bool, bool]:
+        pair = _strict_tag(before), _strict_tag(now)
+        return _holds(starts, *pair), _holds(inside, *pair), _holds(ends, *pair)
+
+    return strict
+
+
+def span_type(label: str, scheme: str) -> str:
+    """Return the type of the spans that a label spells in a scheme of `spans`."""
+    return (_lenient_tag(label) if scheme == "conlleval" else _strict_tag(label))[1]
+
+
+def _strict_tag(label: str) -> tuple[str, str]:
+    return label[0], label[1:].strip("-") or UNTYPED
+
+
+def _lenient_tag(label: str) -> tuple[str, str]:
+    type_ = label[1:].split("-", maxsplit=1)[-1] or UNTYPED
+    return {"L": "E", "U": "S"}.get(label[0], label[0]), type_
+
+
+def _lenient_pair(before: str, now: str) -> tuple[bool, bool, bool]:
+    (left, left_type), (right, right_type) = _lenient_tag(before), _lenient_tag(now)
+    changed = left_type != right_type
+    ends = left in "ES" or (left in "BI" and right in "BSO") or (left not in "O." and changed)
+    begins = right in "BS" or (left in "ESO" and right in "EI")
+    begins = begins or (right not in "O." and changed)
+    return begins, not ends and left not in "O.", ends
+
+
 def _lenient_spans(labels: Sequence[str]) -> list[Span]:
     found = []
-    before, before_type, start = "O", "", 0
+    before, start = "O", 0
     for place, label in enumerate([*labels, "O"]):
         if not label:
             raise DataError(f"label {place} (counting from 0) is empty; use `O` outside of spans")
-        now = {"L": "E", "U": "S"}.get(label[0], label[0])
-        type_ = label[1:].split("-", maxsplit=1)[-1] or UNTYPED
-        changed = before_type != type_
-        ends = before in "ES" or (before in "BI" and now in "BSO")
-        if ends or (before not in "O." and changed):
-            found.append(Span(before_type, start, place))
-        begins = now in "BS" or (before in "ESO" and now in "EI")
-        if begins or (now not in "O." and changed):
+        begins, _, ends = _lenient_pair(before, label)
+        if ends:
+            found.append(Span(_lenient_tag(before)[1], start, place))
+        if begins:
             start = place
-        before, before_type = now, type_
+        before = label
     return found
 
 
@@ -187,7 +232,7 @@ def _strict_spans(labels: Sequence[str], scheme: str) -> list[Span]:
                 f"label {place} (counting from 0) is {label!r}, but {scheme} labels begin with "
                 f"{', '.join(sides)}; choose the scheme that the labels were made with"
             )
-        tagged.append((label[0], label[1:].strip("-") or UNTYPED))
+        tagged.append(_strict_tag(label))
     tagged.append(("O", UNTYPED))
     found = []
     before, place = ("O", UNTYPED), 0

@@ -299,6 +299,16 @@ def k_best_labels(
     return results
 
 
+def part_scores(batch: Batch) -> Iterator[tuple[Floats, Ints]]:
+    """Yield the masked scores of the parts of every example, and its shape."""
+    q = np.empty(batch.max_parts)
+    for i in range(batch.n_examples):
+        theta = batch.scores(i, q)
+        if theta is None:
+            raise not_finite(batch.first + i)
+        yield theta.copy(), batch.topology(i)
+
+
 def draw_labels(
     batch: Batch, size: int, rng: np.random.Generator, n_jobs: int | None = 1
 ) -> list[list[Ints]]:

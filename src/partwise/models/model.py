@@ -215,6 +215,7 @@ class Model:
         k: int,
         *,
         probabilities: bool = False,
+        fixed: Any = None,
         n_jobs: int | None = 1,
         **more: Any,
     ) -> list[list[Candidate]]:
@@ -228,7 +229,7 @@ class Model:
         if probabilities:
             self._need_probabilities()
         found: list[list[Candidate]] = []
-        for inputs in self._inputs(examples, None, None, None, more):
+        for inputs in self._inputs(examples, None, None, fixed, more):
             ranked = self._rankings(inputs, k, n_jobs)
             log_z = np.full(len(ranked), np.nan)
             if probabilities:
@@ -278,6 +279,19 @@ class Model:
             pairs = zip(counts, inputs.examples, strict=True)
             found += [self.features.table(self, mu, example) for mu, example in pairs]
         return found
+
+    def part_scores(
+        self, examples: Any, *, fixed: Any = None, **more: Any
+    ) -> Iterator[tuple[Floats, Ints]]:
+        """Yield the scores of the parts of each example, and its shape as the structure has it.
+
+        What is forbidden has the score -inf. Parameters are those of `predict`.
+        """
+        from .inference import part_scores
+
+        self._need_probabilities()
+        for inputs in self._inputs(examples, None, None, fixed, more):
+            yield from part_scores(self._batch(inputs))
 
     def log_proba(
         self,

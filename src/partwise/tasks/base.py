@@ -91,7 +91,7 @@ class Task(ABC, Generic[Examples]):
         """
         from importlib import import_module
 
-        module, _, name = self.trainer.rpartition(":")
+        module, _, name = self.trainer_for(given).rpartition(":")
         kind: type[Trainer] = getattr(import_module(module), name)
         known = kind.names()
         for extra, value in parameters.items():
@@ -99,6 +99,10 @@ class Task(ABC, Generic[Examples]):
                 raise DataError(f"--task {self.name} has no {extra}; leave it out")
         every = {**parameters, **self.parameters(given)}
         return kind(**{key: value for key, value in every.items() if key in known})
+
+    def trainer_for(self, given: Mapping[str, Any]) -> str:
+        """Return the class that trains with some options of ``"train"``: ``"module:class"``."""
+        return self.trainer
 
     def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters of the trainer that the options of ``"train"`` stand for.

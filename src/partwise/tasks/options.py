@@ -21,9 +21,10 @@ class Option:
     default
         Its value if it is not given.
     kind : str
-        The kind of its value: "text", "whole number", "number from 0", "number", "power of two"; or
-        "switch" for an option without a value, "choice" for one that also has a form with
-        ``--no-``.
+        The kind of its value: "text", "whole number", "number from 0", "number", "power of two",
+        "share" for a number from 0 to 1, "number or scale" for one above 0, ``scale`` or ``auto``,
+        "weights of labels" for ``balanced`` or ``A=2,B=0.5``; or "switch" for an option without a
+        value, "choice" for one that also has a form with ``--no-``.
     choices : tuple
         The values that it may have; empty if it may have any.
     metavar : str or None
@@ -57,4 +58,9 @@ MIN_COUNT: Final = Option(
     kind="whole number",
     metavar="N",
 )
-CLASS_WEIGHT: Final = Option("--class-weight", "weigh rare labels up", choices=("balanced",))
+CLASS_WEIGHT: Final = Option(
+    "--class-weight",
+    "weights of labels: balanced weighs rare ones up, LABEL=X,... sets those of some (others: 1)",
+    kind="weights of labels",
+    metavar="WEIGHTS",
+)

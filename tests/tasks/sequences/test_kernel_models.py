@@ -189,11 +189,6 @@ def test_wrong_parameters(parameters: dict[str, Any], message: str) -> None:
         KernelClassifier(**parameters).fit(x, y)
 
 
-def test_named_features_are_refused() -> None:
-    with pytest.raises(DataError, match="DictVectorizer"):
-        KernelTagger().fit([[{"a": 1}, {"b": 1}]], [["x", "y"]])
-
-
 def test_first_models_of_another_kind_are_refused() -> None:
     x, y = words(0, 10)
     tagger = KernelTagger(warm_start=True).fit(x, y)

@@ -15,8 +15,10 @@ from ...models.fit import check_weights
 from ..cross_validation import PathEstimator
 from ..description import documented
 from ..estimator import Estimator, has_probabilities
+from ..spans import ProbableSpan
 from .bracketing import Bracketing
 from .examples import Trees, read_trees
+from .phrase_spans import phrase_spans
 from .trainer import ConstituencyTrainer
 
 if TYPE_CHECKING:
@@ -130,6 +132,27 @@ class ConstituencyParser(ConstituencyTrainer, Estimator):
             does not derive.
         """
         return self._model.marginals(sentences, n_jobs=self.n_jobs)
+
+    @available_if(has_probabilities)
+    def predict_spans(
+        self, sentences: Any, threshold: float | None = None
+    ) -> list[list[ProbableSpan]]:
+        """Compute the probabilities of phrases; not for the hinge loss.
+
+        Parameters
+        ----------
+        sentences : iterable
+            The sentences.
+        threshold : float or None
+            If it is not None, all phrases whose probability is at least this. If None, the phrases
+            of the best tree.
+
+        Returns
+        -------
+        list of lists of (start, end, label, probability)
+            The phrases of each sentence, as :class:`partwise.tasks.spans.ProbableSpan`.
+        """
+        return phrase_spans(self._model, sentences, threshold, self.n_jobs)
 
     @available_if(has_probabilities)
     def log_proba(self, trees: Any) -> Floats:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..base import Task, no_labels
 from ..options import MIN_COUNT, Option
 from ..predictions import Predictions, heading, ranking_record
+from ..spans import SPANS, THRESHOLD, SpanTable, check_spans
 
 if TYPE_CHECKING:
     from ...arrays import Floats
@@ -38,7 +39,7 @@ class BracketTask(Task["Trees"]):
         "writes bracketed trees, one per line; with --marginals the probability of every phrase "
         "follows its label, as in (NP=0.993 (DT the) (NN dog)); with --k N, for each sentence up "
         'to N trees, best first, each below a line "# k=1 score=..." (and "probability=..." with '
-        "--marginals)"
+        "--marginals); with --spans, a table of phrases as --task tag writes it"
     )
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
         "train": (
@@ -82,6 +83,7 @@ class BracketTask(Task["Trees"]):
                 kind="switch",
             ),
         ),
+        "predict": (SPANS, THRESHOLD),
         "evaluate": (
             Option(
                 "--evalb",
@@ -91,6 +93,10 @@ class BracketTask(Task["Trees"]):
             ),
         ),
     }
+
+    def check_given(self, verb: str, given: Mapping[str, Any]) -> None:
+        if verb == "predict":
+            check_spans(given)
 
     def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
         return {**given, "tags": "predict" if given["predict_tags"] else "gold"}
@@ -114,9 +120,22 @@ class BracketTask(Task["Trees"]):
         return Trees.of(source)
 
     def predict(
-        self, model: Model, source: Trees, *, k: int | None, marginals: bool, n_jobs: int | None
+        self,
+        model: Model,
+        source: Trees,
+        *,
+        k: int | None,
+        marginals: bool,
+        n_jobs: int | None,
+        spans: bool = False,
+        threshold: float | None = None,
     ) -> Predictions:
         from .bracketing import Bracketing
+        from .phrase_spans import phrase_spans
+
+        if spans:
+            found_spans = phrase_spans(model, source, threshold, n_jobs)
+            return SpanTable(found_spans, [list(tree.words) for tree in source.trees])
 
         if k:
             found = model.candidates(source, k, probabilities=marginals, n_jobs=n_jobs)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ...errors import DataError
+from ...errors import DataError, MismatchError
 from ..base import Task
+from ..fixed import FIXED
 from ..options import MIN_COUNT, Option
 from ..predictions import Predictions
 
@@ -78,6 +79,7 @@ class Parse(Task["Treebank"]):
                 metavar="N",
             ),
         ),
+        "predict": (FIXED,),
         "evaluate": (
             Option(
                 "--punctuation",
@@ -97,6 +99,13 @@ class Parse(Task["Treebank"]):
         if all(len(fields) == 10 and fields[0][:1].isdigit() for fields in words):
             return 2
         return int(all(len(fields) == 3 and fields[2].isdigit() for fields in words))
+
+    def check_given(self, verb: str, given: Mapping[str, Any]) -> None:
+        if verb == "predict" and given["fixed"] not in (None, "_"):
+            raise MismatchError(
+                f"--fixed {given['fixed']}: a head that is not known is _ in CoNLL files; give "
+                "--fixed _"
+            )
 
     def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
         return {
@@ -134,16 +143,29 @@ class Parse(Task["Treebank"]):
         return Treebank.of_file(self.reader(format), path, labelled=labelled)
 
     def predict(
-        self, model: Model, source: Treebank, *, k: int | None, marginals: bool, n_jobs: int | None
+        self,
+        model: Model,
+        source: Treebank,
+        *,
+        k: int | None,
+        marginals: bool,
+        n_jobs: int | None,
+        fixed: str | None = None,
     ) -> Predictions:
+        from ...formats.conll import UNKNOWN
         from .predictions import ParsedSentences, RankedTrees
 
         sentences = source.sentences
+        how: dict[str, Any] = {"n_jobs": n_jobs}
+        if fixed is not None:
+            how["fixed"] = [
+                [None if head == UNKNOWN else head for head in heads] for heads in source.heads
+            ]
         if k:
-            found = model.candidates(source, k, probabilities=marginals, n_jobs=n_jobs)
+            found = model.candidates(source, k, probabilities=marginals, **how)
             return RankedTrees(model, sentences, found, marginals)
-        trees = model.predict(source, n_jobs=n_jobs)
-        tables = model.marginals(source, n_jobs=n_jobs) if marginals else None
+        trees = model.predict(source, **how)
+        tables = model.marginals(source, **how) if marginals else None
         return ParsedSentences(model, sentences, trees, tables)
 
     def score(

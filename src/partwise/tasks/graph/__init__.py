@@ -2,6 +2,9 @@
 
 #: What this folder adds to the tables of names, and where each name is defined.
 ADDS = {
+    "tasks": {
+        "graph": "tasks.graph.task:GraphTask",
+    },
     "features": {
         "graphs": "tasks.graph.features:GraphFeatures",
     },

@@ -11,12 +11,14 @@ import numpy.typing as npt
 
 from ...arrays import Floats, Ints
 from ...errors import DataError
+from ...formats.graph_text import GraphFile
 from ...models.features import Arrays, Features, Inputs, refuse_others, sound
 from ...models.tally import Tally
 from ...problem.rows import Rows
 from .examples import EDGE, ReadGraph, read_graphs
 from .factor_features import FactorFeatures, read_rows
 from .labels import label_numbers, read_fixed, read_labels
+from .sources import Graphs
 from .tables import factor_tables, vertex_tables
 
 if TYPE_CHECKING:
@@ -66,7 +68,16 @@ class GraphFeatures(Features):
 
     def read(self, structure: Structure, examples: Any, **more: Any) -> list[ReadGraph]:
         refuse_others(more)
+        if isinstance(examples, GraphFile):
+            examples = examples.examples(self.featured)
+        if isinstance(examples, Graphs):
+            examples = examples.graphs
         return read_graphs(examples)
+
+    @property
+    def featured(self) -> set[str]:
+        """The kinds of factors that have features."""
+        return {kind for kind, held in self.kinds.items() if held.n_inputs is not None}
 
     def rows(
         self, structure: Structure, examples: list[ReadGraph], tally: Tally

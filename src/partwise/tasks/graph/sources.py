@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...formats.graph_text import GraphFile
 from ..source import Source
 from .examples import ReadGraph, read_graphs
 from .labels import read_labels
 
-__all__ = ["Graphs"]
+__all__ = ["GraphFileSource", "Graphs"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,3 +56,36 @@ class Graphs(Source):
             [self.graphs[i] for i in which],
             [self.labels[i] for i in which],
         )
+
+
+@dataclass(frozen=True, eq=False)
+class GraphFileSource(Graphs):
+    """The graphs of a file.
+
+    Attributes
+    ----------
+    file : GraphFile
+        The file.
+    featured : frozenset of str
+        The kinds of factors that have features.
+    """
+
+    file: GraphFile
+    featured: frozenset[str]
+
+    @classmethod
+    def read(cls, file: GraphFile, featured: set[str] | frozenset[str]) -> GraphFileSource:
+        """Make the source of a file; labels that are not known are None."""
+        examples = file.examples(set(featured))
+        graphs = read_graphs(examples)
+        return cls(list(examples), graphs, file.labels(), file, frozenset(featured))
+
+    @property
+    def path(self) -> str:  # type: ignore[override]
+        """The file that they were read from."""
+        return self.file.path
+
+    def take(self, which: Sequence[int]) -> GraphFileSource:
+        some = super().take(which)
+        file = GraphFile(self.file.path, [self.file.graphs[i] for i in which])
+        return GraphFileSource(some.X, some.graphs, some.labels, file, self.featured)

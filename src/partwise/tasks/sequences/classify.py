@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import DataError
 from ...metrics.labels import accuracy
-from ..base import Task, no_labels
+from ..base import no_labels
 from ..options import CLASS_WEIGHT, MIN_COUNT, Option
 from ..predictions import Predictions, ranking_record
+from .kernel_options import KERNEL_OPTIONS, KernelTask
 
 if TYPE_CHECKING:
     from ...arrays import Floats
@@ -23,11 +24,13 @@ __all__ = ["Classify"]
 _PAIR = re.compile(r"(\d+|qid):[^\s:]+", re.ASCII)
 
 
-class Classify(Task["Table"]):
+class Classify(KernelTask["Table"]):
     """Classifiers."""
 
     name = "classify"
     trainer = "partwise.tasks.sequences.trainers:ClassifierTrainer"
+    kernel_trainer = "partwise.tasks.sequences.kernel_estimators:KernelClassifier"
+    without_kernel = ("--min-count",)
     features = "positions"
     format = "svmlight"
     summary = "one label per example"
@@ -49,6 +52,7 @@ class Classify(Task["Table"]):
                 kind="number",
                 metavar="X",
             ),
+            *KERNEL_OPTIONS,
         )
     }
 

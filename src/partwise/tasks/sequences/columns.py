@@ -79,7 +79,9 @@ def read_training(
     columns = reader(path, n_columns=n_columns)
     if templates is not None:
         templates.check(columns)
-    return ColumnFile(columns, given["spelling"], templates)
+    return ColumnFile(
+        columns, given["spelling"], templates, given.get("transition_features", False)
+    )
 
 
 def _templates(given: Mapping[str, Any]) -> ColumnTemplates | None:
@@ -95,6 +97,11 @@ def check_templates(given: Mapping[str, Any]) -> None:
     """Raise a MismatchError if the options about templates do not go together."""
     if given["template"] is None and given["template_dialect"] is not None:
         raise MismatchError("--template-dialect is about a template file; give --template too")
+    if given["template"] is not None and given.get("transition_features"):
+        raise MismatchError(
+            "--transition-features belongs to the built-in templates, which --template replaces; "
+            "give features of transitions by lines with B (or * for Wapiti) in the template file"
+        )
     if given["template"] is not None and given["spelling"] is not None:
         raise MismatchError(
             "--spelling belongs to the built-in templates, which --template replaces; give only "

@@ -72,9 +72,9 @@ class PositionFeatures(Features):
     transition_vocabulary : Vocabulary or None
         The names of the features of transitions, if they have names.
     support : Support or None
-        Positions of the training data. The features of a position are then not its inputs, which
-        have no names, but the scores of the labels, computed from its similarities to these
-        positions.
+        Positions of the training data. The features of a position are then not its inputs, but the
+        scores of the labels, computed from its similarities to these positions. The vocabulary and
+        the templates are those of the inputs.
     plain_transition : bool
         Whether the kind "transition" has a constant feature.
     """
@@ -318,8 +318,9 @@ class PositionFeatures(Features):
         if "support" in data:
             cut = {name.removeprefix(_SUPPORT): array for name, array in mine.items()}
             support = Support.from_saved(data["support"], cut)
-            sound(held["vocabulary"] is None, "supporting positions whose inputs have names")
-            sound(support.rows.n_features == n_inputs, "supporting positions of other inputs")
+            names_of = held["vocabulary"]
+            n_known = n_inputs if names_of is None else len(names_of)
+            sound(support.rows.n_features == n_known, "supporting positions of other inputs")
         sound(support is not None or not mine, "arrays of supporting positions that it has not")
         return cls(
             n_inputs, held["vocabulary"], templates, float(intercept), steps, names, support, plain

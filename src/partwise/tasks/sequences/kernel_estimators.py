@@ -109,11 +109,6 @@ class KernelEstimator(PositionTrainer, Estimator):
     ) -> Prepared:
         from .kernel_fit import kernel_positions
 
-        if tokens.vocabulary is not None:
-            raise DataError(
-                "X holds tokens with named features; a kernel takes matrices of numbers, such as "
-                "scikit-learn's DictVectorizer makes of dicts"
-            )
         tokens.rows.check_finite("the features")
         factors = class_factors(self.class_weight, tokens.lengths, gold, weight, labels)
         kept = weight * factors > 0.0
@@ -234,8 +229,8 @@ class KernelTagger(KernelEstimator, SequenceTagger):
 
     Notes
     -----
-    `fit` and `predict` take X as :class:`SequenceTagger` does, except for tokens with named
-    features: one matrix per sequence, or one matrix of all tokens with `lengths`, dense or sparse.
+    `fit` and `predict` take X as :class:`SequenceTagger` does. Named features are numbered; the
+    kernel sees the numbers, and the model keeps the names.
     """
 
     transition_weights: str | None = field(default=None, init=False)

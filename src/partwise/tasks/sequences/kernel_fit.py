@@ -70,10 +70,16 @@ def kernel_positions(
         The number of threads.
     """
     machine = KernelPositions(
-        kernel, tokens.rows.take(used), np.flatnonzero(used), lengths, factor, n_jobs
+        kernel,
+        replace(tokens, rows=tokens.rows.take(used)),
+        np.flatnonzero(used),
+        lengths,
+        factor,
+        n_jobs,
     )
     rows = _spread(factor.rows, used)
-    return replace(tokens, rows=rows, n_inputs=rows.n_features), machine
+    made = replace(tokens, rows=rows, n_inputs=rows.n_features, vocabulary=None, templates=None)
+    return made, machine
 
 
 def _spread(rows: Rows, used: npt.NDArray[np.bool_]) -> Rows:
@@ -89,11 +95,16 @@ class KernelPositions:
     """Converts weights of the rows of L to sums over the positions of a fit, and back."""
 
     kernel: Kernel
-    rows: Rows  # inputs
+    tokens: Tokens  # inputs
     index: Ints  # which positions of the training data they are
     lengths: Ints  # positions of each example
     factor: GramFactor
     n_jobs: int
+
+    @property
+    def rows(self) -> Rows:
+        """The inputs of the positions."""
+        return self.tokens.rows
 
     def begin(self, model: Model) -> Model:
         """Return a kernel model in weights of L.
@@ -105,18 +116,38 @@ class KernelPositions:
         held = model.features
         if not isinstance(held, PositionFeatures) or held.support is None:
             raise DataError("the first model has no kernel; start without a first model")
-        if held.support.rows.n_features != self.rows.n_features:
-            raise DataError(
-                f"the first model has {held.support.rows.n_features} inputs and the data has "
-                f"{self.rows.n_features}; start without a first model"
-            )
+        support = self._renumbered(held)
         pivots = self.rows.take(self.factor.pivots)
         weights = model.layout.dense(model.weights, 0)  # scores and intercept x labels
         n = held.n_features
-        known = replace(held.support, kernel=self.kernel).scores(pivots) @ weights[:n]
+        known = replace(support, kernel=self.kernel).scores(pivots) @ weights[:n]
         w = solve_triangular(self.factor.triangle(), known, lower=True)
-        encoder = replace(held, n_inputs=len(self.factor.pivots), support=None)
+        rank = len(self.factor.pivots)
+        encoder = replace(held, n_inputs=rank, vocabulary=None, templates=None, support=None)
         return _with(model, encoder, w, weights[n:])
+
+    def _renumbered(self, held: PositionFeatures) -> Support:
+        """Return the supporting positions of a model, with the features numbered as here."""
+        support, here = held.support, self.tokens.vocabulary
+        assert support is not None
+        if (held.vocabulary is None) != (here is None):
+            raise DataError(
+                "the first model names its features and the data numbers them, or the other way "
+                "round; start from a model with the same kind of features"
+            )
+        old = support.rows
+        if held.vocabulary is None or here is None:
+            if old.n_features != self.rows.n_features:
+                raise DataError(
+                    f"the first model has {old.n_features} inputs and the data has "
+                    f"{self.rows.n_features}; start without a first model"
+                )
+            return support
+        # Names that only the first model has come last: they count in the lengths of its rows.
+        number = dict(here.index)
+        same = [number.setdefault(name, len(number)) for name in held.vocabulary]
+        indices = np.array(same, dtype=np.int32)[old.indices]
+        return replace(support, rows=Rows(old.indptr, indices, old.values, len(number)))
 
     def finish(self, problem: Problem, model: Model, fit: Fit) -> Model:
         """Express a model in terms of as few positions as give an equally good certificate."""
@@ -136,7 +167,14 @@ class KernelPositions:
         index, beta = index[held], beta[held]
         support = Support(self.kernel, self.rows.take(index), beta, self.index[index])
         assert isinstance(model.features, PositionFeatures)
-        encoder = replace(model.features, n_inputs=self.rows.n_features, support=support)
+        tokens = self.tokens
+        encoder = replace(
+            model.features,
+            n_inputs=tokens.n_inputs,
+            vocabulary=tokens.vocabulary,
+            templates=tokens.templates,
+            support=support,
+        )
         return _with(model, encoder, np.eye(len(model.labels)), constants)
 
     def _sparse(

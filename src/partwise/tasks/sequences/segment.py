@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...errors import DataError
 from ...formats.tag_schemes import SEGMENT_SCHEMES
 from ..base import Task
+from ..fixed import FIXED
 from ..options import CLASS_WEIGHT, MIN_COUNT, Option
 from ..predictions import Predictions
+from ..spans import SPANS, THRESHOLD, SpanTable, check_spans
 from .columns import (
     DIALECT,
     SCHEME,
@@ -48,7 +50,7 @@ class Segment(Task["ColumnFile"]):
         "writes the columns of the file and the predicted tag last; with --marginals, after it the "
         "probability of the whole segment; with --k N, for each sentence up to N blocks, best "
         'first, each headed by a line "# k=1 score=..." (and "probability=..." with --marginals) '
-        "and ended by a blank line"
+        "and ended by a blank line; with --spans, a table of segments as --task tag writes it"
     )
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
         "train": (
@@ -82,12 +84,15 @@ class Segment(Task["ColumnFile"]):
                 kind="switch",
             ),
         ),
+        "predict": (FIXED, SPANS, THRESHOLD),
         "evaluate": (SCHEME,),
     }
 
     def check_given(self, verb: str, given: Mapping[str, Any]) -> None:
         if verb == "train":
             check_templates(given)
+        if verb == "predict":
+            check_spans(given)
 
     def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
         features, ends = given["segment_features"], given["start_end"]
@@ -130,25 +135,37 @@ class Segment(Task["ColumnFile"]):
         k: int | None,
         marginals: bool,
         n_jobs: int | None,
+        fixed: str | None = None,
+        spans: bool = False,
+        threshold: float | None = None,
     ) -> Predictions:
+        from .known_tags import known_segments
         from .segment_features import features_of
+        from .segment_spans import segment_spans
 
+        known = known_segments(model, source, fixed)
+        if spans:
+            found_spans = segment_spans(model, source, threshold, known, n_jobs)
+            return SpanTable(found_spans, source.words())
         if k:
-            ranked = model.candidates(source, k, probabilities=marginals, n_jobs=n_jobs)
+            ranked = model.candidates(
+                source, k, probabilities=marginals, fixed=known, n_jobs=n_jobs
+            )
             return RankedTags(source.columns, ranked, marginals)
         features = features_of(model)
         tags: list[list[str]] = []
         found: dict[str, list[Any]] = {"segments": []}
         if marginals:
             found |= {"probabilities": [], "marginals": []}
-        for inputs in model.inputs(source):
-            labels = model.predict(inputs.rows, inputs.shapes, n_jobs=n_jobs)
+        for inputs in model.inputs(source, fixed=known):
+            how: Any = {"own_constraints": inputs.constraints, "n_jobs": n_jobs}
+            labels = model.predict(inputs.rows, inputs.shapes, **how)
             for label, length in zip(labels, inputs.examples, strict=True):
                 tags.append(features.named(model, label, length))
                 found["segments"].append(features.segments(model, label))
             if not marginals:
                 continue
-            counts = model.marginals(inputs.rows, inputs.shapes, n_jobs=n_jobs)
+            counts = model.marginals(inputs.rows, inputs.shapes, **how)
             for label, length, mu in zip(labels, inputs.examples, counts, strict=True):
                 start, end, number = label.T
                 table = features.segment_table(model, mu, length)

@@ -14,7 +14,9 @@ from ...models.model import Model
 from ..cross_validation import PathEstimator
 from ..description import documented
 from ..estimator import has_probabilities
+from ..spans import ProbableSpan
 from .segment_features import features_of
+from .segment_spans import segment_spans
 from .segment_trainer import SegmentTrainer
 from .sources import Sequences
 from .tagger import SequenceEstimator
@@ -157,6 +159,29 @@ class SegmentTagger(SegmentTrainer, SequenceEstimator):
             pairs = zip(counts, inputs.examples, strict=True)
             found += [features.segment_table(model, mu, length) for mu, length in pairs]
         return found
+
+    @available_if(has_probabilities)
+    def predict_spans(
+        self, X: Any, threshold: float | None = None, fixed: Any = None, lengths: Any = None
+    ) -> list[list[ProbableSpan]]:
+        """Compute the probabilities of segments; not for the hinge loss.
+
+        Parameters
+        ----------
+        X, fixed, lengths
+            As in `predict`.
+        threshold : float or None
+            If it is not None, all segments whose probability is at least this. If None, the
+            segments of the best segmentation.
+
+        Returns
+        -------
+        list of lists of (start, end, label, probability)
+            The segments of each sequence without those of the label `outside`, as
+            :class:`partwise.tasks.spans.ProbableSpan`, in order.
+        """
+        more: Any = {"lengths": lengths}
+        return segment_spans(self._model, X, threshold, fixed, self.n_jobs, **more)
 
     @available_if(has_probabilities)
     def log_proba(self, X: Any, y: Any, lengths: Any = None) -> Floats:

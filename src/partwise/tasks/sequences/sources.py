@@ -25,7 +25,7 @@ from .examples import (
     read_transitions,
 )
 from .extraction import ColumnTemplates, look_up, number_features
-from .templates import template_for
+from .templates import TemplateSet, template_for
 
 if TYPE_CHECKING:
     from .features import PositionFeatures
@@ -253,11 +253,14 @@ class ColumnFile(Source):
         Whether features use the spelling of words. If None, only if there is one column.
     templates : ColumnTemplates or None
         How features are made from the columns in training. If None, by the default templates.
+    transition_features : bool
+        Whether the default templates also give features to pairs of neighbouring tokens.
     """
 
     columns: Columns
     spelling: bool | None = None
     templates: ColumnTemplates | None = None
+    transition_features: bool = False
 
     @property
     def path(self) -> str:  # type: ignore[override]
@@ -289,6 +292,8 @@ class ColumnFile(Source):
         if templates is None or self.spelling is not None:
             spelling = n_inputs == 1 if self.spelling is None else self.spelling
             templates = template_for(n_inputs, spelling)
+        if self.transition_features and isinstance(templates, TemplateSet):
+            templates = replace(templates, steps=True)
         return replace(self, templates=templates)
 
     def tokens(self, known: PositionFeatures | None = None) -> Tokens:
@@ -305,6 +310,10 @@ class ColumnFile(Source):
         """Return the labels of all tokens, one after the other."""
         assert self.columns.labels is not None
         return self.columns.labels
+
+    def words(self) -> list[list[str]]:
+        """Return the first column of every sentence."""
+        return self.columns.split(self.columns.fields[0])
 
     def sentences(self) -> list[list[str]]:
         """Return the labels of every sentence."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ...errors import MismatchError
 from ...formats.tag_schemes import TAG_SCHEMES
-from ..base import Task
+from ..fixed import FIXED
 from ..options import CLASS_WEIGHT, MIN_COUNT, Option
 from ..predictions import Predictions
+from ..spans import SPANS, THRESHOLD, SpanTable, check_spans
 from .columns import (
     DIALECT,
     SCHEME,
@@ -22,6 +25,7 @@ from .columns import (
     read_training,
     tag_scores,
 )
+from .kernel_options import KERNEL_OPTIONS, KernelTask
 
 if TYPE_CHECKING:
     from ...models.model import Model
@@ -29,15 +33,24 @@ if TYPE_CHECKING:
 
 __all__ = ["PRESETS", "Tag"]
 
+PAIR_MARGINALS: Final = Option(
+    "--pair-marginals",
+    "write the probabilities of pairs of neighbouring labels instead, as one JSON object per "
+    "sentence",
+    default=False,
+    kind="switch",
+)
 #: The constraints that the command line offers.
 PRESETS: Final = ("BIO", *TAG_SCHEMES)
 
 
-class Tag(Task["ColumnFile"]):
+class Tag(KernelTask["ColumnFile"]):
     """Sequence taggers."""
 
     name = "tag"
     trainer = "partwise.tasks.sequences.trainers:TaggerTrainer"
+    kernel_trainer = "partwise.tasks.sequences.kernel_estimators:KernelTagger"
+    without_kernel = ("--min-count", "--transition-weights", "--min-frequency")
     features = "positions"
     format = "columns"
     summary = "one label per token"
@@ -50,7 +63,8 @@ class Tag(Task["ColumnFile"]):
         "writes the columns of the file and the predicted label last; with --marginals, after it "
         "its probability; with --k N, for each sentence up to N blocks, best first, each headed "
         'by a line "# k=1 score=..." (and "probability=..." with --marginals) and ended by a '
-        "blank line"
+        "blank line; with --spans, a table cut by tabs: sentence, first token and the one after "
+        "the last, counted from 0, type, probability and text of every span"
     )
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
         "train": (
@@ -71,6 +85,13 @@ class Tag(Task["ColumnFile"]):
                 "--start-end", "weights for first and last labels", default=False, kind="switch"
             ),
             Option(
+                "--transition-features",
+                "pairs of neighbouring labels depend on the features of the token too: one weight "
+                "per feature and pair, so --weights observed is advisable",
+                default=False,
+                kind="switch",
+            ),
+            Option(
                 "--transition-weights",
                 "for pairs of neighbouring labels, instead of --weights",
                 choices=("all", "observed"),
@@ -82,13 +103,22 @@ class Tag(Task["ColumnFile"]):
                 kind="number",
                 metavar="X",
             ),
+            *KERNEL_OPTIONS,
         ),
+        "predict": (FIXED, SPANS, THRESHOLD, SCHEME, PAIR_MARGINALS),
         "evaluate": (SCHEME,),
     }
 
     def check_given(self, verb: str, given: Mapping[str, Any]) -> None:
+        super().check_given(verb, given)
         if verb == "train":
             check_templates(given)
+            if given["transition_features"] and given["order"] == 2:
+                raise MismatchError("--transition-features needs --order 1; leave one of them out")
+        if verb == "predict":
+            check_spans(given, "--pair-marginals")
+            if given["scheme"] is not None and not given["spans"]:
+                raise MismatchError("--scheme belongs to --spans here; leave it out")
 
     def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
         ends = given["start_end"]
@@ -118,18 +148,29 @@ class Tag(Task["ColumnFile"]):
         k: int | None,
         marginals: bool,
         n_jobs: int | None,
+        fixed: str | None = None,
+        spans: bool = False,
+        threshold: float | None = None,
+        scheme: str | None = None,
+        pair_marginals: bool = False,
     ) -> Predictions:
         from ..labels import spelled
+        from .known_tags import known_tags
 
+        known = known_tags(model, source, fixed)
+        if spans:
+            return _spans(model, source, threshold, scheme or "conlleval", known)
+        if pair_marginals:
+            return _pairs(model, source, known)
         if k:
-            found = model.candidates(source, k, probabilities=marginals, n_jobs=n_jobs)
+            found = model.candidates(source, k, probabilities=marginals, fixed=known, n_jobs=n_jobs)
             return RankedTags(source.columns, found, marginals)
         names = spelled(model.labels)
         tokens = model.features.read(model.structure, source)
-        tags = model.predict(tokens, n_jobs=n_jobs)
+        tags = model.predict(tokens, fixed=known, n_jobs=n_jobs)
         if not marginals:
             return TaggedColumns(source.columns, tags, names, None, {})
-        tables = model.marginals(tokens, n_jobs=n_jobs)
+        tables = model.marginals(tokens, fixed=known, n_jobs=n_jobs)
         index = model.label_index
         chosen = [
             [float(p[t, index[label]]) for t, label in enumerate(labels)]
@@ -147,3 +188,59 @@ class Tag(Task["ColumnFile"]):
         predicted = [spelled(labels) for labels in model.predict(source, n_jobs=n_jobs)]
         note_unknown(source.path, source.sentences(), names)
         return tag_scores(source, predicted, names, given["scheme"])
+
+
+def _spans(
+    model: Model,
+    source: ColumnFile,
+    threshold: float | None,
+    scheme: str,
+    known: list[list[Any]] | None,
+) -> Predictions:
+    """Return the spans of a file."""
+    from .tag_spans import span_probabilities
+
+    found = span_probabilities(model, source, threshold=threshold, scheme=scheme, fixed=known)
+    return SpanTable(found, source.words())
+
+
+def _pairs(model: Model, source: ColumnFile, known: list[list[Any]] | None) -> Predictions:
+    """Return the probabilities of pairs of labels."""
+    from ..labels import spelled
+    from .tag_spans import pair_marginals
+
+    tables = pair_marginals(model, source, fixed=known)
+    return _PairTable(source.words(), spelled(model.labels), [one.tolist() for one in tables])
+
+
+@dataclass(frozen=True, eq=False)
+class _PairTable(Predictions):
+    """The probabilities of pairs of neighbouring labels.
+
+    Attributes
+    ----------
+    words : list of list of str
+        The words of each sentence.
+    labels : list of str
+        The labels, in the order of the tables.
+    tables : list
+        For each sentence and each pair of neighbouring tokens a table: labels of the first by
+        labels of the second.
+    """
+
+    words: list[list[str]]
+    labels: list[str]
+    tables: list[list[list[list[float]]]]
+
+    def write(self, path: str) -> None:
+        import json
+
+        from ...formats.source import writing
+
+        with writing(path) as stream:
+            for words, table in zip(self.words, self.tables, strict=True):
+                one = {"tokens": words, "labels": self.labels, "pair_marginals": table}
+                stream.write(json.dumps(one, ensure_ascii=False) + "\n")
+
+    def record(self) -> dict[str, Any]:
+        return {"labels": self.labels, "pair_marginals": self.tables}

@@ -15,6 +15,7 @@ from ...models.vocabulary import Vocabulary
 from ..cross_validation import PathEstimator
 from ..description import documented
 from ..estimator import Estimator, has_probabilities
+from ..spans import ProbableSpan
 from .features import PositionFeatures
 from .sources import Sequences
 from .template_file import as_templates
@@ -199,6 +200,63 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
         """
         more: Any = {"lengths": lengths, "X_transitions": X_transitions}
         return self._model.marginals(X, n_jobs=self.n_jobs, **more)
+
+    @available_if(has_probabilities)
+    def predict_pair_marginals(
+        self, X: Any, fixed: Any = None, lengths: Any = None, X_transitions: Any = None
+    ) -> list[Floats]:
+        """Compute the probability of every pair of neighbouring labels; not for the hinge loss.
+
+        The parameters are those of `predict`.
+
+        Returns
+        -------
+        list of ndarray of shape (length - 1, n_classes, n_classes)
+            ``[t, a, b]`` is the probability that token t has the label ``classes_[a]`` and token
+            t + 1 the label ``classes_[b]``.
+        """
+        from .tag_spans import pair_marginals
+
+        more: Any = {"lengths": lengths, "X_transitions": X_transitions}
+        return pair_marginals(self._model, X, fixed=fixed, **more)
+
+    @available_if(has_probabilities)
+    def predict_spans(
+        self,
+        X: Any,
+        threshold: float | None = None,
+        scheme: str = "conlleval",
+        fixed: Any = None,
+        lengths: Any = None,
+        X_transitions: Any = None,
+    ) -> list[list[ProbableSpan]]:
+        """Compute the probabilities of spans, such as names or chunks; not for the hinge loss.
+
+        The probability of a span is the sum of the probabilities of all label sequences that have
+        it, with just these tokens and this type. It is computed exactly.
+
+        Parameters
+        ----------
+        X, fixed, lengths, X_transitions
+            As in `predict`.
+        threshold : float or None
+            If it is not None, all spans whose probability is at least this; they may overlap, if it
+            is not above 0.5. If None, the spans of the best label sequence.
+        scheme : str
+            How labels spell spans, see :func:`partwise.metrics.labels.spans`.
+
+        Returns
+        -------
+        list of lists of (start, end, label, probability)
+            The spans of each sequence, as :class:`partwise.tasks.spans.ProbableSpan`: those that
+            start first come first. Tokens count from 0, and `end` is the token after the last one.
+        """
+        from .tag_spans import span_probabilities
+
+        return span_probabilities(
+            self._model, X, threshold=threshold, scheme=scheme, fixed=fixed, lengths=lengths,
+            X_transitions=X_transitions,
+        )  # fmt: skip
 
     @available_if(has_probabilities)
     def log_proba(self, X: Any, y: Any, lengths: Any = None, X_transitions: Any = None) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from partwise.errors import DataError, ModelFileError
@@ -113,11 +113,15 @@ class TemplateSet(ColumnTemplates):
         if it reaches outside the sentence.
     edges
         Whether the first token of a sentence gets ``__BOS__`` and the last ``__EOS__``.
+    steps
+        Whether pairs of neighbouring tokens have the features of the second one too, as a line with
+        ``*`` has it in Wapiti.
     """
 
     views: tuple[View, ...]
     conjunctions: tuple[Conjunction, ...]
     edges: bool = True
+    steps: bool = False
 
     @property
     def n_columns(self) -> int:
@@ -144,6 +148,10 @@ class TemplateSet(ColumnTemplates):
         )
         return Plan(tuple(looks), tuple(map(self._recipe, self.conjunctions)), edges=self.edges)
 
+    @property
+    def transitions(self) -> Plan | None:
+        return replace(self.positions, edges=False, steps=True) if self.steps else None
+
     def _recipe(self, conjunction: Conjunction) -> Recipe:
         between = ("|",) * (len(conjunction) - 1)
         texts = (self.name(conjunction) + "=", *between, "")
@@ -154,6 +162,8 @@ class TemplateSet(ColumnTemplates):
             "views": [[view.name, view.column, view.kind] for view in self.views],
             "conjunctions": [[list(item) for item in items] for items in self.conjunctions],
             "edges": self.edges,
+            # Only where it is not as in most models, so that their files are as they were.
+            **({"steps": True} if self.steps else {}),
         }
 
     @classmethod
@@ -166,7 +176,9 @@ class TemplateSet(ColumnTemplates):
             If the object cannot be the result of `to_json`.
         """
         _check(isinstance(data, dict), "not an object")
-        _check(data.keys() == {"views", "conjunctions", "edges"}, "unexpected keys")
+        known = {"views", "conjunctions", "edges"}
+        _check(data.keys() - {"steps"} == known, "unexpected keys")
+        _check(isinstance(data.get("steps", True), bool), "steps is not true or false")
         _check(isinstance(data["edges"], bool), "edges is not true or false")
         _check(all(isinstance(data[key], list) for key in ("views", "conjunctions")), "no lists")
         views = tuple(_view(item) for item in data["views"])
@@ -174,7 +186,7 @@ class TemplateSet(ColumnTemplates):
         _check(len({view.name for view in views}) == len(views), "a view occurs twice")
         conjunctions = tuple(_conjunction(items, len(views)) for items in data["conjunctions"])
         _check(len(set(conjunctions)) == len(conjunctions), "a conjunction occurs twice")
-        return cls(views, conjunctions, data["edges"])
+        return cls(views, conjunctions, data["edges"], data.get("steps", False))
 
 
 def _check(sound: bool, why: str) -> None:

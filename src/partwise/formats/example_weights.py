@@ -1,0 +1,56 @@
+"""Files with the weights of examples: one number per line."""
+
+from __future__ import annotations
+
+import math
+import os
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partwise.errors import DataError
+from partwise.formats.source import read_text
+
+__all__ = ["read_example_weights"]
+
+
+def read_example_weights(
+    source: str | os.PathLike[str], n_examples: int, of: str = "the training file"
+) -> NDArray[np.float64]:
+    """Read the weights of examples.
+
+    Parameters
+    ----------
+    source
+        A path (plain or gzipped), or ``"-"`` for standard input. It has one line per example, in
+        the order of the examples, each with a number that is not negative. Blank lines at the end
+        are allowed.
+    n_examples
+        The number of examples.
+    of
+        The file of the examples, for messages.
+
+    Raises
+    ------
+    DataError
+        If a line is no such number, or there is not one line per example.
+    """
+    name, text = read_text(source)
+    lines = text.rstrip().split("\n") if text.strip() else []
+    if len(lines) != n_examples:
+        raise DataError(
+            f"{name}: {len(lines):,} weights where {of} has {n_examples:,} examples; give one "
+            "number per example, one per line"
+        )
+    weights = np.empty(n_examples)
+    for place, line in enumerate(lines):
+        try:
+            weights[place] = float(line)
+        except ValueError:
+            weights[place] = math.nan
+        if not 0.0 <= weights[place] < math.inf:
+            raise DataError(
+                f"{name}:{place + 1}: the weight {line.strip()!r} is not a finite number from 0; "
+                "give one number per line"
+            )
+    return weights

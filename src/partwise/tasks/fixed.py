@@ -1,0 +1,60 @@
+"""Labels that a file has before prediction, and that stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from ..errors import DataError
+from .options import Option
+
+__all__ = ["FIXED", "known_label", "no_known_labels"]
+
+FIXED: Final = Option(
+    "--fixed",
+    "keep the labels that the file has, and predict only where it has MARK instead of one, as in "
+    "--fixed _",
+    metavar="MARK",
+)
+
+
+def known_label(names: Mapping[str, Any], label: str, place: str, mark: str) -> Any:
+    """Return the label of a model from its spelling in a file.
+
+    Parameters
+    ----------
+    names : mapping
+        The labels of the model by their spelling.
+    label : str
+        The label.
+    place : str
+        Where it is, for messages.
+    mark : str
+        What stands for a label that is not known.
+    """
+    if label not in names:
+        raise DataError(
+            f"{place}: the label {label!r} is none that the model knows; write {mark!r} if it is "
+            f"to be predicted, or one of {_some([*names])}"
+        )
+    return names[label]
+
+
+def no_known_labels(path: str, where: str) -> DataError:
+    """Return the error for ``--fixed`` and a file without labels.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    where : str
+        Where labels are expected, ``"in the last column"`` for example.
+    """
+    return DataError(
+        f"{path}: no labels; --fixed keeps the labels of the file ({where}), so give a file with "
+        "labels, or leave --fixed out"
+    )
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
