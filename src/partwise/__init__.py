@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .tasks.sequences.kernel_estimators import KernelClassifier, KernelTagger
     from .tasks.sequences.segmenter import SegmentTagger, SegmentTaggerCV
     from .tasks.sequences.tagger import SequenceTagger, SequenceTaggerCV
+    from .tasks.sequences.template_file import Templates
     from .training.certificate import ConvergenceWarning
 
 __version__ = "0.1.0"
@@ -52,6 +53,7 @@ __all__ = [
     "SegmentTaggerCV",
     "SequenceTagger",
     "SequenceTaggerCV",
+    "Templates",
     "UnknownFeaturesWarning",
     "__version__",
     "load_model",
@@ -64,6 +66,7 @@ _HOMES = {
     "ConvergenceWarning": ".training.certificate",
     "GraphExample": ".tasks.graph.examples",
     "QuadraticResult": ".solvers.eg.simplex_qp",
+    "Templates": ".tasks.sequences.template_file",
     "UnknownFeaturesWarning": ".models.tally",
     "load_model": ".models.file",
     "minimise_quadratic": ".solvers.eg.simplex_qp",

@@ -8,7 +8,7 @@ from typing import Any
 from partwise.models.file import read_header
 from partwise.tasks.sequences.features import PositionFeatures
 from partwise.tasks.sequences.segment_features import SegmentFeatures
-from partwise.tasks.sequences.templates import TemplateSet
+from partwise.tasks.sequences.template_file import templates_from_json
 from partwise.training.certificate import Certificate
 
 from .report import Outcome, certificate_record, in_words
@@ -28,8 +28,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     positions = held.get(encoder["name"]) or {}
     templates = None
     if positions.get("templates") is not None:
-        known = TemplateSet.from_json(positions["templates"])
-        templates = [known.name(conjunction) for conjunction in known.conjunctions]
+        templates = templates_from_json(positions["templates"]).names
     record = {
         "model": arguments.model,
         "partwise": header["partwise"],

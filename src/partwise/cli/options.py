@@ -82,7 +82,8 @@ def _arguments(option: Option) -> dict[str, Any]:
 def given_options(arguments: argparse.Namespace, task: Task[Any], verb: str) -> dict[str, Any]:
     """Return the values of the options of a task.
 
-    Raises a UsageError for options of other tasks and for formats that the task cannot read.
+    Raises a UsageError for options of other tasks, for options that do not go together, and for
+    formats that the task cannot read.
 
     Parameters
     ----------
@@ -113,7 +114,12 @@ def given_options(arguments: argparse.Namespace, task: Task[Any], verb: str) -> 
                 f"{' or '.join(spelled[name])} belongs to --task {' or '.join(names)}, not to "
                 f"--task {task.name}"
             )
-    return {name: getattr(arguments, name, value) for name, value in own.items()}
+    given = {name: getattr(arguments, name, value) for name, value in own.items()}
+    try:
+        task.check_given(verb, given)
+    except MismatchError as error:
+        raise UsageError(str(error)) from error
+    return given
 
 
 def finite(text: str) -> float:

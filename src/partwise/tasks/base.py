@@ -74,6 +74,10 @@ class Task(ABC, Generic[Examples]):
         own = {option.name: option.default for option in self.options.get(verb, ())}
         return {**own, "format": None} if verb == "train" else own
 
+    def check_given(self, verb: str, given: Mapping[str, Any]) -> None:
+        """Raise a MismatchError if options of a verb do not go together."""
+        return
+
     def make(self, parameters: Mapping[str, Any], given: Mapping[str, Any]) -> Trainer:
         """Make the trainer of the task.
 

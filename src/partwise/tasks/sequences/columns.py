@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from ...errors import DataError
+from ...errors import DataError, MismatchError
 from ...metrics.labels import (
     SCHEMES,
     SpanScores,
@@ -22,24 +22,42 @@ from ..predictions import Predictions, heading, ranking_record
 if TYPE_CHECKING:
     from ...formats.columns import Columns
     from ...models.model import Candidate
+    from .extraction import ColumnTemplates
     from .features import PositionFeatures
     from .sources import ColumnFile
 
 __all__ = [
+    "DIALECT",
     "SCHEME",
     "SPELLING",
+    "TEMPLATE",
     "RankedTags",
     "TaggedColumns",
+    "check_templates",
     "looks_like_columns",
     "read_inputs",
     "read_training",
     "tag_scores",
 ]
 
+#: The programs whose template files can be read.
+DIALECTS: Final = ("crfpp", "wapiti")
+
 SPELLING: Final = Option(
     "--spelling",
     "look into words: affixes, shape, case (default: only if there is one column)",
     kind="choice",
+)
+TEMPLATE: Final = Option(
+    "--template",
+    "make features by this template file of CRF++ or Wapiti (default: by built-in templates)",
+    metavar="FILE",
+)
+DIALECT: Final = Option(
+    "--template-dialect",
+    "the program that the template file is for (default: wapiti if the file has what only Wapiti "
+    "knows, otherwise crfpp)",
+    choices=DIALECTS,
 )
 SCHEME: Final = Option("--scheme", "how to read spans (default: conlleval)", choices=SCHEMES)
 
@@ -56,8 +74,32 @@ def read_training(
     """Read a column file whose last column is the label, as `Task.read` does."""
     from .sources import ColumnFile
 
+    templates = like.templates if like is not None else _templates(given)
     n_columns = None if like is None else len(like.columns.fields) + 1
-    return ColumnFile(reader(path, n_columns=n_columns), given["spelling"])
+    columns = reader(path, n_columns=n_columns)
+    if templates is not None:
+        templates.check(columns)
+    return ColumnFile(columns, given["spelling"], templates)
+
+
+def _templates(given: Mapping[str, Any]) -> ColumnTemplates | None:
+    """Read the template file, if one is given."""
+    if given["template"] is None:
+        return None
+    from .template_file import Templates
+
+    return Templates.read(given["template"], given["template_dialect"])
+
+
+def check_templates(given: Mapping[str, Any]) -> None:
+    """Raise a MismatchError if the options about templates do not go together."""
+    if given["template"] is None and given["template_dialect"] is not None:
+        raise MismatchError("--template-dialect is about a template file; give --template too")
+    if given["template"] is not None and given["spelling"] is not None:
+        raise MismatchError(
+            "--spelling belongs to the built-in templates, which --template replaces; give only "
+            "one of them"
+        )
 
 
 def read_inputs(

@@ -27,9 +27,10 @@ from ...models.tally import Tally
 from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows, is_matrix
 from .examples import read_fixed, read_labels
+from .extraction import MAX_COLUMNS, ColumnTemplates
 from .sources import ColumnFile, Sequences, Table, Tokens, as_columns, cut
 from .support import Support
-from .templates import MAX_COLUMNS, TemplateSet
+from .template_file import templates_from_json
 
 if TYPE_CHECKING:
     from ...models.model import Model
@@ -61,7 +62,7 @@ class PositionFeatures(Features):
         of a position, without the intercept.
     vocabulary : Vocabulary or None
         The names of the features of positions; None if features are numbered.
-    templates : TemplateSet or None
+    templates : ColumnTemplates or None
         How features are made from column files.
     intercept : float
         The value of the constant last feature of every position; 0 if there is none.
@@ -74,17 +75,20 @@ class PositionFeatures(Features):
         Positions of the training data. The features of a position are then not its inputs, which
         have no names, but the scores of the labels, computed from its similarities to these
         positions.
+    plain_transition : bool
+        Whether the kind "transition" has a constant feature.
     """
 
     name: ClassVar[str] = "positions"
 
     n_inputs: int
     vocabulary: Vocabulary | None = None
-    templates: TemplateSet | None = None
+    templates: ColumnTemplates | None = None
     intercept: float = 0.0
     n_transition_features: int | None = None
     transition_vocabulary: Vocabulary | None = None
     support: Support | None = None
+    plain_transition: bool = True
 
     @property
     def n_features(self) -> int:
@@ -106,8 +110,10 @@ class PositionFeatures(Features):
             )
         counts = [self.n_features + (self.intercept != 0.0)]
         for kind, width in zip(structure.kinds[1:], structure.widths[1:], strict=True):
-            own = self.n_transition_features if kind == "transition" else None
-            counts.append((own or 0) + (width > 0))
+            if kind == "transition":
+                counts.append((self.n_transition_features or 0) + self.plain_transition)
+            else:
+                counts.append(int(width > 0))
         return tuple(counts)
 
     def read(
@@ -183,7 +189,7 @@ class PositionFeatures(Features):
         """Return the error for named features if the model was trained on columns."""
         assert self.templates is not None
         form = "a string" if self.n_inputs == 1 else f"a list of {self.n_inputs} strings"
-        names = [f"{self.templates.name(one)}=..." for one in self.templates.conjunctions[:3]]
+        names = self.templates.examples
         return DataError(
             "the features of the model are made by templates from the columns of a file, and not "
             f"one of the {tally.given:,} features of X is among them; give each token as its "
@@ -242,21 +248,27 @@ class PositionFeatures(Features):
             )
         constant = Rows(np.array([0, 1]), np.zeros(1, np.int32), None, 1)
         nothing = Rows(np.zeros(1, np.int64), np.zeros(0, np.int32), None, 0)
+        bare = Rows(np.zeros(2, np.int64), np.zeros(0, np.int32), None, 0)
         support = self.support
         rows = rows.resize(self.n_features) if support is None else support.features(rows)
         found = [rows.append_constant(self.intercept) if self.intercept else rows]
         for kind, width in zip(structure.kinds[1:], structure.widths[1:], strict=True):
             if kind == "transition" and transition_rows is not None:
                 own = transition_rows.resize(self.n_transition_features or 0)
-                found.append(own.append_constant(1.0))
+                found.append(own.append_constant(1.0) if self.plain_transition else own)
+            elif kind == "transition" and not self.plain_transition:
+                found.append(bare)
             else:
                 found.append(constant if width else nothing)
         return found
 
     def to_json(self) -> dict[str, Any]:
         support = {} if self.support is None else {"support": self.support.to_json()}
+        # Only where it is not as in most models, so that their files are as they were.
+        bare = {} if self.plain_transition else {"plain_transition": False}
         return {
             **support,
+            **bare,
             "n_inputs": int(self.n_inputs),
             "intercept": float(self.intercept),
             "templates": None if self.templates is None else self.templates.to_json(),
@@ -275,7 +287,7 @@ class PositionFeatures(Features):
 
     @classmethod
     def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> PositionFeatures:
-        fields = data.keys() - {"support"}
+        fields = data.keys() - {"support", "plain_transition"}
         sound(fields == _FIELDS, f"positions that do not have just {', '.join(_FIELDS)}")
         n_inputs, intercept, steps = (
             data[name] for name in ("n_inputs", "intercept", "n_transition_features")
@@ -284,16 +296,22 @@ class PositionFeatures(Features):
         number = type(intercept) in (int, float) and abs(intercept) < 1e300
         sound(number and math.isfinite(intercept), "the intercept is no number")
         sound(steps is None or is_count(steps), "n_transition_features is no count")
+        plain = data.get("plain_transition", True)
+        sound(type(plain) is bool, "plain_transition is neither true nor false")
         held = {name: _vocabulary(data, arrays, name) for name in _VOCABULARIES}
         known = {f"{name}_{part}" for name in _VOCABULARIES for part in ("bytes", "offsets")}
         mine = {name: array for name, array in arrays.items() if name.startswith(_SUPPORT)}
         sound(arrays.keys() - mine.keys() <= known, "positions with an array that they do not have")
         templates = None
         if data["templates"] is not None:
-            templates = TemplateSet.from_json(data["templates"])
+            templates = templates_from_json(data["templates"])
             sound(held["vocabulary"] is not None, "there are templates and no vocabulary")
             sound(templates.n_columns <= n_inputs, "the templates look at missing columns")
             sound(n_inputs <= MAX_COLUMNS, f"{n_inputs} columns; there can be {MAX_COLUMNS}")
+            sound(
+                templates.transitions is None or held["transition_vocabulary"] is not None,
+                "templates of transitions that have no names",
+            )
         names = held["transition_vocabulary"]
         sound(names is None or len(names) == steps, "another number of transition features")
         support = None
@@ -303,7 +321,9 @@ class PositionFeatures(Features):
             sound(held["vocabulary"] is None, "supporting positions whose inputs have names")
             sound(support.rows.n_features == n_inputs, "supporting positions of other inputs")
         sound(support is not None or not mine, "arrays of supporting positions that it has not")
-        return cls(n_inputs, held["vocabulary"], templates, float(intercept), steps, names, support)
+        return cls(
+            n_inputs, held["vocabulary"], templates, float(intercept), steps, names, support, plain
+        )
 
     def match(self, other: Features, structure: Structure) -> tuple[Ints, ...]:
         """Match features by name, or by number if they have no names; constants come last."""
@@ -325,7 +345,8 @@ class PositionFeatures(Features):
             if kind == "transition":
                 steps = (self.n_transition_features or 0, other.n_transition_features or 0)
                 names = (self.transition_vocabulary, other.transition_vocabulary)
-                found.append(_same_features(steps, names, (True, True)))
+                plain = (self.plain_transition, other.plain_transition)
+                found.append(_same_features(steps, names, plain))
             else:
                 found.append(np.zeros(int(width > 0), dtype=np.int64))
         return tuple(found)

@@ -88,14 +88,18 @@ def prepare_positions(
     rules = _rules(source, tokens, constraints, labels, gold)
     used = np.repeat(weight > 0.0, lengths)
     rows, vocabulary = drop_rare(rows, tokens.vocabulary, min_count, used)
-    steps = tokens.transitions
+    steps, step_names = tokens.transitions, tokens.transition_vocabulary
+    if steps is not None and tokens.templates is not None:
+        used = np.repeat(weight > 0.0, np.maximum(lengths - 1, 0))
+        steps, step_names = drop_rare(steps, step_names, min_count, used)
     features = PositionFeatures(
         tokens.n_inputs,
         vocabulary,
         tokens.templates,
         float(intercept),
         None if steps is None else steps.n_features,
-        tokens.transition_vocabulary,
+        step_names,
+        plain_transition=tokens.plain_transition,
     )
     return Prepared(
         structure,

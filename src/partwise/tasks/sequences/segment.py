@@ -11,10 +11,13 @@ from ..base import Task
 from ..options import CLASS_WEIGHT, MIN_COUNT, Option
 from ..predictions import Predictions
 from .columns import (
+    DIALECT,
     SCHEME,
     SPELLING,
+    TEMPLATE,
     RankedTags,
     TaggedColumns,
+    check_templates,
     looks_like_columns,
     read_inputs,
     read_training,
@@ -52,6 +55,8 @@ class Segment(Task["ColumnFile"]):
             MIN_COUNT,
             CLASS_WEIGHT,
             SPELLING,
+            TEMPLATE,
+            DIALECT,
             Option(
                 "--max-length",
                 "tokens of a segment at most (default: as the longest in the file)",
@@ -79,6 +84,10 @@ class Segment(Task["ColumnFile"]):
         ),
         "evaluate": (SCHEME,),
     }
+
+    def check_given(self, verb: str, given: Mapping[str, Any]) -> None:
+        if verb == "train":
+            check_templates(given)
 
     def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
         features, ends = given["segment_features"], given["start_end"]

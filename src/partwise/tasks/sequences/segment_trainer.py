@@ -101,6 +101,11 @@ class SegmentTrainer(SequenceTrainer):
         if named != "none":
             source = held(source)
         positions = source.tokens()
+        if positions.transitions is not None or not positions.plain_transition:
+            raise DataError(
+                "segments have one weight per pair of neighbouring labels; the only template of "
+                "pairs must be a line with just B"
+            )
         if named != "none":
             words = segment_tokens(source, named in BUILT_IN)
         y = source.sentences() if isinstance(source, ColumnFile) else source.y

@@ -24,12 +24,14 @@ from .examples import (
     read_matrix,
     read_transitions,
 )
-from .templates import TemplateSet, extract, extract_fit, template_for
+from .extraction import ColumnTemplates, look_up, number_features
+from .templates import template_for
 
 if TYPE_CHECKING:
     from .features import PositionFeatures
 
-__all__ = ["ColumnFile", "Sequences", "Table", "Tokens", "as_columns", "cut", "not_columns"]
+__all__ = ["ColumnFile", "Sequences", "Table", "Tokens", "as_columns", "cut", "given_columns",
+           "not_columns"]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +48,14 @@ class Tokens:
         The number of input columns of a column file, or of features of a matrix.
     vocabulary : Vocabulary or None
         The names of the features; None if they have numbers.
-    templates : TemplateSet or None
+    templates : ColumnTemplates or None
         How the features were made from the columns of a file.
     transitions : Rows or None
         The features of every pair of neighbours, if there are any.
     transition_vocabulary : Vocabulary or None
         The names of the features of transitions.
+    plain_transition : bool
+        Whether transitions have a weight that holds everywhere.
     stacked : bool
         Whether the tokens were given as one matrix, so that labels may be one flat list.
     tally : Tally
@@ -62,15 +66,44 @@ class Tokens:
     lengths: Ints
     n_inputs: int
     vocabulary: Vocabulary | None = None
-    templates: TemplateSet | None = None
+    templates: ColumnTemplates | None = None
     transitions: Rows | None = None
     transition_vocabulary: Vocabulary | None = None
+    plain_transition: bool = True
     stacked: bool = False
     tally: Tally = field(default_factory=Tally)
 
     def __len__(self) -> int:
         """Return the number of sequences."""
         return len(self.lengths)
+
+
+def made_tokens(columns: Columns, templates: ColumnTemplates) -> Tokens:
+    """Apply templates to columns, and number the features."""
+    templates.check(columns)
+    rows, names = number_features(columns, templates.positions)
+    steps, step_names = None, None
+    if templates.transitions is not None:
+        steps, step_names = number_features(columns, templates.transitions)
+    return Tokens(
+        rows, columns.lengths, len(columns.fields), names, templates, steps, step_names,
+        templates.plain_transition,
+    )  # fmt: skip
+
+
+def known_tokens(columns: Columns, templates: ColumnTemplates, known: PositionFeatures) -> Tokens:
+    """Apply templates to columns, and look up the features of a model."""
+    assert known.vocabulary is not None
+    templates.check(columns)
+    tally = Tally()
+    rows = look_up(columns, templates.positions, known.vocabulary, tally)
+    steps = None
+    if templates.transitions is not None and known.transition_vocabulary is not None:
+        steps = look_up(columns, templates.transitions, known.transition_vocabulary, tally)
+    return Tokens(
+        rows, columns.lengths, len(columns.fields), known.vocabulary, templates, steps,
+        known.transition_vocabulary, tally=tally,
+    )  # fmt: skip
 
 
 def cut(flat: Ints, lengths: Ints) -> list[Ints]:
@@ -92,12 +125,16 @@ class Sequences(Source):
         The features of neighbouring tokens, in the same form; None if there are none.
     y
         The labels; None if they are not known.
+    templates : ColumnTemplates or None
+        How features are made from the columns of the tokens in training. If None, tokens hold their
+        features.
     """
 
     X: Any
     lengths: Ints | None = None
     transitions: Any = None
     y: Any = None
+    templates: ColumnTemplates | None = None
 
     @classmethod
     def of(cls, X: Any, lengths: Any = None, transitions: Any = None, y: Any = None) -> Sequences:
@@ -128,13 +165,13 @@ class Sequences(Source):
         for name, what in (("y", "y"), ("transitions", "X_transitions")):
             if lists[name] is not None and len(lists[name] or ()) != n:
                 raise DataError(f"{what} has {len(lists[name] or ())} sequences where X has {n}")
-        return Sequences(lists["X"], None, lists["transitions"], lists["y"])
+        return Sequences(lists["X"], None, lists["transitions"], lists["y"], self.templates)
 
     def take(self, which: Sequence[int]) -> Sequences:
         whole = self if self.lengths is None else self.checked()
         parts = (whole.X, whole.transitions, whole.y)
         X, transitions, y = (None if part is None else [part[i] for i in which] for part in parts)
-        return Sequences(X, None, transitions, y)
+        return Sequences(X, None, transitions, y, self.templates)
 
     def given(self) -> tuple[Any, Any, dict[str, Any]]:
         more = {"lengths": self.lengths, "X_transitions": self.transitions}
@@ -142,6 +179,8 @@ class Sequences(Source):
 
     def tokens(self, known: PositionFeatures | None = None) -> Tokens:
         """Read the features of all tokens; `known` are the features of a model, if there is one."""
+        if self.templates is not None and known is None:
+            return made_tokens(given_columns(self.X, self.templates), self.templates)
         tally = Tally()
         stacked = self.lengths is not None
         names, wanted, templates = None, None, None
@@ -162,10 +201,7 @@ class Sequences(Source):
         steps, names = read_transitions(
             self.transitions, found.lengths, found.stacked, names, wanted, found.tally
         )
-        return Tokens(
-            found.rows, found.lengths, found.n_inputs, found.vocabulary, found.templates, steps,
-            names, found.stacked, found.tally,
-        )  # fmt: skip
+        return replace(found, transitions=steps, transition_vocabulary=names)
 
     def like(self, first: PositionFeatures | None) -> Sequences:
         """Return the sequences unchanged, because their features do not depend on a first model."""
@@ -215,13 +251,13 @@ class ColumnFile(Source):
         The file.
     spelling : bool or None
         Whether features use the spelling of words. If None, only if there is one column.
-    templates : TemplateSet or None
+    templates : ColumnTemplates or None
         How features are made from the columns in training. If None, by the default templates.
     """
 
     columns: Columns
     spelling: bool | None = None
-    templates: TemplateSet | None = None
+    templates: ColumnTemplates | None = None
 
     @property
     def path(self) -> str:  # type: ignore[override]
@@ -257,19 +293,13 @@ class ColumnFile(Source):
 
     def tokens(self, known: PositionFeatures | None = None) -> Tokens:
         """Apply the templates, those of the model if there is one."""
-        columns, n_inputs = self.columns, len(self.columns.fields)
         if known is None:
             templates = self.templates or self.like(None).templates
             assert templates is not None
-            rows, names = extract_fit(columns, templates)
-            return Tokens(rows, columns.lengths, n_inputs, names, templates)
+            return made_tokens(self.columns, templates)
         if known.templates is None or known.vocabulary is None:
             raise not_columns()
-        tally = Tally()
-        rows = extract(columns, known.templates, known.vocabulary, tally)
-        return Tokens(
-            rows, columns.lengths, n_inputs, known.vocabulary, known.templates, tally=tally
-        )
+        return known_tokens(self.columns, known.templates, known)
 
     def labels(self, tokens: Tokens) -> list[str]:
         """Return the labels of all tokens, one after the other."""
@@ -321,6 +351,26 @@ def as_columns(X: Any, n_inputs: int) -> Columns | None:
         lengths.append(len(sequence))
     counts = np.array(lengths, dtype=np.int64)
     return Columns("X", fields, None, counts, np.arange(1, 1 + int(counts.sum())))
+
+
+def given_columns(X: Any, templates: ColumnTemplates) -> Columns:
+    """Return sequences of tokens as the columns that templates are applied to.
+
+    Raises a DataError if the tokens are not columns.
+    """
+    X = list(X)
+    some = next((token for sequence in X for token in sequence), None)
+    n_inputs = templates.n_columns
+    if some is not None:
+        n_inputs = len(some) if isinstance(some, (list, tuple)) else 1
+    columns = as_columns(X, n_inputs)
+    if columns is None:
+        raise DataError(
+            "templates are applied to columns, so every token of X must be a list of strings, one "
+            "per column, or a string if there is one column; every token must have as many columns "
+            f"as the first one, {some!r:.80}"
+        )
+    return columns
 
 
 @dataclass(frozen=True, eq=False)

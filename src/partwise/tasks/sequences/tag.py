@@ -10,10 +10,13 @@ from ..base import Task
 from ..options import CLASS_WEIGHT, MIN_COUNT, Option
 from ..predictions import Predictions
 from .columns import (
+    DIALECT,
     SCHEME,
     SPELLING,
+    TEMPLATE,
     RankedTags,
     TaggedColumns,
+    check_templates,
     looks_like_columns,
     read_inputs,
     read_training,
@@ -54,6 +57,8 @@ class Tag(Task["ColumnFile"]):
             MIN_COUNT,
             CLASS_WEIGHT,
             SPELLING,
+            TEMPLATE,
+            DIALECT,
             Option("--constraints", "never predict what breaks this scheme", choices=PRESETS),
             Option(
                 "--order",
@@ -80,6 +85,10 @@ class Tag(Task["ColumnFile"]):
         ),
         "evaluate": (SCHEME,),
     }
+
+    def check_given(self, verb: str, given: Mapping[str, Any]) -> None:
+        if verb == "train":
+            check_templates(given)
 
     def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
         ends = given["start_end"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..description import documented
 from ..estimator import Estimator, has_probabilities
 from .features import PositionFeatures
 from .sources import Sequences
+from .template_file import as_templates
 from .trainers import TaggerTrainer
 
 __all__ = ["SequenceEstimator", "SequenceTagger", "SequenceTaggerCV"]
@@ -78,7 +79,8 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
             - sequences of tokens, where a token is a dict (``{"w": "the", "title": True}``), some
               strings, or one string; see :func:`partwise.models.vocabulary.fit_rows`;
             - matrices, dense or sparse, one per sequence, with one row per token;
-            - one matrix, dense or sparse, of all tokens, with `lengths`.
+            - one matrix, dense or sparse, of all tokens, with `lengths`;
+            - with `templates`, sequences of tokens that are columns: lists of strings, or strings.
         y : iterable of sequences of str or int
             The labels of each sequence; with `lengths` also one flat list of all labels.
         sample_weight : array-like of shape (n_sequences,) or None
@@ -105,7 +107,15 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
         lengths: Any = None,
         X_transitions: Any = None,
     ) -> tuple[Sequences, Any]:
-        return Sequences.of(X, lengths, X_transitions, y), sample_weight
+        found = Sequences.of(X, lengths, X_transitions, y)
+        if self.templates is None:
+            return found, sample_weight
+        if lengths is not None or X_transitions is not None:
+            raise DataError(
+                "templates make the features of tokens and of transitions, so X must hold columns; "
+                "leave out lengths and X_transitions, or templates"
+            )
+        return replace(found, templates=as_templates(self.templates)), sample_weight
 
     @property
     def coef_(self) -> Floats:
@@ -118,6 +128,8 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
         """The weights of pairs of labels, from row to column."""
         model = self._fitted()
         n = len(model.labels)
+        if not getattr(model.features, "plain_transition", True):
+            raise AttributeError("the tagger was fitted with templates without a line of just B")
         return np.asarray(model.layout.dense(model.weights, 1)[-1].reshape(n, n))
 
     @property

@@ -1,4 +1,4 @@
-"""Feature templates for column files, applied without making one string per token."""
+"""The built-in feature templates for column files."""
 
 from __future__ import annotations
 
@@ -7,14 +7,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from partwise.errors import DataError, ModelFileError
 from partwise.formats.columns import Columns
 from partwise.models.tally import Tally
 from partwise.models.vocabulary import Vocabulary
 from partwise.problem.rows import Rows
+
+from .extraction import (
+    MAX_COLUMNS,
+    ColumnTemplates,
+    Item,
+    Look,
+    Plan,
+    Recipe,
+    look_up,
+    number_features,
+)
 
 __all__ = [
     "MAX_COLUMNS",
@@ -28,15 +36,8 @@ __all__ = [
     "word_shape",
 ]
 
-_BEGIN = "__BOS__"
-_END = "__EOS__"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _MAX_OFFSET = 100
-#: The maximum number of input columns that templates can use.
-MAX_COLUMNS = 2**15 + 1
-_MAX_KEY = 2**62
-#: Used instead of the number of a feature that a token does not have, or that has no number.
-_ABSENT, _UNKNOWN = -1, -2
 
 
 def word_shape(word: str) -> str:
@@ -100,7 +101,7 @@ Conjunction = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
-class TemplateSet:
+class TemplateSet(ColumnTemplates):
     """The features of a token, in terms of the columns around it.
 
     Attributes
@@ -127,8 +128,28 @@ class TemplateSet:
         """Return the name of a conjunction, such as ``w[-1]|w[0]``."""
         return "|".join(f"{self.views[view].name}[{offset}]" for view, offset in conjunction)
 
+    @property
+    def names(self) -> list[str]:
+        return list(map(self.name, self.conjunctions))
+
+    @property
+    def examples(self) -> list[str]:
+        return [f"{name}=..." for name in self.names[:3]]
+
+    @property
+    def positions(self) -> Plan:
+        looks = (
+            Look(view.column, None if view.kind == "same" else _KINDS[view.kind])
+            for view in self.views
+        )
+        return Plan(tuple(looks), tuple(map(self._recipe, self.conjunctions)), edges=self.edges)
+
+    def _recipe(self, conjunction: Conjunction) -> Recipe:
+        between = ("|",) * (len(conjunction) - 1)
+        texts = (self.name(conjunction) + "=", *between, "")
+        return Recipe(texts, tuple(Item(view, offset) for view, offset in conjunction))
+
     def to_json(self) -> dict[str, Any]:
-        """Return the set as JSON can hold it."""
         return {
             "views": [[view.name, view.column, view.kind] for view in self.views],
             "conjunctions": [[list(item) for item in items] for items in self.conjunctions],
@@ -231,7 +252,7 @@ WORD_AND_TAG: TemplateSet = template_for(2)
 """The features of CRFsuite's chunking tutorial, for the columns word and part of speech."""
 
 
-def extract_fit(columns: Columns, templates: TemplateSet) -> tuple[Rows, Vocabulary]:
+def extract_fit(columns: Columns, templates: ColumnTemplates) -> tuple[Rows, Vocabulary]:
     """Apply templates, and number the features that occur.
 
     Parameters
@@ -246,14 +267,13 @@ def extract_fit(columns: Columns, templates: TemplateSet) -> tuple[Rows, Vocabul
     rows, vocabulary
         The features of every token, ordered by template, and their names.
     """
-    index: dict[str, int] = {}
-    table = _table(columns, templates, lambda name: index.setdefault(name, len(index)))
-    return _rows(table, len(index)), Vocabulary(index)
+    templates.check(columns)
+    return number_features(columns, templates.positions)
 
 
 def extract(
     columns: Columns,
-    templates: TemplateSet,
+    templates: ColumnTemplates,
     vocabulary: Vocabulary,
     tally: Tally | None = None,
 ) -> Rows:
@@ -272,99 +292,5 @@ def extract(
     -------
     Rows
     """
-    index = vocabulary.index
-    table = _table(columns, templates, lambda name: index.get(name, _UNKNOWN))
-    if tally is not None:
-        # The ends of sentences come last. They do not count, because they are always known.
-        inner = table[:, : len(templates.conjunctions)]
-        tally.add(int((inner != _ABSENT).sum()), int((inner >= 0).sum()))
-    return _rows(table, len(vocabulary))
-
-
-def _rows(table: NDArray[np.int32], n_features: int) -> Rows:
-    present = table >= 0
-    indptr = np.zeros(len(table) + 1, np.int64)
-    np.cumsum(np.count_nonzero(present, axis=1), out=indptr[1:])
-    return Rows(indptr, table[present], None, n_features)
-
-
-def _table(
-    columns: Columns, templates: TemplateSet, number: Callable[[str], int]
-) -> NDArray[np.int32]:
-    """Return the feature of every token (row) and template (column), _ABSENT if it has none."""
-    if templates.n_columns > len(columns.fields):
-        raise DataError(
-            f"{columns.path}: {len(columns.fields)} input columns where the templates look at "
-            f"{templates.n_columns}; give the columns that the templates were made for"
-        )
-    conjunctions = templates.conjunctions
-    table = np.full((len(columns), len(conjunctions) + 2 * templates.edges), _ABSENT, np.int32)
-    starts = np.cumsum(columns.lengths) - columns.lengths
-    before = np.arange(len(columns)) - np.repeat(starts, columns.lengths)
-    after = np.repeat(columns.lengths, columns.lengths) - 1 - before
-    coded = _coded(columns, templates.views)
-    for place, conjunction in enumerate(conjunctions):
-        offsets = [offset for _, offset in conjunction]
-        tokens = np.flatnonzero((before >= -min(offsets)) & (after >= max(offsets)))
-        for view, offset in conjunction:
-            tokens = tokens[coded[view][0][tokens + offset] >= 0]
-        parts = [(coded[view][0][tokens + offset], coded[view][1]) for view, offset in conjunction]
-        first, inverse = _distinct([(codes, len(values)) for codes, values in parts])
-        texts = [map(values.__getitem__, codes[first].tolist()) for codes, values in parts]
-        prefix = templates.name(conjunction) + "="
-        # Joining may give two combinations ("a|b", "c" and "a", "b|c") the same name: both then get
-        # the same number, as they would if features were strings throughout.
-        names = map("|".join, zip(*texts, strict=True))
-        numbers = np.fromiter((number(prefix + name) for name in names), np.int32, len(first))
-        table[tokens, place] = numbers[inverse]
-    if templates.edges and len(columns):
-        table[before == 0, -2] = number(_BEGIN)
-        table[after == 0, -1] = number(_END)
-    return table
-
-
-def _coded(columns: Columns, views: tuple[View, ...]) -> list[tuple[NDArray[np.int64], list[str]]]:
-    """Return, for every view, the code of every token (-1 if absent) and the texts of the codes."""
-    by_column: dict[int, tuple[NDArray[np.int64], list[str]]] = {}
-    result = []
-    for view in views:
-        if view.column not in by_column:
-            field = columns.fields[view.column]
-            index = {text: code for code, text in enumerate(dict.fromkeys(field))}
-            codes = np.fromiter(map(index.__getitem__, field), np.int64, len(field))
-            by_column[view.column] = codes, list(index)
-        codes, texts = by_column[view.column]
-        if view.kind != "same":
-            derived = list(map(_KINDS[view.kind], texts))
-            present = dict.fromkeys(text for text in derived if text is not None)
-            index = {text: code for code, text in enumerate(present)}
-            recode = np.array([-1 if text is None else index[text] for text in derived], np.int64)
-            codes, texts = recode[codes], list(index)
-        result.append((codes, texts))
-    return result
-
-
-def _distinct(
-    parts: list[tuple[NDArray[np.int64], int]],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find the distinct combinations of codes.
-
-    Parameters
-    ----------
-    parts
-        Parallel arrays of codes, each with the number of distinct codes.
-
-    Returns
-    -------
-    first, inverse
-        The first position of each distinct combination, and the combination at each position.
-    """
-    key, size = parts[0]
-    for codes, more in parts[1:]:
-        if size * more > _MAX_KEY:
-            seen, key = np.unique(key, return_inverse=True)
-            size = len(seen)
-        key = key * more + codes
-        size *= more
-    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    return first, inverse
+    templates.check(columns)
+    return look_up(columns, templates.positions, vocabulary, tally)

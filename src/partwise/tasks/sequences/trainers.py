@@ -204,12 +204,18 @@ class TaggerTrainer(SequenceTrainer):
         the tokens of that label, is at least this; and a pair of labels, if it occurs that often.
         The sum is 0 for a label that the feature was not seen with. This is
         ``feature.minfreq`` in CRFsuite.
+    templates : Templates, path, list of str or None
+        How features are made from X, if its tokens are columns: lists of strings, or strings if
+        there is one column. They are in the language of CRF++ or Wapiti, see
+        :class:`partwise.Templates`; here also the path of a file of them, or a list of its lines.
+        If None, tokens hold their features.
     """
 
     order: int = 1
     constraints: Any = None
     transition_weights: str | None = None
     min_frequency: float | None = None
+    templates: Any = None
 
     task: ClassVar[str] = "tag"
 
@@ -236,6 +242,7 @@ class TaggerTrainer(SequenceTrainer):
             "start": structure.start,
             "end": structure.end,
             "constraints": model.constraints,
+            "templates": getattr(model.features, "templates", None),
         }
 
     def _prepare(
@@ -245,6 +252,11 @@ class TaggerTrainer(SequenceTrainer):
         tokens = source.like(first if isinstance(first, PositionFeatures) else None).tokens()
         labels, gold = number_labels(source, tokens)
         weight = check_weights(sample_weight, len(tokens))
+        if self.order == 2 and not tokens.plain_transition:
+            raise DataError(
+                "a chain of order 2 has weights of pairs of labels; add a line with just B to the "
+                "templates, or use order 1"
+            )
         structure = self._structure(len(labels), tied=tokens.transitions is None)
         found = self._positions(source, tokens, structure, labels, gold, weight, initial)
         return replace(found, weights=self._weight_rule(structure))
