@@ -22,7 +22,7 @@ from ...arrays import Floats
 from ...errors import DataError
 from ..origin import Origin
 from .base import ModelFormat
-from .patterns import Observations, Weights, check_labels, constant_pattern, pattern_tagger
+from .patterns import Observations, Weights, check_labels, pattern_tagger
 from .text import decoded, named_file, read_bytes, real, whole
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ def read_crfpp_model(path: str) -> Model:
     -------
     Model
         A tagger. Its features are the observations as CRF++ spells them, such as ``U00:dog``;
-        observations of pairs of labels that depend on the input are features of transitions.
+        observations of pairs of labels that depend on the input are features of transitions. It
+        makes them from columns by its templates.
 
     Raises
     ------
@@ -81,9 +82,10 @@ def _parse(data: bytes) -> Model:
             "CRF++",
             "the log loss with l2 = 1/c, which the file does not hold",
             held["cost-factor"] == 1.0,
-            {"patterns": templates, "columns": int(held["xsize"])},
         ),
-        constant_pattern(templates, "B"),
+        templates,
+        "crfpp",
+        int(held["xsize"]),
     )
 
 

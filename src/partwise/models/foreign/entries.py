@@ -63,10 +63,10 @@ def tagger(
     transitions: Entries,
     origin: Origin,
     *,
-    step_names: Sequence[str] | None = None,
-    steps: Entries | None = None,
+    steps: tuple[Sequence[str], Entries] | None = None,
+    plain: bool = True,
+    templates: dict[str, Any] | None = None,
     n_inputs: int | None = None,
-    **more: Any,
 ) -> Model:
     """Make a first-order tagger.
 
@@ -79,37 +79,47 @@ def tagger(
     states : Entries
         Their weights.
     transitions : Entries
-        The weights of pairs of labels, of the one feature 0.
+        The plain weights of pairs of labels, all of the feature 0.
     origin : Origin
         Where the model comes from.
-    step_names, steps
-        The names and weights of features of neighbouring tokens; None if there are none.
+    steps : tuple or None
+        The names and the weights of features of neighbouring tokens; None if there are none.
+    plain : bool
+        Whether pairs of labels have plain weights at all.
+    templates : dict or None
+        How features are made from column files, as the features of a model file hold it.
     n_inputs : int or None
-        The number of columns of its files, if features are made from columns.
-    **more
-        Further arguments of the features, such as ``templates``.
+        The number of input columns of such files.
 
     Raises
     ------
     DataError
-        If a name occurs twice, a weight has two values or is not finite.
+        If a name occurs twice, or a weight has two values or is not finite.
     """
-    tied = step_names is None
-    constants = {"n_labels": len(labels), "tied": tied, "start": False, "end": False}
+    constants = {"n_labels": len(labels), "tied": steps is None, "start": False, "end": False}
     structure = make_structure("chain", constants)
-    if not tied:
-        more["n_transition_features"] = len(step_names or ())
-        more["transition_vocabulary"] = Vocabulary(step_names or ())
+    vocabularies = {"vocabulary": names}
+    if steps is not None:
+        vocabularies["transition_vocabulary"] = steps[0]
         # The constant of a transition comes after its features.
-        constant = np.full(len(transitions.slot), len(step_names or ()), dtype=np.int64)
-        own = steps or Entries.none()
-        pairs = zip(own, transitions._replace(feature=constant), strict=True)
+        constant = np.full(len(transitions.slot), len(steps[0]), dtype=np.int64)
+        pairs = zip(steps[1], transitions._replace(feature=constant), strict=True)
         transitions = Entries(*(np.concatenate(pair) for pair in pairs))
-    vocabulary = Vocabulary(names)
-    features: Any = FEATURES["positions"]
-    made = features(len(names) if n_inputs is None else n_inputs, vocabulary, **more)
+    arrays: dict[str, Any] = {}
+    for key, given in vocabularies.items():
+        arrays[f"{key}_bytes"], arrays[f"{key}_offsets"] = Vocabulary(given).pack()
+    data = {
+        "n_inputs": len(names) if n_inputs is None else n_inputs,
+        "intercept": 0.0,
+        "templates": templates,
+        "n_transition_features": None if steps is None else len(steps[0]),
+        "vocabulary": True,
+        "transition_vocabulary": steps is not None,
+        **({} if plain else {"plain_transition": False}),
+    }
+    features = FEATURES["positions"].from_saved(data, arrays)
     kinds = [states, transitions, Entries.none(), Entries.none()]
-    return _model("tag", structure, labels, made, kinds, origin, "log")
+    return _model("tag", structure, labels, features, kinds, origin, "log")
 
 
 def classifier(

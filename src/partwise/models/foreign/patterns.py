@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..model import Model
     from ..origin import Origin
 
-__all__ = ["Observations", "Weights", "check_labels", "constant_pattern", "pattern_tagger"]
+__all__ = ["Observations", "Weights", "check_labels", "pattern_tagger"]
 
 #: The most labels that a chain has.
 MOST_LABELS: Final = 2**14
@@ -77,27 +77,15 @@ def check_labels(labels: Sequence[str]) -> None:
         raise DataError(f"it has {len(labels):,} labels; a tagger has from 1 to {MOST_LABELS:,}")
 
 
-def constant_pattern(patterns: Sequence[str], kinds: str) -> str | None:
-    """Return the first pattern of a pair of labels that is the same everywhere, or None.
-
-    Parameters
-    ----------
-    patterns : sequence of str
-        The patterns of the model.
-    kinds : str
-        The first letters of patterns of pairs.
-    """
-    found = (one for one in patterns if one[:1] in kinds and "%" not in one)
-    return next(found, None)
-
-
 def pattern_tagger(
     labels: Sequence[str],
     single: Observations,
     pairs: Observations,
     weights: Weights,
     origin: Origin,
-    constant: str | None,
+    patterns: Sequence[str],
+    dialect: str,
+    n_inputs: int,
 ) -> Model:
     """Make a tagger of observations of one label and of pairs of labels.
 
@@ -111,23 +99,33 @@ def pattern_tagger(
         Their weights.
     origin : Origin
         Where the model comes from.
-    constant : str or None
-        The observation of pairs that is the same everywhere: it has the plain weights of
-        transitions. If it is the only one, the model needs no features of transitions.
+    patterns : sequence of str
+        The patterns of the model; empty if its observations were made elsewhere.
+    dialect : {"crfpp", "wapiti"}
+        The program whose patterns they are.
+    n_inputs : int
+        The number of input columns.
     """
+    of_pairs = [one for one in patterns if one[:1] in ("b", "B", "*")]
+    # A pattern without a column is the same everywhere, so that its weights are the plain ones of
+    # transitions.
+    constant = next((one for one in of_pairs if "%" not in one), None)
     transitions = Entries.none()
-    if constant is not None and constant in pairs.names:
-        plain, pairs = pairs.split(constant)
+    if constant in pairs.names:
+        plain, pairs = pairs.split(str(constant))
         transitions = plain.entries(weights)
-    states = single.entries(weights)
-    if not pairs.names:
-        return tagger(labels, single.names, states, transitions, origin)
+    steps = None
+    if pairs.names or any(one is not constant for one in of_pairs):
+        steps = (pairs.names, pairs.entries(weights))
+    templates = {"dialect": dialect, "patterns": list(patterns)} if patterns else None
     return tagger(
         labels,
         single.names,
-        states,
+        single.entries(weights),
         transitions,
         origin,
-        step_names=pairs.names,
-        steps=pairs.entries(weights),
+        steps=steps,
+        plain=constant is not None,
+        templates=templates,
+        n_inputs=n_inputs if patterns else None,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-from ...errors import DataError
+from ...errors import DataError, MismatchError
 from ...registry import Registry
 from .base import ModelFormat
 
@@ -30,7 +30,7 @@ MODEL_FORMATS: Final[Registry[ModelFormat]] = Registry(
 )
 
 
-def read_model(path: str | os.PathLike[str], format: str) -> Model:
+def read_model(path: str | os.PathLike[str], format: str, *, inputs: int | None = None) -> Model:
     """Read a model of another toolkit.
 
     Parameters
@@ -39,6 +39,8 @@ def read_model(path: str | os.PathLike[str], format: str) -> Model:
         The file.
     format : str
         A name in ``MODEL_FORMATS``, such as "wapiti-model".
+    inputs : int or None
+        The number of input columns, for formats that do not store it.
 
     Returns
     -------
@@ -52,10 +54,17 @@ def read_model(path: str | os.PathLike[str], format: str) -> Model:
     ModelFileError
         If the file is missing, damaged or hostile.
     """
-    read = _format(format).read
-    if read is None:
+    found = _format(format)
+    if found.read is None:
         raise DataError(f"models of the format {format!r} can be written and not read")
-    return read(os.fspath(path))
+    if inputs is None:
+        return found.read(os.fspath(path))
+    if "inputs" not in found.options:
+        raise MismatchError(
+            f"models of the format {format!r} store the number of columns or have none; leave out "
+            "inputs"
+        )
+    return found.read(os.fspath(path), inputs=inputs)
 
 
 def write_model(model: Model, path: str | os.PathLike[str], format: str) -> None:

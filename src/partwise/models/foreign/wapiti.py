@@ -21,7 +21,7 @@ import numpy as np
 from ...errors import DataError
 from ..origin import Origin
 from .base import ModelFormat
-from .patterns import Observations, Weights, check_labels, constant_pattern, pattern_tagger
+from .patterns import Observations, Weights, check_labels, pattern_tagger
 from .text import decoded, named_file, read_bytes, real, whole
 
 if TYPE_CHECKING:
@@ -42,19 +42,23 @@ _OBJECTIVES: Final = {
 }
 
 
-def read_wapiti_model(path: str) -> Model:
+def read_wapiti_model(path: str, inputs: int | None = None) -> Model:
     """Read a text model of Wapiti.
 
     Parameters
     ----------
     path : str
         The file.
+    inputs : int or None
+        The number of input columns of the files that it was trained on, without the label. If None,
+        those that its patterns look at.
 
     Returns
     -------
     Model
         A tagger. Its features are the observations as Wapiti spells them, such as ``u00:dog``;
-        observations of pairs of labels that depend on the input are features of transitions.
+        observations of pairs of labels that depend on the input are features of transitions. It
+        makes them from columns by its patterns.
 
     Raises
     ------
@@ -63,10 +67,10 @@ def read_wapiti_model(path: str) -> Model:
     """
     data = read_bytes(path)
     with named_file(path, "Wapiti"):
-        return _parse(data)
+        return _parse(data, inputs)
 
 
-def _parse(data: bytes) -> Model:
+def _parse(data: bytes, inputs: int | None) -> Model:
     head = _MODEL.match(data)
     if head is None:
         raise DataError("it does not begin with #mdl#")
@@ -87,10 +91,14 @@ def _parse(data: bytes) -> Model:
     check_labels(labels)
     single, pairs, n_weights = _observations(observations, len(labels))
     weights = _weights(data[at:], int(head[2]), n_weights)
-    settings = {"patterns": patterns, "columns": int(reader[2])}
-    origin = Origin("Wapiti", _OBJECTIVES[kind], True, settings)
-    constant = constant_pattern(patterns, "b*")
-    return pattern_tagger(labels, single, pairs, weights, origin, constant)
+    # The largest column of the patterns, counted from 0; the file does not say how many there were.
+    used = int(reader[2]) + 1
+    if inputs is not None and inputs < used:
+        raise DataError(f"its patterns look at {used} columns, and there are {inputs}")
+    origin = Origin("Wapiti", _OBJECTIVES[kind], True)
+    return pattern_tagger(
+        labels, single, pairs, weights, origin, patterns, "wapiti", inputs or used
+    )
 
 
 def _names(data: bytes, at: int, what: str) -> tuple[list[str], int]:
@@ -146,4 +154,4 @@ def _weights(data: bytes, count: int, n_weights: int) -> Weights:
     return Weights(numbers, values)
 
 
-FORMAT: Final = ModelFormat("a text model of Wapiti", read_wapiti_model)
+FORMAT: Final = ModelFormat("a text model of Wapiti", read_wapiti_model, options=("inputs",))
