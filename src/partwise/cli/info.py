@@ -50,6 +50,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         "kernel": (positions.get("support") or {}).get("kernel"),
         "meta": header["meta"],
         "settings": header["settings"],
+        "origin": header["origin"],
         **certificate_record(certificate),
     }
     return Outcome(record, _text(record, certificate))
@@ -81,9 +82,11 @@ def _text(record: dict[str, Any], certificate: Certificate) -> str:
         lines.append(("bias", f"{record['intercept']:g}"))
     if record["constraints"]:
         lines.append(("constraints", "yes"))
-    lines += [
-        ("training", f"{certificate.passes:.1f} passes, {certificate.seconds:.1f} s"),
-        ("", certificate.verdict),
-        ("certificate", in_words(certificate)),
-    ]
+    if record["origin"] is not None:
+        lines[1] = ("task", record["task"])
+        lines.append(("trained for", record["origin"]["objective"]))
+    else:
+        trained = f"{certificate.passes:.1f} passes, {certificate.seconds:.1f} s"
+        lines += [("training", trained), ("", certificate.verdict)]
+    lines.append(("certificate", in_words(certificate)))
     return "\n".join(f"{name:12}{value}" for name, value in lines)

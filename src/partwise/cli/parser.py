@@ -84,6 +84,18 @@ examples:
   partwise info chunks.model
   partwise info chunks.model --json"""
 
+_CONVERT = """\
+examples:
+  partwise convert model.crfsuite chunks.model --from crfsuite-model
+  partwise convert model.txt chunks.model --from crfpp-model
+  partwise convert chunks.model chunks.json --from partwise-model --to json-model
+
+Formats of models: crfsuite-model, wapiti-model (text), crfpp-model (text, of crf_learn -t),
+liblinear-model, sklearn-model (of skops), partwise-model, json-model and safetensors-model; all but
+the second to the fifth can be written. A converted model predicts as it did, but nothing is
+certified about it. If partwise has its objective, train --resume with the data and settings that it
+was trained with tells how far it is from the optimum. Pickles are never read."""
+
 _DEMO = """\
 examples:
   partwise demo
@@ -162,6 +174,7 @@ def build_parser() -> argparse.ArgumentParser:
     _evaluate(verb("evaluate", "score a model on a file with labels", _EVALUATE), tasks)
     info = verb("info", "say what a model file holds", _INFO)
     info.add_argument("model", metavar="MODEL", help="a model file")
+    _convert(verb("convert", "convert a file from one format to another", _CONVERT))
     demo = verb("demo", "train, certify and evaluate on data made up on the spot", _DEMO)
     demo.add_argument(
         "--output", metavar="DIR", default="demo", help="folder for the files (default: demo)"
@@ -278,6 +291,21 @@ def _evaluate(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> No
     _format(parser)
     _jobs(parser)
     add_options(parser, "evaluate", tasks, chosen=False)
+
+
+def _convert(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("input", metavar="INPUT", help="the file to read")
+    add("output", metavar="OUTPUT", help="the file to write")
+    add("--from", dest="source_format", required=True, metavar="NAME", help="the format of INPUT")
+    add(
+        "--to", dest="target_format", metavar="NAME",
+        help="the format of OUTPUT (default for models: partwise-model)",
+    )  # fmt: skip
+    add(
+        "--inputs", type=natural, metavar="N",
+        help="of a wapiti-model: input columns of its files (default: those its patterns look at)",
+    )  # fmt: skip
 
 
 def _format(parser: argparse.ArgumentParser) -> None:

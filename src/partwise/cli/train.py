@@ -80,6 +80,9 @@ def _run(
         "certified: " + in_words(certificate),
         f"model: {arguments.model} ({len(model.weights):,} weights)",
     ]
+    start = trainer.started_from_
+    if start is not None:
+        text.append(f"{arguments.resume}: {start.in_words(certificate)}")
     if dev is not None:
         metrics, table = scored(task, model, dev, task.defaults("evaluate"), arguments.jobs)
         text.append(f"on {'<stdin>' if arguments.dev == '-' else arguments.dev}:\n{table}")
@@ -93,6 +96,7 @@ def _run(
         "l2": arguments.l2,
         "l1": arguments.l1,
         **record,
+        "start": None if start is None else start.to_json(certificate),
         "n_labels": len(model.labels),
         "n_weights": len(model.weights),
         "total_seconds": time.perf_counter() - began,

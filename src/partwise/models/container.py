@@ -38,7 +38,7 @@ import numpy.typing as npt
 from ..errors import ModelFileError
 from ..formats.whole_files import remedy, replacing
 
-__all__ = ["FORMAT_VERSION", "read_container", "write_container"]
+__all__ = ["FORMAT_VERSION", "read_container", "strict_json", "write_container"]
 
 #: The one version of the layout that this release reads and writes.
 FORMAT_VERSION: Final = 1
@@ -179,7 +179,7 @@ def _header_text(
     """
     try:
         # Also read it back: keys such as 1 and "1" differ in Python but not in JSON.
-        _strict_json(json.dumps({"header": dict(header)}, allow_nan=False))
+        strict_json(json.dumps({"header": dict(header)}, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise ModelFileError(
             f"{target} cannot hold this header: {error}; use strings, finite numbers, lists and "
@@ -275,7 +275,7 @@ def _checked_text(source: Path, file: BinaryIO, size: int) -> bytes:
 def _parsed(source: Path, text: bytes) -> tuple[dict[str, Any], list[Any]]:
     """Parse the JSON header, and return its two parts after checking their types."""
     try:
-        parsed = _strict_json(text.decode("utf-8"))
+        parsed = strict_json(text.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         _fail(source, f"has a header that is not valid JSON ({error})")
     if (
@@ -288,7 +288,7 @@ def _parsed(source: Path, text: bytes) -> tuple[dict[str, Any], list[Any]]:
     return parsed["header"], parsed["arrays"]
 
 
-def _strict_json(text: str) -> Any:
+def strict_json(text: str) -> Any:
     """Parse JSON that has no duplicate keys, no NaN and no infinities."""
     found = json.loads(
         text,

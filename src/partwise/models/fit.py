@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import math
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ from ..structures.base import Structure
 from ..training.loop import Callback, Fit
 from ..training.path import train_path
 from ..training.settings import Parameters, Settings
+from ..training.start import Start
 from .announcement import announcement
 from .features import Features
 from .model import Label, Model, check_label_names
@@ -166,6 +169,8 @@ def fit_model(
     descent = settings.descent
     values = (float(settings.l2),) if descent is None else descent.values
     fits = _fits(problem, values, settings, callbacks, dual_point, first)
+    if initial is not None and first is not None:
+        fits = _from(initial, first, fits)
     models = ((model(l2, fit), fit) for l2, fit in zip(values, fits, strict=False))
     return next(models) if descent is None else descent.follow(models)
 
@@ -197,6 +202,15 @@ def _fits(
         initial_weights=first,
         options=settings.solver_arguments(),
     )
+
+
+def _from(initial: Model, first: Floats, fits: Iterator[Fit]) -> Iterator[Fit]:
+    """Note in the first fit which model it started from."""
+    counts = int(np.count_nonzero(initial.weights)), int(np.count_nonzero(first))
+    for number, fit in enumerate(fits):
+        objective = fit.initial_objective
+        begun = number == 0 and not math.isnan(objective)
+        yield replace(fit, start=Start(objective, *counts)) if begun else fit
 
 
 def _check_features(structure: Structure, features: Sequence[Rows], encoder: Features) -> None:

@@ -15,6 +15,7 @@ from ..compiled.compilation import noted_compilation
 from ..errors import DataError, MismatchError
 from ..training.certificate import Certificate
 from .features import Features, Inputs
+from .origin import Origin
 from .tally import Tally, warn_unknown
 
 if TYPE_CHECKING:
@@ -85,6 +86,9 @@ class Model:
         How it was trained, as far as JSON can hold it: the parameters of the estimator by name.
         Empty for models that were made in another way, or saved by versions that did not store
         them.
+    origin : Origin or None
+        Where the model comes from, if another program trained it. Nothing is then certified, and
+        `l2` and `l1` are those of the file if it has them, otherwise 1 and 0.
     """
 
     task: str
@@ -100,6 +104,7 @@ class Model:
     l1: float = 0.0
     meta: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
+    origin: Origin | None = None
 
     @cached_property
     def label_index(self) -> dict[Label, int]:
@@ -434,6 +439,12 @@ class Model:
 
     def _need_probabilities(self) -> None:
         if not self.probabilistic:
+            if self.origin is not None:
+                raise MismatchError(
+                    f"the model was converted from {self.origin.toolkit}, and its scores are not "
+                    f"log-probabilities ({self.origin.objective}); ask for the k best labels, "
+                    "which have scores, or train it here with the log loss"
+                )
             raise MismatchError(
                 f"the {self.loss} loss gives scores, not probabilities; train with the log or "
                 "softmax-margin loss, or ask for the k best labels, which have scores"

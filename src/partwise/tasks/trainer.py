@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ..problem.weight_rule import WeightRule
     from ..structures.base import Structure
     from ..training.loop import Callback, Fit
+    from ..training.start import Start
 
 __all__ = ["Prepared", "Trainer"]
 
@@ -167,6 +168,7 @@ class Trainer(Parameters, ABC):
         self.certificate_ = model.certificate
         self.n_iter_ = max(1, math.ceil(model.certificate.passes))
         self.trace_: tuple[Any, ...] = ()
+        self.started_from_: Start | None = None
 
     # What all trainers share
 
@@ -253,6 +255,7 @@ class Trainer(Parameters, ABC):
             display.finish(done.certificate)
         self._adopt(model)
         self.trace_ = done.trace
+        self.started_from_ = done.start
         if self.warm_start:
             self._dual = (fingerprint, done.dual_point)
         elif hasattr(self, "_dual"):

@@ -25,7 +25,8 @@ class Certificate:
 
     The optimum lies between ``dual`` and ``primal``: no weights have an objective below
     ``primal - gap``. If rounding makes the two values inconsistent, nothing is certified, and
-    ``gap`` is infinite.
+    ``gap`` is infinite. Both values are nan, and ``gap`` is infinite too, if another program
+    trained the model.
 
     Attributes
     ----------
@@ -50,6 +51,22 @@ class Certificate:
     seconds: float
     verdict: str
 
+    @staticmethod
+    def unknown(verdict: str) -> Certificate:
+        """Return the certificate of weights of which nothing is known; it certifies nothing.
+
+        Parameters
+        ----------
+        verdict : str
+            Where the weights come from, as a sentence.
+        """
+        return Certificate(math.nan, math.nan, tol=1e-4, passes=0.0, seconds=0.0, verdict=verdict)
+
+    @property
+    def known(self) -> bool:
+        """Whether there are values at all: not if another program trained the model."""
+        return not math.isnan(self.primal)
+
     @property
     def gap(self) -> float:
         """The duality gap, primal - dual; inf if rounding makes the two inconsistent."""
@@ -72,6 +89,8 @@ class Certificate:
         """The reason why nothing is certified; empty if the values are consistent."""
         if self.consistent:
             return ""
+        if not self.known:
+            return self.verdict
         return (
             f"rounding is so large that the objective ({self.primal:.6g}) and its lower bound "
             f"({self.dual:.6g}) cannot both be right"
@@ -105,6 +124,8 @@ class Certificate:
 
     def __str__(self) -> str:
         """Return a summary in one line."""
+        if not self.known:
+            return self.verdict
         gap = f"relative gap {self.relative_gap:.2e}" if self.consistent else "false by rounding"
         return (
             f"objective {self.primal:.6f}, dual {self.dual:.6f}, {gap} (tol {self.tol:.0e}) "

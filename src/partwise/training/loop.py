@@ -30,6 +30,7 @@ from ..solvers.registry import make_solver
 from .certificate import CLOSER_SIZES, Certificate, ConvergenceWarning, consistent, relative_gap
 from .interrupt import Interrupt
 from .settings import check_numbers
+from .start import Start
 
 #: A full evaluation costs about 0.8 passes: one in 25 is 3% of the run.
 EVERY: Final = 25.0
@@ -93,6 +94,8 @@ class Fit:
     trace: tuple[TraceRow, ...]
     dual_point: DualPoint
     interrupted: bool = False  # whether Ctrl-C was pressed, even if the fit converged
+    initial_objective: float = math.nan  # the objective of the initial weights, if there were any
+    start: Start | None = None  # the other model that the initial weights are from
 
 
 class _Schedule:
@@ -248,8 +251,11 @@ def train(
     others = [] if stored is None else [stored]
     if relative_gap(best.primal, best.dual) > tol:
         others.append(problem.storage.zeros())
+    initial_objective = math.nan
     for other in others:
         primal = evaluator.primal(other, l2, l1)
+        if other is stored:
+            initial_objective = primal
         if primal < best.primal:
             best = Evaluation(other, primal, best.dual)
     certificate = Certificate(
@@ -270,6 +276,7 @@ def train(
         tuple(trace),
         machine.dual_point(),
         interrupt.requested,
+        initial_objective,
     )
 
 
