@@ -370,6 +370,7 @@ def given_columns(X: Any, templates: ColumnTemplates) -> Columns:
             "per column, or a string if there is one column; every token must have as many columns "
             f"as the first one, {some!r:.80}"
         )
+    templates.check(columns)
     return columns
 
 
