@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partwise import DataError, ModelFileError, Templates
+from partwise.tasks.sequences.extraction import number_features
 from partwise.tasks.sequences.template_file import as_templates, templates_from_json
 from partwise.tasks.sequences.templates import template_for
+from partwise.tasks.sequences.token_columns import given_columns
 from partwise.tasks.sequences.wapiti_regexp import RegexpError, compile_regexp, whole_name
 
 SENTENCE = [["He", "PRP"], ["reckons", "VBZ"], ["the", "DT"], ["current", "JJ"], ["account", "NN"]]
@@ -326,7 +328,26 @@ def test_shared_identifiers_are_noted(caplog: pytest.LogCaptureFixture) -> None:
     assert caplog.messages[0].startswith("t:3: U1:%x[1,0] has the identifier of line 1")
 
 
-def test_what_a_file_says(tmp_path: object) -> None:
+def test_a_feature_is_in_a_row_once() -> None:
+    templates = Templates(["U:%x[0,0]", "U:%x[1,0]", "U1"])
+    rows, vocabulary = number_features(
+        given_columns([["a", "a", "b"]], templates), templates.positions
+    )
+    pairs = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
+    assert rows.values is not None
+    found = [
+        {vocabulary.names[k]: v for k, v in zip(rows.indices[a:b], rows.values[a:b], strict=True)}
+        for a, b in pairs
+    ]
+    assert found == [
+        {"U:a": 2, "U1": 1},
+        {"U:a": 1, "U:b": 1, "U1": 1},
+        {"U:b": 1, "U:_B+1": 1, "U1": 1},
+    ]
+    assert rows.indptr.tolist() == [0, 2, 5, 8]
+
+
+def test_what_a_file_says() -> None:
     templates = Templates(["B", "B1", "U"])
     assert templates.plain_transition
     assert templates.transitions is not None
