@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from ...arrays import Floats, Ints
 from ...compiled.compilation import noted_compilation
-from ...errors import ModelFileError
+from ...errors import DataError, ModelFileError
 from ...models.foreign.crfsuite import CRFsuiteModel
 from ...models.inference import (
+    Batch,
     Stored,
     best_labels,
-    log_probabilities,
     make_batch,
     part_marginals,
 )
@@ -25,7 +25,7 @@ from ...structures.chain.structure import Chain
 from .instances import make_rows
 from .items import Attributes
 
-__all__ = ["Decoder", "chain_rows"]
+__all__ = ["Decoder", "ScoredSequence", "chain_rows"]
 
 
 def chain_rows(rows: Rows) -> list[Rows]:
@@ -36,6 +36,55 @@ def chain_rows(rows: Rows) -> list[Rows]:
     constant = Rows(np.array([0, 1]), np.zeros(1, np.int32), None, 1)
     nothing = Rows(np.zeros(1, np.int64), np.zeros(0, np.int32), None, 0)
     return [rows, constant, nothing, nothing]
+
+
+class ScoredSequence:
+    """The scores of the parts of one sequence, and what follows from them.
+
+    Parameters
+    ----------
+    structure : Chain
+        The structure.
+    theta : ndarray
+        The scores: those of labels at tokens, then those of pairs of labels.
+    length : int
+        The number of tokens.
+    """
+
+    def __init__(self, structure: Chain, theta: Floats, length: int) -> None:
+        self.length = length
+        self._structure, self._theta = structure, theta
+        self._topology = structure.topology(length)
+
+    def best(self) -> Ints:
+        """Return the best labels; the first of equal ones, as in CRFsuite."""
+        with noted_compilation():
+            score, labels = self._structure.best(self._theta, self._topology)
+        _check(score)
+        return labels
+
+    @cached_property
+    def marginals(self) -> Floats:
+        """The probability of every label at every token."""
+        with noted_compilation():
+            log_z, mu = self._structure.expected_parts(self._theta, self._topology)
+        _check(log_z)
+        n = self._structure.n_labels
+        return mu[: self.length * n].reshape(self.length, n)
+
+    def log_probability(self, labels: Ints) -> float:
+        """Return the log-probability of some labels."""
+        with noted_compilation():
+            log_z = self._structure.log_partition(self._theta, self._topology)
+        _check(log_z)
+        parts, counts = self._structure.encode(labels, self._topology)
+        # Rounding may lift a probability that is nearly 1 above 1.
+        return min(float(self._theta[parts] @ counts) - log_z, 0.0)
+
+
+def _check(value: float) -> None:
+    if not math.isfinite(value):
+        raise DataError("the scores of a sequence overflow; scale its values or the weights down")
 
 
 class Decoder:
@@ -84,8 +133,8 @@ class Decoder:
             raise ModelFileError("the model has no labels: it was trained on no data; train again")
         return make_rows(sequences, self._numbers.get, len(self.model.attributes))
 
-    def _batch(self, rows: Rows, lengths: Ints, gold: Any = None) -> Any:
-        return make_batch(self._structure, self._stored, chain_rows(rows), lengths, gold=gold)
+    def _batch(self, rows: Rows, lengths: Ints) -> Batch:
+        return make_batch(self._structure, self._stored, chain_rows(rows), lengths)
 
     def best(self, rows: Rows, lengths: Ints) -> list[list[str]]:
         """Return the best labels of each sequence; the first of equal ones, as in CRFsuite."""
@@ -108,8 +157,24 @@ class Decoder:
             for mu, length in zip(counts, lengths.tolist(), strict=True)
         ]
 
-    def log_probability(self, rows: Rows, labels: Ints) -> float:
-        """Return the log-probability of the labels of one sequence."""
-        lengths = np.array([len(labels)], dtype=np.int64)
-        with noted_compilation():
-            return float(log_probabilities(self._batch(rows, lengths, [labels]))[0])
+    def scored(self, rows: Rows) -> ScoredSequence:
+        """Return the scores of one sequence, which takes less time than a batch of one."""
+        weights, layout = self._stored.weights, self._stored.storage.layout
+        n, sizes = self._structure.n_labels, self._sizes[rows.indices]
+        # One entry per weight of each attribute of each token, in that order.
+        ends = np.cumsum(sizes)
+        first = np.repeat(layout.first[rows.indices] - (ends - sizes), sizes)
+        at = first + np.arange(len(first))
+        token = np.repeat(np.repeat(np.arange(len(rows)), np.diff(rows.indptr)), sizes)
+        values = weights[at]
+        if rows.values is not None:
+            values = values * np.repeat(rows.values, sizes)
+        slots = self._stored.storage.slot[at].astype(np.int64)
+        unary = np.bincount(token * n + slots, values, minlength=len(rows) * n)
+        theta = np.concatenate([unary, weights[len(weights) - n * n :]])
+        return ScoredSequence(self._structure, theta, len(rows))
+
+    @cached_property
+    def _sizes(self) -> Ints:
+        """The number of weights of each attribute."""
+        return self._stored.storage.layout.sizes()

@@ -130,15 +130,12 @@ def _problem(sample: Sample, n_labels: int, values: dict[str, Any]) -> Problem:
     return build_problem(structure, sample.lengths, rows, sample.gold, loss, weights=rule)
 
 
-def _occurring(problem: Problem) -> Any:
-    """Return a mask of the features that occur in training and have weights."""
-    first, _ = problem.storage.blocks
-    return np.isin(first, problem.arrays.design.start) & (problem.layout.sizes() > 0)
-
-
 def _n_features(problem: Problem) -> int:
-    """Return the number of weights, which CRFsuite calls features."""
-    return int(problem.layout.sizes()[_occurring(problem)].sum())
+    """Return the number of weights that occur in training, which CRFsuite calls features."""
+    first, _ = problem.storage.blocks
+    begins = np.zeros(problem.storage.n_places + 1, dtype=np.bool_)
+    begins[problem.arrays.design.start] = True
+    return int(problem.layout.sizes()[begins[first]].sum())
 
 
 class _HeldOut:
@@ -150,8 +147,10 @@ class _HeldOut:
     @classmethod
     def of(cls, instances: Instances, group: int, problem: Problem) -> _HeldOut | None:
         """Return the sequences of a group; None if there are none."""
+        if group < 0:
+            return None
         sample = instances.sample(group, True)
-        if group < 0 or not len(sample.lengths):
+        if not len(sample.lengths):
             return None
         stored = Stored.of(problem.layout, np.zeros(problem.layout.n_weights))
         batch = make_batch(problem.structure, stored, chain_rows(sample.rows), sample.lengths)

@@ -7,20 +7,18 @@ import io
 import math
 import os
 import sys
-from functools import cached_property
 from typing import Any, TextIO
 
 import numpy as np
 
-from ...arrays import Floats, Ints
+from ...arrays import Floats
 from ...errors import DataError
 from ...models.foreign.crfsuite import (
     CRFsuiteModel,
     parse_crfsuite_model,
     read_crfsuite_model,
 )
-from ...problem.rows import Rows
-from ..crfsuite.decoder import Decoder
+from ..crfsuite.decoder import Decoder, ScoredSequence
 from ..crfsuite.items import read_labels
 from ._dumpparser import ParsedDump
 from .item_sequence import attributes_of
@@ -30,30 +28,13 @@ __all__ = ["Tagger"]
 _OFFSETS = ("features", "labels", "attrs", "labelrefs", "attrrefs")
 
 
-class _Current:
-    """The sequence that a tagger was given last."""
-
-    def __init__(self, decoder: Decoder, rows: Rows, length: int) -> None:
-        self.decoder, self.rows = decoder, rows
-        self.lengths = np.array([length], dtype=np.int64)
-
-    @property
-    def length(self) -> int:
-        """The number of tokens."""
-        return int(self.lengths[0])
-
-    @cached_property
-    def marginals(self) -> Floats:
-        """The probability of every label at every token."""
-        return self.decoder.marginals(self.rows, self.lengths)[0]
-
-
 class Tagger:
     """Predicts labels by a model of CRFsuite, whoever trained it."""
 
     def __init__(self) -> None:
         self._decoder: Decoder | None = None
-        self._current: _Current | None = None
+        # None if the sequence is empty, as it is at first.
+        self._current: ScoredSequence | None = None
 
     def open(self, name: str | os.PathLike[str]) -> contextlib.closing[Tagger]:
         """Open a model file.
@@ -88,14 +69,6 @@ class Tagger:
             raise DataError("The tagger is not opened; call open with a model file")
         return self._decoder
 
-    @property
-    def _given(self) -> _Current:
-        """The current sequence, an empty one at first."""
-        decoder = self._opened
-        if self._current is None:
-            self._current = _Current(decoder, *_first(decoder.rows([[]])))
-        return self._current
-
     def labels(self) -> list[str]:
         """Return the labels of the model."""
         return list(self._opened.model.labels)
@@ -109,14 +82,15 @@ class Tagger:
             The features of each token, see `ItemSequence`.
         """
         decoder = self._opened
-        self._current = _Current(decoder, *_first(decoder.rows([attributes_of(xseq)])))
+        rows, _ = decoder.rows([attributes_of(xseq)])
+        self._current = decoder.scored(rows) if len(rows) else None
 
     def tag(self, xseq: Any = None) -> list[str]:
         """Predict the labels of a sequence, or of the current one if `xseq` is None."""
         if xseq is not None:
             self.set(xseq)
-        current = self._given
-        return current.decoder.best(current.rows, current.lengths)[0]
+        names, current = self._opened.model.labels, self._current
+        return [] if current is None else [names[k] for k in current.best().tolist()]
 
     def tag_all(self, sequences: Any) -> list[list[str]]:
         """Predict the labels of many sequences at once, which is faster than one by one.
@@ -145,16 +119,17 @@ class Tagger:
         RuntimeError
             If a label is not known.
         """
-        current, labels = self._given, read_labels(yseq)
-        if not current.length:
+        names, current = self._opened.model.labels, self._current
+        labels = read_labels(yseq)
+        if current is None:
             return 0.0
         if len(labels) != current.length:
             raise DataError(
                 f"The numbers of items and labels differ: |x| = {current.length}, "
                 f"|y| = {len(labels)}"
             )
-        numbers = np.array([self._number(label) for label in labels], dtype=np.int64)
-        return math.exp(current.decoder.log_probability(current.rows, numbers))
+        numbers = np.array([_number(label, names) for label in labels], dtype=np.int64)
+        return math.exp(current.log_probability(numbers))
 
     def marginal(self, y: Any, pos: int) -> float:
         """Compute the probability of a label at a token of the current sequence.
@@ -166,21 +141,12 @@ class Tagger:
         RuntimeError
             If the label is not known.
         """
-        current = self._given
-        if not current.length:
+        names, current = self._opened.model.labels, self._current
+        if current is None:
             return 0.0
         if not 0 <= pos < current.length:
             raise DataError(f"The position, {pos}, is out of range of {current.length}")
-        return float(current.marginals[pos, self._number(read_labels([y])[0])])
-
-    def _number(self, label: str) -> int:
-        names = self._opened.model.labels
-        if label not in names:
-            raise RuntimeError(
-                f"Failed to convert into label identifier: {label}; the labels are "
-                f"{', '.join(names)}"
-            )
-        return names.index(label)
+        return float(current.marginals[pos, _number(read_labels([y])[0], names)])
 
     def dump(self, filename: str | os.PathLike[str] | None = None) -> None:
         """Write the model as text, to a file or to stdout.
@@ -225,9 +191,13 @@ class Tagger:
         return self._decoder.model
 
 
-def _first(read: tuple[Rows, Ints]) -> tuple[Rows, int]:
-    rows, lengths = read
-    return rows, int(lengths[0])
+def _number(label: str, names: tuple[str, ...]) -> int:
+    """Return the number of a label."""
+    if label not in names:
+        raise RuntimeError(
+            f"Failed to convert into label identifier: {label}; the labels are {', '.join(names)}"
+        )
+    return names.index(label)
 
 
 def _header(model: CRFsuiteModel) -> dict[str, str]:

@@ -193,12 +193,18 @@ calibration_max_trials
             raise DataError("Pass both X_dev and y_dev to use the holdout data")
         self._tagger = self._info_cached = self.certificate_ = None
         file = self.modelfile
-        file.refresh()
+        # Whatever happens, an earlier fit is over.
+        file.cleanup()
         trainer = self._get_trainer()
         _append(trainer, X, y, 0, "X", "y")
         if X_dev is not None:
             _append(trainer, X_dev, y_dev, 1, "X_dev", "y_dev")
-        trainer.train(file.name, holdout=-1 if X_dev is None else 1)
+        file.ensure_name()
+        try:
+            trainer.train(file.name, holdout=-1 if X_dev is None else 1)
+        except BaseException:
+            file.cleanup()
+            raise
         self.training_log_ = trainer.logparser
         self.certificate_ = trainer.certificate
         return self

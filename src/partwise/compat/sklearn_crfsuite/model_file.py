@@ -60,11 +60,6 @@ class FileResource:
                 os.unlink(path)
         self.name = None
 
-    def refresh(self) -> None:
-        """Begin a new temporary file."""
-        self.cleanup()
-        self.ensure_name()
-
     def __del__(self) -> None:
         # Modules may be gone when the interpreter ends.
         with contextlib.suppress(Exception):
