@@ -168,7 +168,14 @@ def test_what_cannot_be_read_is_named(call: Run, model: Path, folder: Path, tmp_
     bad.write_text("node a sea\nfactor far a\n", "utf-8")
     code, _, err = call("predict", model, bad)
     assert code == 1
-    assert "kind 'far', which were not seen in training" in err
+    assert f"{bad}:2: a factor of kind 'far', which was not seen in training" in err
+    bad.write_text("vertex a place sea\nfactor node a\n", "utf-8")
+    train = ("train", "--task", "graph", folder / "train", "--model", tmp_path / "m", "--dev", bad)
+    for command in (("predict", model, bad), train):
+        code, _, err = call(*command)
+        assert code == 1
+        assert f"{bad}:2: a factor of kind 'node' over vertices of place, where those of" in err
+    assert not (tmp_path / "m").exists()
     code, _, err = call("train", "--task", "tag", folder / "train", "--model", tmp_path / "m")
     assert code == 1
     assert "it looks like a file for --task graph" in err

@@ -94,7 +94,17 @@ def estimators() -> dict[str, tuple[Any, tuple[Any, ...]]]:
         "kernel": (KernelClassifier(kernel="rbf"), (rows(), classes)),
         "kernel, poly": (KernelClassifier(kernel="poly"), (rows() + 1, classes)),
         "kernel tagger": (KernelTagger(kernel="rbf"), (numbers, labels)),
+        "kernel tagger, names": (KernelTagger(kernel="poly"), (X[:2], y[:2])),
     }
+
+
+#: The options of the commands that train a model, by its name.
+COMMANDS = {
+    "command tag": ["--task", "tag"],
+    "command segment": ["--task", "segment"],
+    "command tag, transitions": ["--task", "tag", "--transition-features"],
+    "command tag, kernel": ["--task", "tag", "--kernel", "linear"],
+}
 
 
 def make_models(folder: Path) -> None:
@@ -103,9 +113,9 @@ def make_models(folder: Path) -> None:
         save_model(estimator.set_params(tol=0.05).fit(*data), folder / name)
     write(tagged_text(4), folder / "text")
     train = ["train", str(folder / "text"), "--tol", "0.05", "--quiet"]
-    for task in ("tag", "segment"):
+    for name, options in COMMANDS.items():
         with contextlib.redirect_stdout(io.StringIO()):
-            assert main([*train, "--task", task, "--model", str(folder / f"command {task}")]) == 0
+            assert main([*train, *options, "--model", str(folder / name)]) == 0
 
 
 def uses(folder: Path) -> dict[str, Use]:
@@ -117,7 +127,7 @@ def uses(folder: Path) -> dict[str, Use]:
             type(estimator).from_model(load_model(path)).predict(X)
 
         found[name] = use
-    for task in ("tag", "segment"):
+    for name in COMMANDS:
 
         def command(path: Path) -> None:
             for arguments in (["predict", path, folder / "text"], ["info", path]):
@@ -126,7 +136,7 @@ def uses(folder: Path) -> dict[str, Use]:
                     code = main([*map(str, arguments), "--quiet"])
                 assert code in (0, 1), said.getvalue()
 
-        found[f"command {task}"] = command
+        found[name] = command
     return found
 
 

@@ -66,6 +66,8 @@ examples:
   partwise predict chunks.model text.txt --output labelled.txt
   partwise predict chunks.model text.txt --marginals | less
   zcat text.txt.gz | partwise predict chunks.model - --k 3
+  partwise predict names.model text.txt --spans --threshold 0.9
+  partwise predict chunks.model half-labelled.txt --fixed _
 
 The file may have labels or not. With --json and no --output, the record holds the predictions.
 What is written depends on the task of the model."""

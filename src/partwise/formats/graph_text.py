@@ -27,11 +27,18 @@ import math
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final, NamedTuple, NoReturn
+from typing import Final, NoReturn
 
 from partwise.errors import DataError
 from partwise.formats.base import Format
+from partwise.formats.graph_file import (
+    FIELD,
+    LABEL_PLACE,
+    Factor,
+    GraphFile,
+    TextGraph,
+    checked_field,
+)
 from partwise.formats.source import read_text, writing
 
 __all__ = ["FORMAT", "Factor", "GraphFile", "TextGraph", "read_graph_text", "write_graph_text"]
@@ -40,168 +47,13 @@ __all__ = ["FORMAT", "Factor", "GraphFile", "TextGraph", "read_graph_text", "wri
 UNKNOWN: Final = "?"
 #: The domain of the vertices of ``node`` lines, and the kinds of factors of these and of edges.
 _LABEL, _NODE, _EDGE = "label", "node", "edge"
-#: The place of the label in the lines of vertices, counted from 0.
-_PLACE: Final = {"node": 2, "vertex": 3}
 _SHAPES: Final = {
     "node": "node NAME LABEL FEATURE ...",
     "edge": "edge NAME NAME FEATURE ...",
     "vertex": "vertex NAME DOMAIN LABEL",
     "factor": "factor KIND NAME,NAME,... FEATURE ...",
 }
-_FIELD: Final = re.compile(r"[^ \t]+")
 _NAME: Final = re.compile(r"(?:[^\\:]|\\[\\:])+")
-
-
-class Factor(NamedTuple):
-    """A factor of a graph.
-
-    Attributes
-    ----------
-    vertices : tuple of int
-        The numbers of its vertices in the graph.
-    features : dict of str to float
-        Its features.
-    line : int
-        Its line in the file, counted from 1; 0 if it is from no file.
-    """
-
-    vertices: tuple[int, ...]
-    features: dict[str, float]
-    line: int = 0
-
-
-@dataclass(frozen=True, eq=False)
-class TextGraph:
-    """One graph of a file.
-
-    Attributes
-    ----------
-    names : list of str
-        The name of every vertex.
-    domains : list of str
-        The name of the set of labels of every vertex.
-    labels : list of str or None
-        The label of every vertex; None where it is not known.
-    factors : dict of str to list of Factor
-        The factors of each kind.
-    rows : list of str
-        The lines of the graph, with its comments.
-    lines : list of int
-        The line of every vertex, counted from 1.
-    begin : int
-        The first line of the graph.
-    """
-
-    names: list[str] = field(default_factory=list)
-    domains: list[str] = field(default_factory=list)
-    labels: list[str | None] = field(default_factory=list)
-    factors: dict[str, list[Factor]] = field(default_factory=dict)
-    rows: list[str] = field(default_factory=list)
-    lines: list[int] = field(default_factory=list)
-    begin: int = 1
-
-    def written(self, labels: Sequence[str], beside: Sequence[str] | None = None) -> list[str]:
-        """Return the lines of the graph with other labels.
-
-        Parameters
-        ----------
-        labels : sequence of str
-            The label of every vertex.
-        beside : sequence of str or None
-            A comment on every vertex, without its ``#``. Comments that begin with ``# p``, such as
-            those of an earlier run, are dropped then.
-        """
-        rows = []
-        vertex = 0
-        for row in self.rows:
-            fields = [*_FIELD.finditer(row)]
-            if beside is not None and [one.group() for one in fields[:2]] == ["#", "p"]:
-                continue
-            place = _PLACE.get(fields[0].group())
-            if place is None:
-                rows.append(row)
-                continue
-            old = fields[place]
-            label = checked_field(labels[vertex], "the label")
-            rows.append(row[: old.start()] + label + row[old.end() :])
-            if beside is not None:
-                rows.append(f"# {beside[vertex]}")
-            vertex += 1
-        return rows
-
-
-@dataclass(frozen=True, eq=False)
-class GraphFile:
-    """The graphs of a file.
-
-    Attributes
-    ----------
-    path : str
-        The file, for messages.
-    graphs : list of TextGraph
-        Its graphs.
-    """
-
-    path: str
-    graphs: list[TextGraph]
-
-    def __len__(self) -> int:
-        """Return the number of graphs."""
-        return len(self.graphs)
-
-    @property
-    def featured(self) -> set[str]:
-        """The kinds of factors of which at least one has features."""
-        return {
-            kind
-            for graph in self.graphs
-            for kind, factors in graph.factors.items()
-            if any(factor.features for factor in factors)
-        }
-
-    def examples(self, featured: set[str] | None = None) -> list[dict[str, object]]:
-        """Return the graphs as :class:`partwise.GraphLabeler` takes them.
-
-        Parameters
-        ----------
-        featured : set of str or None
-            The kinds of factors that have features; factors of the others share a constant one. If
-            None, those of which one factor in the file has features.
-        """
-        featured = self.featured if featured is None else featured
-        return [
-            {
-                "domains": list(graph.domains),
-                "factors": {
-                    kind: (
-                        [factor.vertices for factor in factors],
-                        [factor.features for factor in factors] if kind in featured else None,
-                    )
-                    for kind, factors in graph.factors.items()
-                },
-            }
-            for graph in self.graphs
-        ]
-
-    def check_vertices(self, featured: set[str]) -> None:
-        """Raise a DataError for a vertex whose label only depends on tables that factors share."""
-        for graph in self.graphs:
-            scored: set[int] = set()
-            for kind, factors in graph.factors.items():
-                for factor in factors:
-                    if kind in featured or len(factor.vertices) == 1:
-                        scored.update(factor.vertices)
-            for vertex, name in enumerate(graph.names):
-                if vertex not in scored:
-                    raise DataError(
-                        f"{self.path}:{graph.lines[vertex]}: the vertex {name!r} is in no factor "
-                        "that has features or that is of this vertex alone; add a line "
-                        f"`factor KIND {name}`, with its features or none"
-                    )
-
-    def labels(self) -> list[list[str | None]]:
-        """Return the labels of the vertices of every graph; None where they are not known."""
-        return [list(graph.labels) for graph in self.graphs]
 
 
 def read_graph_text(
@@ -262,7 +114,7 @@ class _Reader:
 
     def line(self, number: int, text: str) -> None:
         """Read a line; a blank one ends a graph."""
-        fields = [(match.start() + 1, match.group()) for match in _FIELD.finditer(text)]
+        fields = [(match.start() + 1, match.group()) for match in FIELD.finditer(text)]
         if not fields:
             self.end()
             return
@@ -283,9 +135,9 @@ class _Reader:
                 number, len(text) + 1 if len(fields) < needed else fields[needed][0],
                 f"{len(fields)} fields; expected `{_SHAPES[what]}`",
             )  # fmt: skip
-        if what in _PLACE:
+        if what in LABEL_PLACE:
             domain = _LABEL if what == "node" else fields[2][1]
-            self.vertex(number, fields[1], domain, fields[_PLACE[what]])
+            self.vertex(number, fields[1], domain, fields[LABEL_PLACE[what]])
         if what == "node":
             self.factor(number, _NODE, [fields[1]], fields[3:])
         elif what == "edge":
@@ -402,16 +254,6 @@ class _Reader:
     def fail(self, number: int, column: int, why: str) -> NoReturn:
         """Raise a DataError about a place in the file."""
         raise DataError(f"{self.name}:{number}:{column}: {why}")
-
-
-def checked_field(text: str, what: str) -> str:
-    """Return a text that can be written as one field; raise a DataError for others."""
-    if not text or re.search(r"[ \t\r\n]", text):
-        raise DataError(
-            f"{what} {text!r} is empty or holds blanks, which a file of graphs cannot hold; "
-            "replace them"
-        )
-    return text
 
 
 def write_graph_text(

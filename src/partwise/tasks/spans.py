@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from ..errors import DataError, MismatchError
-from ..values import is_number
 from .options import Option
 from .predictions import Predictions
 
@@ -57,6 +56,8 @@ class ProbableSpan(NamedTuple):
 
 def check_threshold(threshold: Any) -> None:
     """Raise a DataError unless a threshold is None or a probability above 0."""
+    from ..values import is_number
+
     if threshold is not None and not (is_number(threshold) and 0.0 < threshold <= 1.0):
         raise DataError(
             f"threshold is {threshold!r}; give a probability above 0 and at most 1, or None for "

@@ -104,6 +104,16 @@ def test_thresholds_and_best_labels_choose_among_them(settings: dict[str, Any]) 
         assert all(known[span[:3]] == pytest.approx(span.probability, rel=1e-12) for span in got)
 
 
+def test_no_threshold_loses_a_span() -> None:
+    labels = ("B-x", "I-x", "E-x", "L-x", "O")
+    for seed in range(5):
+        tagger, X, _ = _tagger(labels, seed, 4)
+        every = tagger.predict_spans(X[:1], threshold=1e-300)[0]
+        for least in sorted({span.probability for span in every}):
+            found = tagger.predict_spans(X[:1], threshold=least)[0]
+            assert found == [span for span in every if span.probability >= least]
+
+
 @pytest.mark.parametrize("order", [1, 2])
 def test_what_is_forbidden_or_known_is_respected(order: int) -> None:
     tagger, X, _ = _tagger(LETTERS["IOB2"], 7, 4, order=order, constraints="BIO")

@@ -79,6 +79,8 @@ class GraphTask(Task["GraphFileSource"]):
 
         featured = None if like is None else set(like.featured)
         file = self.reader(given["format"])(path, featured=featured)
+        if like is not None:
+            file.check_kinds(like.file.kinds)
         return GraphFileSource.read(file, file.featured if featured is None else featured)
 
     def read_for(
@@ -90,6 +92,7 @@ class GraphTask(Task["GraphFileSource"]):
         file = self.reader(format)(
             path, labelled=False, empty=not labelled, featured=features.featured
         )
+        file.check_kinds({kind: held.domains for kind, held in features.kinds.items()})
         labels = [label for some in file.labels() for label in some]
         if labelled and None in labels:
             if not any(labels):
