@@ -220,7 +220,8 @@ def wapiti_weights(path: str) -> Weights:
 def crfpp(train: Sentences, test: Sentences, folder: Path, tol: float) -> Iterator[Row]:
     """CRF++'s tagger.
 
-    Its learner has no package, so partwise trains, loosely, and writes the files. The tagger reads a binary model, whose weights are of 32 bits, and adds them up in 32 bits.
+    Its learner has no package, so partwise trains, loosely, and writes the files. The tagger reads
+    a binary model, whose weights are of 32 bits, and adds them up in 32 bits.
     """
     import pycrfpp
 

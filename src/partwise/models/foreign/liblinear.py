@@ -97,9 +97,11 @@ def _parse(data: bytes) -> Model:
         raise DataError(f"there are {len(rows):,} rows of weights where {n_rows:,} are expected")
     single = len(labels) == 2 and not solver.joint
     weights = _weights(rows, 1 if single else len(labels))
-    if single:
-        # LIBLINEAR chooses the second label where the decision value is 0, and partwise the first.
-        weights, labels = np.hstack([-0.5 * weights, 0.5 * weights]), labels[::-1]
+    if len(labels) == 2:
+        # LIBLINEAR looks at the first column only, also of the two of Crammer and Singer, which
+        # add up to 0. It chooses the second label where the value is 0, and partwise the first.
+        column = weights[:, :1] * (0.5 if single else 1.0)
+        weights, labels = np.hstack([-column, column]), labels[::-1]
     if bias <= 0.0:
         # A constant feature of value 0 has no effect.
         weights, bias = weights[:n_features], 0.0
