@@ -54,6 +54,34 @@ WAPITI = """\
 70=0x1.6fd7ba9c25754p+0
 71=-0x1.03fa72715ddd2p-2
 """
+#: Wapiti without patterns: tokens are given by their features.
+WAPITI_WITHOUT_PATTERNS = """\
+#mdl#2#12
+#rdr#0/0/0
+#qrk#3
+1:O,
+1:B,
+1:I,
+#qrk#6
+6:u:w=We,
+1:b,
+7:u:w=saw,
+3:*:x,
+7:u:w=the,
+7:u:w=dog,
+0=0x1.c9e0cbcea10a3p-1
+3=0x1.ac806da4121e6p+0
+8=0x1.6470500a7a2fep-1
+12=0x1.7bb0ae8b69be8p-1
+18=0x1.a070d53888a5ep+0
+23=0x1.4c51c5705000ap-1
+27=-0x1.115ad47a4e562p-2
+28=0x1.1cd4eabb24959p+1
+29=-0x1.6e4c9cbfd32eep-3
+30=-0x1.88b7ff1675319p-2
+31=-0x1.90ded4b71bc22p-3
+32=0x1.21a81969787d8p+1
+"""
 TRAINING = """\
 We PRP O
 saw VBD O

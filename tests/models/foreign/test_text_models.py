@@ -13,6 +13,7 @@ from support.foreign_models import (
     TRAINING,
     WAPITI,
     WAPITI_LABELS,
+    WAPITI_WITHOUT_PATTERNS,
     ranked,
 )
 
@@ -238,3 +239,14 @@ def test_more_columns_than_patterns_look_at(tmp_path: Path) -> None:
 def test_faults_of_crfpp_models(old: str, new: str, says: str, tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match=says):
         read_model(put(tmp_path, CRFPP.replace(old, new, 1)), "crfpp-model")
+
+
+def test_wapiti_without_patterns(tmp_path: Path) -> None:
+    model = read_model(put(tmp_path, WAPITI_WITHOUT_PATTERNS), "wapiti-model")
+    X = [[["u:w=We"], ["u:w=dog", "*:x"], ["u:w=the"]], [["u:w=dog"], ["u:w=dog"]]]
+    steps = [[["*:x", "b"], ["b"]], [["b"]]]
+    # What Wapiti itself says.
+    assert model.predict(X, X_transitions=steps) == [["O", "O", "B"], ["I", "I"]]
+    save_model(model, tmp_path / "model")
+    assert load_model(tmp_path / "model").predict(X, X_transitions=steps) == [
+        ["O", "O", "B"], ["I", "I"]]  # fmt: skip
