@@ -92,9 +92,10 @@ examples:
 
 Formats of models: crfsuite-model, wapiti-model (text), crfpp-model (text, of crf_learn -t),
 liblinear-model, sklearn-model (of skops), partwise-model, json-model and safetensors-model. To
-write, there are partwise-model, crfsuite-model, json-model and safetensors-model. A converted model predicts as it did, but nothing is
-certified about it. If partwise has its objective, train --resume with the data and settings that it
-was trained with tells how far it is from the optimum. Pickles are never read."""
+write, there are partwise-model, crfsuite-model, json-model and safetensors-model. A converted
+model predicts as it did, but nothing is certified about it. If partwise has its objective, train
+--resume with the data and settings that it was trained with tells how far it is from the optimum.
+Pickles are never read."""
 
 _DEMO = """\
 examples:

@@ -163,13 +163,20 @@ def test_crfsuite_models(parameters: dict[str, Any], tmp_path: Path) -> None:
     path = str(tmp_path / "model")
     trainer = pycrfsuite.Trainer(verbose=False)
     trainer.set_params({"c1": 0.0, "c2": 0.1, **parameters})
-    values = [[{"w": 0.5, "n": -1.0, name: 1.0} for name, _ in one] for one in TOKENS]
+    values = [
+        [
+            {"n": 0.5, "m": -1.0, "w": word, "of": {"t": tag}, "all": [word, tag]}
+            for word, tag in one
+        ]
+        for one in TOKENS
+    ]
     for tokens, labels in zip(values, TAGS, strict=True):
         trainer.append(tokens, labels)
     trainer.train(path)
     peer = pycrfsuite.Tagger()
     peer.open(path)
     model = read_model(path, "crfsuite-model")
+    assert set(model.features.vocabulary) == set(peer.info().attributes)  # type: ignore[attr-defined]
     assert model.predict(values) == [peer.tag(tokens) for tokens in values]
     for tokens, labels in zip(values, TAGS, strict=True):
         peer.set(tokens)
