@@ -148,12 +148,14 @@ def _labels(held: dict[str, str]) -> list[str]:
 
 
 def _weights(rows: list[str], width: int) -> Floats:
+    # All rows are looked at before there is a matrix, whose size the file only claims.
+    fields = [row.split() for row in rows]
+    for k, row in enumerate(fields):
+        if len(row) != width:
+            raise DataError(f"row {k + 1} of the weights has {len(row)} where {width} belong")
     found = np.zeros((len(rows), width))
-    for k, row in enumerate(rows):
-        fields = row.split()
-        if len(fields) != width:
-            raise DataError(f"row {k + 1} of the weights has {len(fields)} where {width} belong")
-        found[k] = [real(one, f"a weight in row {k + 1}") for one in fields]
+    for k, row in enumerate(fields):
+        found[k] = [real(one, f"a weight in row {k + 1}") for one in row]
     return found
 
 
