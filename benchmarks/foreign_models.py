@@ -220,7 +220,8 @@ def wapiti_weights(path: str) -> Weights:
 def crfpp(train: Sentences, test: Sentences, folder: Path, tol: float) -> Iterator[Row]:
     """CRF++'s tagger.
 
-    Its learner has no package, so partwise trains, loosely, and writes the files. The tagger reads a binary model, whose weights are of 32 bits, and adds them up in 32 bits.
+    Its learner has no package, so partwise trains, loosely, and writes the files. The tagger reads
+    a binary model, whose weights are of 32 bits, and adds them up in 32 bits.
     """
     import pycrfpp
 
@@ -292,7 +293,11 @@ def liblinear_row(
     lines = Path(path).read_text().split("\nw\n")[1].split()
     W = np.array(lines, dtype=float).reshape(T.shape[1], -1)
     sums = np.asarray(T @ W)
-    mine = scores[:, 1:] - scores[:, :1] if W.shape[1] == 1 else scores
+    mine = scores
+    if len(model.labels) == 2:
+        # The label of the first column comes last in the model, and LIBLINEAR prints its value.
+        mine = scores[:, 1:] - scores[:, :1] if W.shape[1] == 1 else scores[:, 1:]
+        sums = sums[:, :1]
     objective = optimum = above = math.nan
     if model.origin is not None and model.origin.comparable:
         l2 = 20.0 if W.shape[1] == 1 else 10.0

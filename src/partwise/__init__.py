@@ -15,6 +15,8 @@ from .moved import MovedModules
 
 if TYPE_CHECKING:
     from .models.file import load_model, save_model
+    from .models.foreign.registry import read_model, write_model
+    from .models.foreign.sklearn import model_of_sklearn
     from .models.tally import UnknownFeaturesWarning
     from .solvers.eg.simplex_qp import QuadraticResult, minimise_quadratic
     from .tasks.constituency.estimator import ConstituencyParser, ConstituencyParserCV
@@ -58,8 +60,11 @@ __all__ = [
     "__version__",
     "load_model",
     "minimise_quadratic",
+    "model_of_sklearn",
     "path",
+    "read_model",
     "save_model",
+    "write_model",
 ]
 
 _HOMES = {
@@ -70,8 +75,11 @@ _HOMES = {
     "UnknownFeaturesWarning": ".models.tally",
     "load_model": ".models.file",
     "minimise_quadratic": ".solvers.eg.simplex_qp",
+    "model_of_sklearn": ".models.foreign.sklearn",
     "path": ".tasks.path",
+    "read_model": ".models.foreign.registry",
     "save_model": ".models.file",
+    "write_model": ".models.foreign.registry",
 }
 
 # The estimators are at home in the folders of their tasks.

@@ -72,3 +72,13 @@ def test_one_line() -> None:
     assert "\n" not in text
     for word in ("10.000000", "9.990000", "1.00e-03", "tol 1e-02", "12.5 passes"):
         assert word in text
+
+
+def test_a_model_of_another_program_is_not_certified() -> None:
+    nothing = Certificate.unknown("converted from Wapiti, not certified")
+    assert DONE.known
+    assert not nothing.known
+    assert not nothing.converged
+    assert nothing.gap == math.inf
+    assert nothing.relative_gap == math.inf
+    assert nothing.doubt == str(nothing) == "converted from Wapiti, not certified"

@@ -1,4 +1,4 @@
-"""``partwise convert``: from one format to another, of models or of data."""
+"""``partwise convert``: convert data files, and model files of other toolkits."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ __all__ = ["run"]
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
-    """Convert a file; the names of formats of models end in "-model"."""
-    names = (arguments.source_format, arguments.target_format or "")
-    what = "model" if any(name.endswith("-model") for name in names) else "data"
-    outcome: Outcome = import_module(f"partwise.cli.convert_{what}").run(arguments)
+    """Convert a model file if one of the formats is named ``...-model``, and otherwise data."""
+    names = (arguments.from_format, arguments.to_format or "")
+    model = any(name.endswith("-model") for name in names)
+    outcome: Outcome = import_module(
+        f"partwise.cli.{'convert_model' if model else 'convert_data'}"
+    ).run(arguments)
     return outcome

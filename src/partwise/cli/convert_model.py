@@ -19,7 +19,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     """Convert a model, and say what it is and what is known of its optimum."""
     from partwise.models.foreign.registry import MODEL_FORMATS, read_model, write_model
 
-    source, target = arguments.source_format, arguments.target_format or _OWN
+    source, target = arguments.from_format, arguments.to_format or _OWN
     for option, name in (("--from", source), ("--to", target)):
         if name not in MODEL_FORMATS:
             raise UsageError(
@@ -28,21 +28,21 @@ def run(arguments: argparse.Namespace) -> Outcome:
     if MODEL_FORMATS[target].write is None:
         fitting = [name for name, one in MODEL_FORMATS.usable().items() if one.write]
         raise UsageError(f"--to {target} can only be read; use one of {', '.join(fitting)}")
-    if "-" in (arguments.input, arguments.output):
+    if "-" in (arguments.source, arguments.target):
         raise UsageError("a model cannot be read from stdin or written to stdout; give a file")
-    check_target(arguments.output, "OUTPUT", (arguments.input,))
+    check_target(arguments.target, "OUT", (arguments.source,))
     began = time.perf_counter()
     try:
-        model = read_model(arguments.input, source, inputs=getattr(arguments, "inputs", None))
-        write_model(model, arguments.output, target)
+        model = read_model(arguments.source, source, inputs=arguments.inputs)
+        write_model(model, arguments.target, target)
     except MismatchError as error:
         raise UsageError(str(error)) from error
     except DataError as error:
-        raise DataError(f"{arguments.input}: {error}") from error
+        raise DataError(f"{arguments.source}: {error}") from error
     origin = model.origin
     record: dict[str, Any] = {
-        "input": arguments.input,
-        "output": arguments.output,
+        "input": arguments.source,
+        "output": arguments.target,
         "from": source,
         "to": target,
         "task": model.task,
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         "seconds": time.perf_counter() - began,
     }
     text = [
-        f"wrote {arguments.output}: {model.task}, {len(model.labels):,} labels, "
+        f"wrote {arguments.target}: {model.task}, {len(model.labels):,} labels, "
         f"{sum(model.layout.n_features):,} features, {len(model.weights):,} weights"
     ]
     if origin is not None:
@@ -62,6 +62,6 @@ def run(arguments: argparse.Namespace) -> Outcome:
         if origin.comparable:
             text.append(
                 "to certify it, train from it with the same data and settings: partwise train "
-                f"--resume {arguments.output} ..."
+                f"--resume {arguments.target} ..."
             )
     return Outcome(record, "\n".join(text))

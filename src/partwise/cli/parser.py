@@ -93,10 +93,11 @@ examples:
   partwise convert chunks.model chunks.json --from partwise-model --to json-model
 
 Formats of models: crfsuite-model, wapiti-model (text), crfpp-model (text, of crf_learn -t),
-liblinear-model, sklearn-model (of skops), partwise-model, json-model and safetensors-model; all but
-the second to the fifth can be written. A converted model predicts as it did, but nothing is
-certified about it. If partwise has its objective, train --resume with the data and settings that it
-was trained with tells how far it is from the optimum. Pickles are never read."""
+liblinear-model, sklearn-model (of skops), partwise-model, json-model and safetensors-model. To
+write, there are partwise-model, crfsuite-model, json-model and safetensors-model. A converted
+model predicts as it did, but nothing is certified about it. If partwise has its objective, train
+--resume with the data and settings that it was trained with tells how far it is from the optimum.
+Pickles are never read."""
 
 _DEMO = """\
 examples:
@@ -297,12 +298,12 @@ def _evaluate(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> No
 
 def _convert(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("input", metavar="INPUT", help="the file to read")
-    add("output", metavar="OUTPUT", help="the file to write")
-    add("--from", dest="source_format", required=True, metavar="NAME", help="the format of INPUT")
+    add("source", metavar="IN", help="the file to read")
+    add("target", metavar="OUT", help="the file to write")
+    add("--from", dest="from_format", required=True, metavar="NAME", help="the format of IN")
     add(
-        "--to", dest="target_format", metavar="NAME",
-        help="the format of OUTPUT (default for models: partwise-model)",
+        "--to", dest="to_format", metavar="NAME",
+        help="the format of OUT (default for models: partwise-model)",
     )  # fmt: skip
     add(
         "--inputs", type=natural, metavar="N",

@@ -60,6 +60,10 @@ class Checker:
             raise ModelFileError(f"{self.path}: {error}") from error
         except DataError as error:
             raise ModelFileError(f"{self.path} is no sound model: {error}") from error
+        except ModelFileError as error:
+            if self.path in str(error):
+                raise
+            raise ModelFileError(f"{self.path} is no sound model: {error}") from error
 
 
 def check_room(

@@ -33,10 +33,14 @@ class Vocabulary:
     ----------
     names
         The names, in order.
+    separator
+        What stands between key and value in the names of features of dicts: ``w=the``. It is ``:``
+        in models of CRFsuite.
     """
 
-    def __init__(self, names: Iterable[str]) -> None:
+    def __init__(self, names: Iterable[str], separator: str = "=") -> None:
         self._names = tuple(names)
+        self.separator = separator
         if len(set(self._names)) != len(self._names):
             twice = next(name for name, count in Counter(self._names).items() if count > 1)
             raise DataError(f"the name {twice!r} occurs twice; names must be distinct")
@@ -79,7 +83,8 @@ class Vocabulary:
         """Return a vocabulary of the names whose mask is True, renumbered in order."""
         if mask.shape != (len(self),):
             raise DataError(f"a mask of shape {mask.shape} for {len(self)} names")
-        return Vocabulary(name for name, kept in zip(self._names, mask, strict=True) if kept)
+        kept = (name for name, chosen in zip(self._names, mask, strict=True) if chosen)
+        return Vocabulary(kept, self.separator)
 
     def pack(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """Return the joined UTF-8 bytes of all names, and the offsets of the names."""
@@ -90,8 +95,10 @@ class Vocabulary:
         return np.frombuffer(b"".join(encoded), np.uint8), offsets
 
     @classmethod
-    def unpack(cls, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Vocabulary:
-        """Rebuild a vocabulary from what `pack` returned.
+    def unpack(
+        cls, data: NDArray[np.uint8], offsets: NDArray[np.int64], *, separator: str = "="
+    ) -> Vocabulary:
+        """Rebuild a vocabulary from what `pack` returned, and the separator.
 
         Raises
         ------
@@ -112,14 +119,17 @@ class Vocabulary:
         joined = data.tobytes()
         ends = offsets.tolist()
         try:
-            return cls(joined[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(ends))
+            names = [joined[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(ends)]
+            return cls(names, separator)
         except UnicodeDecodeError as error:
             raise ModelFileError(f"a name is not UTF-8 ({error}); the file is damaged") from error
         except DataError as error:
             raise ModelFileError(f"{error}; the model file is damaged") from error
 
 
-def fit_rows(sequences: Iterable[Iterable[Any]]) -> tuple[Rows, Vocabulary, NDArray[np.int64]]:
+def fit_rows(
+    sequences: Iterable[Iterable[Any]], separator: str = "="
+) -> tuple[Rows, Vocabulary, NDArray[np.int64]]:
     """Number the features of some sequences, in the order in which they are first seen.
 
     Parameters
@@ -136,6 +146,8 @@ def fit_rows(sequences: Iterable[Iterable[Any]]) -> tuple[Rows, Vocabulary, NDAr
           one feature.
 
         A name that occurs twice in a token gets the sum of its values.
+    separator
+        What stands between key and value in names, instead of ``=``.
 
     Returns
     -------
@@ -148,8 +160,8 @@ def fit_rows(sequences: Iterable[Iterable[Any]]) -> tuple[Rows, Vocabulary, NDAr
         If a token has another shape or a value is not finite; the message names the place.
     """
     index: dict[str, int] = {}
-    _, entries = _collect(sequences, lambda name: index.setdefault(name, len(index)))
-    return _rows(*entries, len(index)), Vocabulary(index), entries[-1]
+    _, entries = _collect(sequences, lambda name: index.setdefault(name, len(index)), separator)
+    return _rows(*entries, len(index)), Vocabulary(index, separator), entries[-1]
 
 
 def transform_rows(
@@ -171,7 +183,7 @@ def transform_rows(
     rows, lengths
         The features of every token, and the number of tokens in every sequence.
     """
-    given, entries = _collect(sequences, vocabulary.index.get)
+    given, entries = _collect(sequences, vocabulary.index.get, vocabulary.separator)
     rows = _rows(*entries, len(vocabulary))
     if tally is not None:
         tally.add(given, len(rows.indices))
@@ -197,7 +209,7 @@ def _rows(
 
 
 def _collect(
-    sequences: Iterable[Iterable[Any]], number: Callable[[str], int | None]
+    sequences: Iterable[Iterable[Any]], number: Callable[[str], int | None], separator: str
 ) -> tuple[int, _Entries]:
     """Collect the entries of every token; `number` numbers a name, or drops it with None.
 
@@ -219,7 +231,7 @@ def _collect(
         before = len(indptr)
         for t, token in enumerate(sequence):
             entries: dict[int, float] = {}
-            features = list(_features(token, s, t))
+            features = list(_features(token, separator, s, t))
             given += len(features)
             for name, value in features:
                 feature = number(name)
@@ -232,11 +244,11 @@ def _collect(
     return given, (indptr, indices, values, np.array(lengths, np.int64))
 
 
-def _features(token: Any, s: int, t: int) -> Iterable[tuple[str, float]]:
+def _features(token: Any, separator: str, s: int, t: int) -> Iterable[tuple[str, float]]:
     if isinstance(token, str):
         return ((token, 1.0),)
     if isinstance(token, Mapping):
-        return _mapping(token, "", s, t)
+        return _mapping(token, "", separator, s, t)
     if isinstance(token, bytes) or not isinstance(token, Iterable):
         _fail(s, t, f"{type(token).__name__} where a dict, a string or strings are expected")
     return [(name, 1.0) for name in _strings(token, "", s, t)]
@@ -253,7 +265,7 @@ def _strings(items: Iterable[Any], key: str, s: int, t: int) -> Sequence[str]:
 
 
 def _mapping(
-    token: Mapping[Any, Any], prefix: str, s: int, t: int, depth: int = 1
+    token: Mapping[Any, Any], prefix: str, separator: str, s: int, t: int, depth: int = 1
 ) -> Iterator[tuple[str, float]]:
     if depth > _MAX_DEPTH:
         start = prefix[:40] + "..."
@@ -267,7 +279,7 @@ def _mapping(
             _fail(s, t, f"the feature name {key!r} is not a string; use strings as names")
         name = prefix + key
         if isinstance(value, str):
-            yield f"{name}={value}", 1.0
+            yield f"{name}{separator}{value}", 1.0
         elif value is None:
             continue
         elif isinstance(value, (bool, np.bool_)):
@@ -278,10 +290,10 @@ def _mapping(
             if number != 0.0:
                 yield name, number
         elif isinstance(value, Mapping):
-            yield from _mapping(value, f"{name}:", s, t, depth + 1)
+            yield from _mapping(value, f"{name}:", separator, s, t, depth + 1)
         elif isinstance(value, (list, tuple, set, frozenset)):
             for item in _strings(value, name, s, t):
-                yield f"{name}={item}", 1.0
+                yield f"{name}{separator}{item}", 1.0
         else:
             kind = type(value).__name__
             _fail(s, t, f"feature {name!r} is of type {kind}; give a string, number, bool or list")

@@ -42,6 +42,9 @@ class Estimator(Trainer, BaseEstimator):
         The number of passes over the data.
     model_ : Model
         The model, for :func:`partwise.save_model`.
+    started_from_ : Start or None
+        The objective of the weights of another model that the fit started from, and how far they
+        were above the optimum; None if it started from none.
     """
 
     @abstractmethod

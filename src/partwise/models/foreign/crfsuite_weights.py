@@ -37,10 +37,11 @@ def tagger_of_crfsuite(held: CRFsuiteModel) -> Model:
     transitions = Entries(
         np.zeros_like(pairs.source), pairs.source * n + pairs.target, pairs.weight
     )
+    origin = Origin("CRFsuite", _OBJECTIVE, True)
+    # CRFsuite's packages for Python call the feature of {"w": "the"} w:the.
     return tagger(
-        held.labels, held.attributes, Entries(*states), transitions,
-        Origin("CRFsuite", _OBJECTIVE, True),
-    )  # fmt: skip
+        held.labels, held.attributes, Entries(*states), transitions, origin, separator=":"
+    )
 
 
 def crfsuite_model_of(model: Model) -> CRFsuiteModel:

@@ -67,6 +67,7 @@ def tagger(
     plain: bool = True,
     templates: dict[str, Any] | None = None,
     n_inputs: int | None = None,
+    separator: str = "=",
 ) -> Model:
     """Make a first-order tagger.
 
@@ -90,6 +91,8 @@ def tagger(
         How features are made from column files, as the features of a model file hold it.
     n_inputs : int or None
         The number of input columns of such files.
+    separator : str
+        What stands between key and value in the names of features, if tokens are dicts.
 
     Raises
     ------
@@ -116,6 +119,7 @@ def tagger(
         "vocabulary": True,
         "transition_vocabulary": steps is not None,
         **({} if plain else {"plain_transition": False}),
+        **({} if separator == "=" else {"separator": separator}),
     }
     features = FEATURES["positions"].from_saved(data, arrays)
     kinds = [states, transitions, Entries.none(), Entries.none()]

@@ -97,9 +97,11 @@ def _parse(data: bytes) -> Model:
         raise DataError(f"there are {len(rows):,} rows of weights where {n_rows:,} are expected")
     single = len(labels) == 2 and not solver.joint
     weights = _weights(rows, 1 if single else len(labels))
-    if single:
-        # LIBLINEAR chooses the second label where the decision value is 0, and partwise the first.
-        weights, labels = np.hstack([-0.5 * weights, 0.5 * weights]), labels[::-1]
+    if len(labels) == 2:
+        # LIBLINEAR looks at the first column only, also of the two of Crammer and Singer, which
+        # add up to 0. It chooses the second label where the value is 0, and partwise the first.
+        column = weights[:, :1] * (0.5 if single else 1.0)
+        weights, labels = np.hstack([-column, column]), labels[::-1]
     if bias <= 0.0:
         # A constant feature of value 0 has no effect.
         weights, bias = weights[:n_features], 0.0
@@ -146,12 +148,14 @@ def _labels(held: dict[str, str]) -> list[str]:
 
 
 def _weights(rows: list[str], width: int) -> Floats:
+    # All rows are looked at before there is a matrix, whose size the file only claims.
+    fields = [row.split() for row in rows]
+    for k, row in enumerate(fields):
+        if len(row) != width:
+            raise DataError(f"row {k + 1} of the weights has {len(row)} where {width} belong")
     found = np.zeros((len(rows), width))
-    for k, row in enumerate(rows):
-        fields = row.split()
-        if len(fields) != width:
-            raise DataError(f"row {k + 1} of the weights has {len(fields)} where {width} belong")
-        found[k] = [real(one, f"a weight in row {k + 1}") for one in fields]
+    for k, row in enumerate(fields):
+        found[k] = [real(one, f"a weight in row {k + 1}") for one in row]
     return found
 
 

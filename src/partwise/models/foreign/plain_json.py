@@ -162,11 +162,18 @@ def _arrays(held: _Table, header: _Table) -> dict[str, Any]:
         elif given != [str(number) for number in range(len(given))]:
             raise DataError("its features have no names and are not numbered from 0")
     features = FEATURES["positions"].from_saved(encoder, packed)
+    counts = features.feature_counts(structure)
+    listed = [len(names) + ("intercept" in held)]
+    if structure.name == "chain":
+        listed += [len(step_names) + encoder.get("plain_transition", True), *counts[2:]]
+    # Compared before there are arrays of that size.
+    if list(counts) != listed:
+        raise DataError("it lists another number of features than its model has")
     kinds = [_states(held, index)]
     if structure.name == "chain":
         kinds.append(_steps(held, index))
         kinds += [_row(_table(held, key, optional=True), index) for key in ("start", "end")]
-    layout, weights = laid_out(structure.widths, features.feature_counts(structure), kinds)
+    layout, weights = laid_out(structure.widths, counts, kinds)
     own = {f"encoder_{name}": array for name, array in packed.items()}
     return {"weights": weights, "first": layout.first, "slot": layout.slot, **own}
 

@@ -6,11 +6,14 @@ the names of known types. Pickles are refused: reading one may run anything.
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
 from ...errors import DataError, MismatchError, ModelFileError
+from ...memory import check_memory
 from ..origin import Origin
 from .base import ModelFormat
 from .entries import classifier
@@ -156,18 +159,29 @@ def _read(path: str) -> Model:
             f"{path} is no file of skops; write one by skops.io.dump(estimator, path)"
         )
     try:
-        from skops import io
+        from skops import io as skops
     except ImportError as error:
         raise MismatchError(
             "files of scikit-learn's classifiers are read by skops; install it with "
             "`pip install skops`, or convert in Python: model_of_sklearn(estimator)"
         ) from error
     with named_file(path, "scikit-learn"):
+        _check_size(data)
         try:
-            estimator = io.loads(data, trusted=[])
+            estimator = skops.loads(data, trusted=[])
         except Exception as error:  # skops raises whatever its parts raise
             raise DataError(f"skops does not read it ({type(error).__name__}: {error})") from error
         return model_of_sklearn(estimator)
+
+
+def _check_size(data: bytes) -> None:
+    """Raise a DataError if the unpacked contents would be too large for the memory."""
+    try:
+        with ZipFile(io.BytesIO(data)) as held:
+            size = sum(one.file_size for one in held.infolist())
+    except (BadZipFile, ValueError, NotImplementedError, OSError) as error:
+        raise DataError(f"it is no zip file ({error})") from error
+    check_memory(8.0 * size, f"it has {size:,} bytes when unpacked, which")
 
 
 FORMAT: Final = ModelFormat("a classifier of scikit-learn, as skops writes it", _read)

@@ -41,6 +41,7 @@ def read_features(
     vocabulary: Vocabulary | None = None,
     n_features: int | None = None,
     tally: Tally | None = None,
+    separator: str = "=",
 ) -> tuple[Rows, Ints, Vocabulary | None]:
     """Read features of any known form.
 
@@ -58,6 +59,8 @@ def read_features(
         None if and only if features have names.
     tally
         Counts the given and the known named features in prediction.
+    separator
+        What stands between key and value in the names of features of dicts, in training.
     """
     if lengths is not None:
         rows = read_matrix(X, f"{what} with lengths")
@@ -95,7 +98,7 @@ def read_features(
     if vocabulary is not None:
         rows, lengths = transform_rows(items, vocabulary, tally)
         return rows, lengths, vocabulary
-    rows, vocabulary, lengths = fit_rows(items)
+    rows, vocabulary, lengths = fit_rows(items, separator)
     return rows, lengths, vocabulary
 
 
@@ -106,6 +109,7 @@ def read_transitions(
     vocabulary: Vocabulary | None,
     n_features: int | None,
     tally: Tally | None = None,
+    separator: str = "=",
 ) -> tuple[Rows, Vocabulary | None]:
     """Read the features of neighbouring tokens, for sequences of `counts` tokens.
 
@@ -113,7 +117,9 @@ def read_transitions(
     """
     expected = np.maximum(counts - 1, 0)
     lengths = expected if stacked else None
-    rows, found, names = read_features(X, lengths, "X_transitions", vocabulary, n_features, tally)
+    rows, found, names = read_features(
+        X, lengths, "X_transitions", vocabulary, n_features, tally, separator
+    )
     if len(found) != len(expected):
         raise DataError(f"X_transitions has {len(found)} sequences where X has {len(expected)}")
     wrong = np.flatnonzero(found != expected)

@@ -267,9 +267,11 @@ class PositionFeatures(Features):
         support = {} if self.support is None else {"support": self.support.to_json()}
         # Only where it is not as in most models, so that their files are as they were.
         bare = {} if self.plain_transition else {"plain_transition": False}
+        separator = "=" if self.vocabulary is None else self.vocabulary.separator
         return {
             **support,
             **bare,
+            **({} if separator == "=" else {"separator": separator}),
             "n_inputs": int(self.n_inputs),
             "intercept": float(self.intercept),
             "templates": None if self.templates is None else self.templates.to_json(),
@@ -288,7 +290,7 @@ class PositionFeatures(Features):
 
     @classmethod
     def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> PositionFeatures:
-        fields = data.keys() - {"support", "plain_transition"}
+        fields = data.keys() - {"support", "plain_transition", "separator"}
         sound(fields == _FIELDS, f"positions that do not have just {', '.join(_FIELDS)}")
         n_inputs, intercept, steps = (
             data[name] for name in ("n_inputs", "intercept", "n_transition_features")
@@ -358,7 +360,11 @@ def _vocabulary(data: dict[str, Any], arrays: Arrays, name: str) -> Vocabulary |
     sound(type(data[name]) is bool, f"{name} is neither true nor false")
     parts = (f"{name}_bytes", f"{name}_offsets")
     sound(all((part in arrays) == data[name] for part in parts), f"odd arrays for the {name}")
-    return Vocabulary.unpack(*(arrays[part] for part in parts)) if data[name] else None
+    separator = data.get("separator", "=")
+    sound(separator in ("=", ":"), "the separator is neither = nor :")
+    if not data[name]:
+        return None
+    return Vocabulary.unpack(arrays[parts[0]], arrays[parts[1]], separator=separator)
 
 
 def _same_features(

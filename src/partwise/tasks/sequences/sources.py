@@ -128,6 +128,8 @@ class Sequences(Source):
     templates : ColumnTemplates or None
         How features are made from the columns of the tokens in training. If None, tokens hold their
         features.
+    separator : str
+        What stands between key and value in the names of features of dicts, in training.
     """
 
     X: Any
@@ -135,6 +137,7 @@ class Sequences(Source):
     transitions: Any = None
     y: Any = None
     templates: ColumnTemplates | None = None
+    separator: str = "="
 
     @classmethod
     def of(cls, X: Any, lengths: Any = None, transitions: Any = None, y: Any = None) -> Sequences:
@@ -165,13 +168,14 @@ class Sequences(Source):
         for name, what in (("y", "y"), ("transitions", "X_transitions")):
             if lists[name] is not None and len(lists[name] or ()) != n:
                 raise DataError(f"{what} has {len(lists[name] or ())} sequences where X has {n}")
-        return Sequences(lists["X"], None, lists["transitions"], lists["y"], self.templates)
+        X, transitions, y = (lists[name] for name in ("X", "transitions", "y"))
+        return replace(self, X=X, lengths=None, transitions=transitions, y=y)
 
     def take(self, which: Sequence[int]) -> Sequences:
         whole = self if self.lengths is None else self.checked()
         parts = (whole.X, whole.transitions, whole.y)
         X, transitions, y = (None if part is None else [part[i] for i in which] for part in parts)
-        return Sequences(X, None, transitions, y, self.templates)
+        return replace(self, X=X, lengths=None, transitions=transitions, y=y)
 
     def given(self) -> tuple[Any, Any, dict[str, Any]]:
         more = {"lengths": self.lengths, "X_transitions": self.transitions}
@@ -187,7 +191,9 @@ class Sequences(Source):
         if known is not None:
             names, templates = known.vocabulary, known.templates
             wanted = known.n_inputs if names is None else None
-        rows, lengths, names = read_features(self.X, self.lengths, "X", names, wanted, tally)
+        rows, lengths, names = read_features(
+            self.X, self.lengths, "X", names, wanted, tally, self.separator
+        )
         found = Tokens(
             rows, lengths, rows.n_features, names, templates, stacked=stacked, tally=tally
         )
@@ -199,13 +205,16 @@ class Sequences(Source):
             names = known.transition_vocabulary
             wanted = known.n_transition_features if names is None else None
         steps, names = read_transitions(
-            self.transitions, found.lengths, found.stacked, names, wanted, found.tally
-        )
+            self.transitions, found.lengths, found.stacked, names, wanted, found.tally,
+            self.separator,
+        )  # fmt: skip
         return replace(found, transitions=steps, transition_vocabulary=names)
 
     def like(self, first: PositionFeatures | None) -> Sequences:
-        """Return the sequences unchanged, because their features do not depend on a first model."""
-        return self
+        """Return the sequences, with the names of features spelled as those of a first model."""
+        if first is None or first.vocabulary is None:
+            return self
+        return replace(self, separator=first.vocabulary.separator)
 
     def labels(self, tokens: Tokens) -> list[Any]:
         """Return the labels of all tokens, one after the other."""
