@@ -84,6 +84,15 @@ examples:
   partwise info chunks.model
   partwise info chunks.model --json"""
 
+_SOLVERS = """\
+examples:
+  partwise solvers
+  partwise solvers online-eg
+  partwise train --task tag train.txt --model m --solver online-eg --solver-option first_step=0.1
+
+Says for every solver which losses and structures it takes, whether l1 > 0 and threads, its options
+with their defaults, and the papers that it comes from."""
+
 _DEMO = """\
 examples:
   partwise demo
@@ -162,6 +171,8 @@ def build_parser() -> argparse.ArgumentParser:
     _evaluate(verb("evaluate", "score a model on a file with labels", _EVALUATE), tasks)
     info = verb("info", "say what a model file holds", _INFO)
     info.add_argument("model", metavar="MODEL", help="a model file")
+    solvers = verb("solvers", "list the solvers, or describe one", _SOLVERS)
+    solvers.add_argument("name", metavar="NAME", nargs="?", help="a solver (default: all)")
     demo = verb("demo", "train, certify and evaluate on data made up on the spot", _DEMO)
     demo.add_argument(
         "--output", metavar="DIR", default="demo", help="folder for the files (default: demo)"
@@ -241,7 +252,14 @@ def _how(parser: argparse.ArgumentParser, tol: str, stop: str) -> None:
     add = parser.add_argument
     add("--loss", default="log", choices=LOSS_NAMES, help="default: log")
     add("--l1", type=not_negative, default=0.0, metavar="X", help="adds X |w|_1 (default: 0)")
-    add("--solver", default="auto", metavar="NAME", help="default: auto")
+    add(
+        "--solver", default="auto", metavar="NAME",
+        help="default: auto; `partwise solvers` lists them",
+    )  # fmt: skip
+    add(
+        "--solver-option", action="append", metavar="NAME=VALUE",
+        help="an option of the solver, with auto of the one that it begins with; may be repeated",
+    )  # fmt: skip
     add(
         "--tol", type=positive, default=float(tol), metavar="X",
         help=f"relative gap (default: {tol})",

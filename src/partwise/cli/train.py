@@ -29,6 +29,7 @@ from .report import (
     named,
 )
 from .resemblance import explained
+from .solver_options import solver_options
 
 if TYPE_CHECKING:
     from partwise.models.model import Model
@@ -153,6 +154,7 @@ def trainer_of(
         "n_jobs": arguments.jobs,
         "random_state": arguments.seed,
         "weights": arguments.weights,
+        "solver_options": solver_options(arguments),
         "callbacks": list(callbacks),
         **more,
     }

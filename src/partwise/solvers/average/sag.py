@@ -20,6 +20,7 @@ from ..base import Epoch, Evaluation
 from ..goal import Goal
 from ..gold_labels import gold_marginals, gold_places
 from ..options import OneOf, Share
+from ..papers import DEFAZIO_2014, SCHMIDT_2013, SCHMIDT_2015
 from ..primal import PrimalSolver, certified
 from ..scratch import scratch
 from .average_gradient import (
@@ -244,9 +245,10 @@ def _distributions(
 
 
 class SAG(_AverageGradient):
-    """SAG; the base class describes its options."""
+    """Stochastic average gradient."""
 
     name: ClassVar[str] = "sag"
+    papers = (SCHMIDT_2013, SCHMIDT_2015)
 
     def __init__(self, goal: Goal, *, sampling: Sampling = "uniform", safe: bool = False) -> None:
         super().__init__(goal, sampling=sampling, safe=safe, share=1.0)
@@ -257,6 +259,7 @@ class SAGNUS(SAG):
     """SAG that draws half of the examples in proportion to their curvature."""
 
     name: ClassVar[str] = "sag-nus"
+    papers = (SCHMIDT_2015,)
 
     def __init__(self, goal: Goal, *, sampling: Sampling = "nus") -> None:
         super().__init__(goal, sampling=sampling)
@@ -277,6 +280,7 @@ class SAGA(_AverageGradient):
     """
 
     name: ClassVar[str] = "saga"
+    papers = (DEFAZIO_2014, SCHMIDT_2015)
     takes_l1 = True
     saga = True
 
