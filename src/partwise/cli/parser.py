@@ -34,8 +34,8 @@ exit codes:
   0  done
   1  bad data or model; one sentence on stderr says where and what to do
   2  usage
-  3  training stopped before the requested gap (--max-passes; Ctrl-C or SIGTERM, once): the model is
-     written and certified, and --resume goes on from it
+  3  training stopped before the requested gap (--max-passes; --patience; Ctrl-C or SIGTERM, once):
+     the model is written and certified, and --resume goes on from it
   130, 141, 143  Ctrl-C (while training: twice), the reader of stdout went away, or SIGTERM (while
      training: twice); no file is left half-written
 
@@ -46,7 +46,10 @@ _TRAIN = """\
 The objective is l2/2 |w|^2 + the sum of the losses of all examples. Training stops when the
 relative duality gap is at most --tol: no weights can then be better by more than that.
 Progress shows passes over the data, primal (the objective), dual (a lower bound on it) and their
-relative gap; ~ marks a running estimate. Ctrl-C ends training with the weights so far."""
+relative gap; ~ marks a running estimate. Ctrl-C ends training with the weights so far. With --dev
+it also shows the last score on that file: F1 where there are spans, segments or brackets, LAS or
+UAS for trees, else the share of right labels. With --patience, a training that ends before --tol is
+reached keeps the weights with the best score, and their certificate."""
 
 _PATH = """\
 examples:
@@ -209,7 +212,16 @@ def _train(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
     add = parser.add_argument
     _what(parser, tasks)
     add("--model", required=True, metavar="OUT", help="where to write the model")
-    add("--dev", metavar="FILE", help="a file to evaluate on when done")
+    add(
+        "--dev", metavar="FILE",
+        help="a file to score while training (at most once per pass, and so that at most a fifth "
+        "of the work goes into it) and to evaluate on when done",
+    )  # fmt: skip
+    add(
+        "--patience", type=natural, metavar="N",
+        help="with --dev: stop after N scorings in a row without a better one, and keep the best "
+        "weights (exit code 3)",
+    )  # fmt: skip
     add("--l2", type=positive, default=1.0, metavar="X", help="regulariser (default: 1)")
     add("--resume", metavar="MODEL", help="start from the weights of a model")
     add("--plot", metavar="PNG", help="draw how training converged")

@@ -120,6 +120,10 @@ class Solver(ABC):
     def evaluate(self) -> Evaluation:
         """Compute primal and dual from scratch, with the weights rebuilt from the duals."""
 
+    def primal(self, weights: Floats) -> float:
+        """Compute the objective P(w) at any weights."""
+        return self.evaluator.primal(weights, self.l2, self.l1)
+
     @abstractmethod
     def current_weights(self) -> Floats:
         """Return the running weights, without an evaluation."""

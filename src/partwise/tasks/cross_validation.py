@@ -17,7 +17,7 @@ from ..training.path_table import RULES, choose, pooled
 from ..values import one_of
 from .descent import descend, fold_tables
 from .estimator import Estimator
-from .path import held_out_score
+from .held_out import held_out_score
 from .source import Source
 
 if TYPE_CHECKING:

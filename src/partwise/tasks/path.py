@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from sklearn.base import clone
@@ -13,8 +13,9 @@ from ..training.path import l2_values
 from ..training.path_table import PathRow
 from .descent import descend
 from .estimator import Estimator
+from .held_out import held_out_score
 
-__all__ = ["PathResult", "held_out_score", "path"]
+__all__ = ["PathResult", "path"]
 
 _Estimator = TypeVar("_Estimator", bound=Estimator)
 
@@ -98,31 +99,3 @@ def path(
     found = descend(made, values, source, weight, score, each)
     made.set_params(l2=made.model_.l2)
     return PathResult(found.best.rows, made)
-
-
-def held_out_score(estimator: Estimator, dev: Any, scoring: Any) -> Callable[[Model], float]:
-    """Return a function that scores a model on held-out data.
-
-    Parameters
-    ----------
-    estimator : Estimator
-        The estimator, which adopts each model that is scored.
-    dev, scoring
-        As in :func:`path`.
-    """
-    sound = isinstance(dev, tuple) and 1 <= len(dev) <= 3
-    if not sound or (len(dev) == 3 and not isinstance(dev[2], Mapping)):
-        raise DataError(
-            "dev does not say what to score on; give a tuple, (X_dev, y_dev), or (X_dev, y_dev, "
-            "more) with a dict of what else score takes"
-        )
-    from sklearn.metrics import check_scoring
-
-    X, y, more = (*dev, None, None)[:3]
-    scorer = check_scoring(estimator, scoring)
-
-    def score(model: Model) -> float:
-        estimator._adopt(model)
-        return float(scorer(estimator, X, y, **(more or {})))
-
-    return score

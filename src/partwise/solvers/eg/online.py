@@ -30,7 +30,7 @@ from ...problem.problem import Problem, example_marginals, example_maximum
 from ..base import Epoch
 from ..goal import Goal
 from ..options import NotNegative, OneOf, Positive
-from ..papers import COLLINS_2008
+from ..papers import COLLINS_2008, Paper
 from ..scratch import scratch
 from .base import LINEAR, NORM, VERTEX, VISITS, Annealing, ExponentiatedGradient
 from .shrinking import scatter_shrunk
@@ -215,7 +215,7 @@ class OnlineEG(ExponentiatedGradient):
     """
 
     name: ClassVar[str] = "online-eg"
-    papers = (COLLINS_2008,)
+    papers: ClassVar[tuple[Paper, ...]] = (COLLINS_2008,)
 
     def __init__(
         self,

@@ -149,6 +149,11 @@ class BMRM(Solver):
         self._visit()
         return self.best
 
+    def primal(self, weights: Floats) -> float:
+        if self.problem.loss.tau > 0.0:
+            return super().primal(weights)
+        return self.worst.primal(weights, self.l2)
+
     def current_weights(self) -> Floats:
         return self.weights
 
