@@ -62,7 +62,9 @@ ended and each certified at --tol; prints a row for every l2 as it is done, and 
 with the best score. The score is the share of right labels; F1 where there are spans, segments or
 brackets; UAS for trees, LAS with --labelled. With --folds, the l2 is chosen by the mean score of
 the folds, and the model is trained on the whole file. Ctrl-C ends the path and keeps what is done;
-so does an l2 that is not certified after --max-passes. Both give exit code 3."""
+so does an l2 that is not certified after --max-passes. Both give exit code 3. If the best l2 is the
+smallest or the largest that was tried, a message says so; --extend N then goes on beyond it: with
+--dev to smaller values until one is not the best, else to N further values at that end."""
 
 _PREDICT = """\
 examples:
@@ -246,6 +248,11 @@ def _path(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
         help="the next l2 is X times the last, 0 < X < 1 (default: 0.7)",
     )  # fmt: skip
     add("--steps", type=natural, default=24, metavar="N", help="values of l2 (default: 24)")
+    add(
+        "--extend", type=seed, default=0, metavar="N",
+        help="if the best l2 is the smallest or the largest, go on beyond it for up to N values "
+        "(default: 0)",
+    )  # fmt: skip
     add("--plot", metavar="PNG", help="draw scores and passes against l2")
     _how(parser, "1e-3", "stop after N passes over the data for one l2 (default: 1000)")
     add_options(parser, "train", tasks, chosen=True)

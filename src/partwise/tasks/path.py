@@ -9,9 +9,9 @@ from sklearn.base import clone
 
 from ..errors import DataError
 from ..models.model import Model
-from ..training.path import l2_values
+from ..training.path import Grid
 from ..training.path_table import PathRow
-from .descent import descend
+from .descent import descend_grid, warn_at_edge
 from .estimator import Estimator
 from .held_out import held_out_score
 
@@ -45,6 +45,7 @@ def path(
     l2_max: float = 1000.0,
     factor: float = 0.7,
     steps: int = 24,
+    extend: int = 0,
     tol: float = 1e-3,
     scoring: Any = None,
     each: Callable[[PathRow, Model], Any] | None = None,
@@ -67,6 +68,9 @@ def path(
         ``(X_dev, y_dev, more)`` with a dict of further arguments of `score`.
     l2_max, factor, steps : float, float, int
         The values of l2: ``l2_max * factor**k`` for k = 0, ..., steps - 1.
+    extend : int
+        How many further values there may be at either end, while the best lies there. If it lies at
+        an end nevertheless, a `GridEdgeWarning` says so.
     tol : float
         The relative duality gap at which each fit stops.
     scoring : str, callable or None
@@ -93,9 +97,10 @@ def path(
         )
     made = clone(estimator).set_params(tol=tol, warm_start=False)
     score = held_out_score(made, dev, scoring)
-    values = l2_values(l2_max, factor, steps)
+    grid = Grid(l2_max, factor, steps, extend)
     given = made._given(X, **fit_arguments) if y is None else made._given(X, y, **fit_arguments)
     source, weight = given
-    found = descend(made, values, source, weight, score, each)
+    found = descend_grid(made, grid, source, weight, score, each)
+    warn_at_edge(found.best.rows, found.edge)
     made.set_params(l2=made.model_.l2)
     return PathResult(found.best.rows, made)
