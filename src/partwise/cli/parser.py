@@ -73,7 +73,10 @@ examples:
   zcat text.txt.gz | partwise predict chunks.model - --k 3
 
 The file may have labels or not. With --json and no --output, the record holds the predictions.
-What is written depends on the task of the model."""
+What is written depends on the task of the model. From stdin to stdout, every example is answered as
+soon as its end has been read (a blank line, for classify the end of the line, for brackets the end
+of the line that closes them), so that predict can be a filter in a pipe or a coprocess; with --json
+or --output, the whole input is read first."""
 
 _EVALUATE = """\
 examples:
