@@ -90,6 +90,18 @@ def test_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         list(pieces("line"))
 
 
+def test_a_stream_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        def read1(self, size: int) -> bytes:
+            raise OSError(5, "Input/output error")
+
+    stdin = Stdin()
+    stdin.buffer = Broken()  # type: ignore[assignment]
+    monkeypatch.setattr(sys, "stdin", stdin)
+    with pytest.raises(DataError, match="<stdin>: cannot be read .Input/output error.; give a"):
+        list(pieces("line"))
+
+
 def test_text_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "memory_limit", lambda: 800)
     with pytest.raises(DataError, match="<stdin>: more than"):

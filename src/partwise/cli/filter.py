@@ -111,8 +111,10 @@ class _Answer:
 
     def remember(self, piece: Piece) -> None:
         """Keep the first example."""
+        from partwise.formats.stream import line_count
+
         self.head, self.skipped = piece.data, self.total
-        self.lines = piece.data.count(b"\n")
+        self.lines = line_count(piece.data)
 
     def write(self, data: bytes) -> None:
         """Predict the labels of some text, without those of its head, and write them."""

@@ -17,7 +17,7 @@ from partwise.errors import DataError
 from partwise.formats.whole_files import remedy, replacing
 from partwise.memory import memory_limit
 
-__all__ = ["GZIP_MAGIC", "check_size", "fed", "read_text", "universal", "writing"]
+__all__ = ["GZIP_MAGIC", "check_size", "fed", "read_text", "universal", "unreadable", "writing"]
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
 _UTF8_BOM = b"\xef\xbb\xbf"
@@ -102,22 +102,23 @@ def _read_bytes(source: str) -> tuple[str, bytes]:
         try:
             return "<stdin>", _read_stream("<stdin>", _arrived(sys.stdin.buffer))
         except OSError as error:
-            raise _unreadable("<stdin>", error) from error
+            raise unreadable("<stdin>", error) from error
     try:
         file = open(source, "rb")  # noqa: SIM115
     except FileNotFoundError:
         raise DataError(f"{source}: no such file; check the path, or use - for stdin") from None
     except (OSError, ValueError) as error:
         # A name with a zero byte is a ValueError.
-        raise _unreadable(source, error) from error
+        raise unreadable(source, error) from error
     try:
         with file:
             return source, _read_stream(source, _arrived(file))
     except OSError as error:
-        raise _unreadable(source, error) from error
+        raise unreadable(source, error) from error
 
 
-def _unreadable(source: str, error: Exception) -> DataError:
+def unreadable(source: str, error: Exception) -> DataError:
+    """Return the error for a source that the system does not let us read."""
     reason = getattr(error, "strerror", None) or str(error)
     return DataError(f"{source}: cannot be read ({reason}); give a readable file, or - for stdin")
 

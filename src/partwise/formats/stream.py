@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from partwise.errors import DataError
-from partwise.formats.source import GZIP_MAGIC, check_size
+from partwise.formats.source import GZIP_MAGIC, check_size, unreadable
 from partwise.memory import memory_limit
 
-__all__ = ["Piece", "pieces"]
+__all__ = ["Piece", "line_count", "pieces"]
 
 #: As many bytes are read at most before the examples among them are handed on.
 _MOST: Final = 1 << 22
@@ -59,28 +59,36 @@ def pieces(ends: str) -> Iterator[Piece]:
         blank = b""
         if not first and ends == "blank line" and (found := _BLANK.match(data)):
             blank, data = found.group(), data[found.end() :]
-            line += _lines(blank)
+            line += line_count(blank)
         if first and not data.startswith(GZIP_MAGIC):
             at = _first_end(data, ends)
             if data[:at].strip():
                 yield Piece(b"", data[:at], line)
-                line += _lines(data[:at])
+                line += line_count(data[:at])
                 data, first = data[at:], False
             if not data:
                 continue
         yield Piece(blank, data, line)
-        line += _lines(data)
+        line += line_count(data)
         first = False
 
 
 def _arrivals(stream: Any) -> Iterator[bytes]:
     """Yield what can be read without waiting, up to a limit, and wait if that is nothing."""
-    while chunk := stream.read1(_MOST):
+    while chunk := _read(stream, _MOST):
         found, size = [chunk], len(chunk)
-        while size < _MOST and _ready(stream) and (chunk := stream.read1(_MOST - size)):
+        while size < _MOST and _ready(stream) and (chunk := _read(stream, _MOST - size)):
             found.append(chunk)
             size += len(chunk)
         yield b"".join(found)
+
+
+def _read(stream: Any, size: int) -> bytes:
+    try:
+        found: bytes = stream.read1(size)
+    except OSError as error:
+        raise unreadable("<stdin>", error) from error
+    return found
 
 
 def _ready(stream: Any) -> bool:
@@ -161,5 +169,6 @@ def _first_end(data: bytes, ends: str) -> int:
     return found.end() if found else len(data)
 
 
-def _lines(data: bytes) -> int:
+def line_count(data: bytes) -> int:
+    """Return the number of line ends of all kinds."""
     return data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
