@@ -98,7 +98,7 @@ def test_a_stream_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     stdin = Stdin()
     stdin.buffer = Broken()  # type: ignore[assignment]
     monkeypatch.setattr(sys, "stdin", stdin)
-    with pytest.raises(DataError, match="<stdin>: cannot be read .Input/output error.; give a"):
+    with pytest.raises(DataError, match=r"<stdin>: cannot be read .Input/output error.; give a"):
         list(pieces("line"))
 
 

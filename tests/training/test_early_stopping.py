@@ -25,6 +25,8 @@ from partwise import (
 )
 from partwise.arrays import Floats
 from partwise.errors import DataError, MismatchError
+from partwise.solvers.base import Evaluation
+from partwise.solvers.eg.online import OnlineEG
 from partwise.solvers.facts import facts_of
 from partwise.solvers.registry import SOLVERS, make_solver
 from partwise.training import EarlyStopping
@@ -98,6 +100,26 @@ def test_the_best_dual_value_is_kept() -> None:
     assert np.array_equal(early.weights, late.weights)
     assert early.certificate.primal == late.certificate.primal
     assert early.certificate.dual < late.certificate.dual
+
+
+def test_lower_bounds_that_fall_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every dual value is a lower bound, so the certificate has the best of them."""
+    duals = []
+
+    class Falling(OnlineEG):  # type: ignore[misc]
+        name = "falling"
+
+        def evaluate(self) -> Evaluation:
+            found = super().evaluate()
+            duals.append(found.dual / (2 + len(duals)))
+            return Evaluation(found.weights, found.primal, duals[-1])
+
+    monkeypatch.setitem(SOLVERS, "falling", Falling)
+    problem = make_instance("chain", "log", n=12).problem
+    watch = Watch(Scripted(*range(40), 0), patience=3)
+    fit = train(problem, 9.0, solver="falling", tol=1e-3, watch=watch)
+    assert len(duals) > 1
+    assert fit.certificate.dual == max(duals) > duals[-1]
 
 
 def test_a_gap_that_is_reached_first_ends_the_fit_at_the_optimum() -> None:
@@ -207,6 +229,8 @@ def test_what_is_refused() -> None:
         LinearClassifierCV(callbacks=stopping, steps=2, cv=2).fit(X, y)
     with pytest.raises(MismatchError, match="a model with a kernel gets its final form"):
         KernelClassifier(callbacks=stopping).fit(X, y)
+    shown = KernelClassifier(callbacks=EarlyStopping(X, y)).fit(X, y)
+    assert all(math.isnan(row.score) for row in shown.trace_)
     with pytest.raises(DataError, match="more than one EarlyStopping"):
         LinearClassifier(callbacks=[stopping, stopping]).fit(X, y)
     for wrong in (0, -1, 1.5, True, "3"):

@@ -178,7 +178,8 @@ def fit_model(
     descent = settings.descent
     values = (float(settings.l2),) if descent is None else descent.values
     if watch is not None:
-        _check_watched(descent, finish)
+        watch = _watch_of(watch, descent, finish)
+    if watch is not None:
         watch = _by_weights(watch, lambda weights: made(values[0], weights, _IN_TRAINING))
     fits = _fits(problem, values, settings, callbacks, dual_point, first, watch)
     models = ((model(l2, fit), fit) for l2, fit in zip(values, fits, strict=False))
@@ -216,18 +217,20 @@ def _fits(
     )
 
 
-def _check_watched(descent: Descent | None, finish: Finish | None) -> None:
-    """Raise an error if a fit cannot be scored while it runs."""
+def _watch_of(watch: Watch, descent: Descent | None, finish: Finish | None) -> Watch | None:
+    """Return what is scored while a fit runs, if that is possible; raise an error if it must be."""
     if descent is not None:
         raise MismatchError(
             "EarlyStopping is for the fit of one l2; a path scores every model on held-out data "
             "when it is certified, so leave EarlyStopping out"
         )
-    if finish is not None:
-        raise MismatchError(
-            "EarlyStopping is not possible here: a model with a kernel gets its final form when "
-            "the fit is done; leave EarlyStopping out"
-        )
+    if finish is None:
+        return watch
+    reason = "a model with a kernel gets its final form when the fit is done"
+    if watch.patience is not None:
+        raise MismatchError(f"there is no early stopping here: {reason}; leave the patience out")
+    _log.info("held-out data are not scored while training: %s", reason)
+    return None
 
 
 def _by_weights(watch: Watch, model: Callable[[Floats], Model]) -> Watch:
