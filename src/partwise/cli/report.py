@@ -123,8 +123,8 @@ def named(path: str) -> Iterator[None]:
 
 @contextmanager
 def silenced() -> Iterator[None]:
-    """Drop what is warned and logged about a file that is scored again and again."""
-    logger = logging.getLogger("partwise")
+    """Drop what tasks warn and log about a file that is scored again and again."""
+    logger = logging.getLogger("partwise.tasks")
     before = logger.level
     logger.setLevel(logging.ERROR)
     try:
