@@ -39,6 +39,10 @@ class MismatchError(PartwiseError, ValueError):
     """A structure, a loss and a solver that do not fit together; the message names what fits."""
 
 
+class OptionError(DataError, MismatchError):
+    """An option that a solver does not have, or a value that it does not allow."""
+
+
 def level_outside() -> int:
     """Return the stack level of the code that called the package, for a warning to point at."""
     level, frame = 1, sys._getframe(1)

@@ -90,7 +90,8 @@ def test_every_task_in_json(run: Run, files: Path, tmp_path: Path, task: str) ->
 
 def test_the_table(run: Run, files: Path, tmp_path: Path) -> None:
     code, out, err = run(*given(files, "classify", "--plot", tmp_path / "path.png"))
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert all("the best l2, 10, is the largest" in line for line in err.splitlines())
     header, *rest = out.splitlines()
     assert header.split() == ["l2", "passes", "total", "seconds", "relative", "gap", "accuracy"]
     rows = rows_of(out)
@@ -237,3 +238,25 @@ def test_help_names_the_verb(run: Run) -> None:
     assert code == 0
     assert "partwise path --task tag" in out
     assert main(["path"]) == 2
+
+
+def test_the_best_at_an_end_of_the_grid(run: Run, files: Path) -> None:
+    wide = ["--l2-max", "100", "--factor", "0.1", "--steps", "2"]
+    path = ["path", "--task", "tag", files / "train.txt", "--tol", "1e-2", *wide]
+    for how in (["--dev", files / "dev.txt"], ["--folds", "2"]):
+        code, out, err = run(*path, *how)
+        assert code == 0
+        assert "; the best l2 is the smallest that was tried" in out
+        assert "a smaller one may be better: use more --steps, or --extend N" in err
+        record = one_object(run(*path, *how, "--json", "--quiet")[1])
+        assert record["edge"] == "smallest"
+        record = one_object(run(*path, *how, "--extend", "4", "--json", "--quiet")[1])
+        assert record["edge"] is None
+        assert len(record["path"]) > 3
+        assert record["l2"] < 10
+
+
+def test_extend_is_a_number(run: Run, files: Path) -> None:
+    code, _, err = run("path", "--task", "tag", files / "train.txt", "--folds", 2, "--extend", -1)
+    assert code == 2
+    assert "--extend" in err

@@ -65,7 +65,8 @@ def fitted(iris: tuple[Any, Any]) -> LinearClassifierCV:
 def test_parameters_are_those_of_the_plain_one(made: Any, plain: Any) -> None:
     own = made().get_params()
     given = plain().get_params()
-    assert own.keys() - given.keys() == {"l2_max", "factor", "steps", "cv", "rule", "scoring"}
+    added = {"l2_max", "factor", "steps", "extend", "cv", "rule", "scoring"}
+    assert own.keys() - given.keys() == added
     assert given.keys() - own.keys() == {"l2", "warm_start"}
     same = own.keys() & given.keys() - {"tol"}
     assert {name: own[name] for name in same} == {name: given[name] for name in same}

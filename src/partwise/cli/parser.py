@@ -34,8 +34,8 @@ exit codes:
   0  done
   1  bad data or model; one sentence on stderr says where and what to do
   2  usage
-  3  training stopped before the requested gap (--max-passes; Ctrl-C or SIGTERM, once): the model is
-     written and certified, and --resume goes on from it
+  3  training stopped before the requested gap (--max-passes; --patience; Ctrl-C or SIGTERM, once):
+     the model is written and certified, and --resume goes on from it
   130, 141, 143  Ctrl-C (while training: twice), the reader of stdout went away, or SIGTERM (while
      training: twice); no file is left half-written
 
@@ -46,7 +46,10 @@ _TRAIN = """\
 The objective is l2/2 |w|^2 + the sum of the losses of all examples. Training stops when the
 relative duality gap is at most --tol: no weights can then be better by more than that.
 Progress shows passes over the data, primal (the objective), dual (a lower bound on it) and their
-relative gap; ~ marks a running estimate. Ctrl-C ends training with the weights so far."""
+relative gap; ~ marks a running estimate. Ctrl-C ends training with the weights so far. With --dev
+it also shows the last score on that file: F1 where there are spans, segments or brackets, LAS or
+UAS for trees, else the share of right labels. With --patience, a training that ends before --tol is
+reached keeps the weights with the best score, and their certificate."""
 
 _PATH = """\
 examples:
@@ -59,7 +62,9 @@ ended and each certified at --tol; prints a row for every l2 as it is done, and 
 with the best score. The score is the share of right labels; F1 where there are spans, segments or
 brackets; UAS for trees, LAS with --labelled. With --folds, the l2 is chosen by the mean score of
 the folds, and the model is trained on the whole file. Ctrl-C ends the path and keeps what is done;
-so does an l2 that is not certified after --max-passes. Both give exit code 3."""
+so does an l2 that is not certified after --max-passes. Both give exit code 3. If the best l2 is the
+smallest or the largest that was tried, a message says so; --extend N then goes on beyond it: with
+--dev to smaller values until one is not the best, else to N further values at that end."""
 
 _PREDICT = """\
 examples:
@@ -70,7 +75,10 @@ examples:
   partwise predict chunks.model half-labelled.txt --fixed _
 
 The file may have labels or not. With --json and no --output, the record holds the predictions.
-What is written depends on the task of the model."""
+What is written depends on the task of the model. From stdin to stdout, every example is answered as
+soon as its end has been read (a blank line, for classify the end of the line, for brackets the end
+of the line that closes them), so that predict can be a filter in a pipe or a coprocess; with --json
+or --output, the whole input is read first."""
 
 _EVALUATE = """\
 examples:
@@ -98,6 +106,15 @@ write, there are partwise-model, crfsuite-model, json-model and safetensors-mode
 model predicts as it did, but nothing is certified about it. If partwise has its objective, train
 --resume with the data and settings that it was trained with tells how far it is from the optimum.
 Pickles are never read."""
+
+_SOLVERS = """\
+examples:
+  partwise solvers
+  partwise solvers online-eg
+  partwise train --task tag train.txt --model m --solver online-eg --solver-option first_step=0.1
+
+Says for every solver which losses and structures it takes, whether l1 > 0 and threads, its options
+with their defaults, and the papers that it comes from."""
 
 _DEMO = """\
 examples:
@@ -178,6 +195,8 @@ def build_parser() -> argparse.ArgumentParser:
     info = verb("info", "say what a model file holds", _INFO)
     info.add_argument("model", metavar="MODEL", help="a model file")
     _convert(verb("convert", "convert a file from one format to another", _CONVERT))
+    solvers = verb("solvers", "list the solvers, or describe one", _SOLVERS)
+    solvers.add_argument("name", metavar="NAME", nargs="?", help="a solver (default: all)")
     demo = verb("demo", "train, certify and evaluate on data made up on the spot", _DEMO)
     demo.add_argument(
         "--output", metavar="DIR", default="demo", help="folder for the files (default: demo)"
@@ -214,7 +233,16 @@ def _train(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
     add = parser.add_argument
     _what(parser, tasks)
     add("--model", required=True, metavar="OUT", help="where to write the model")
-    add("--dev", metavar="FILE", help="a file to evaluate on when done")
+    add(
+        "--dev", metavar="FILE",
+        help="a file to score while training (at most once per pass, and so that at most a fifth "
+        "of the work goes into it) and to evaluate on when done",
+    )  # fmt: skip
+    add(
+        "--patience", type=natural, metavar="N",
+        help="with --dev: stop after N scorings in a row without a better one, and keep the best "
+        "weights (exit code 3)",
+    )  # fmt: skip
     add("--l2", type=positive, default=1.0, metavar="X", help="regulariser (default: 1)")
     add("--resume", metavar="MODEL", help="start from the weights of a model")
     add("--plot", metavar="PNG", help="draw how training converged")
@@ -239,6 +267,11 @@ def _path(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
         help="the next l2 is X times the last, 0 < X < 1 (default: 0.7)",
     )  # fmt: skip
     add("--steps", type=natural, default=24, metavar="N", help="values of l2 (default: 24)")
+    add(
+        "--extend", type=seed, default=0, metavar="N",
+        help="if the best l2 is the smallest or the largest, go on beyond it for up to N values "
+        "(default: 0)",
+    )  # fmt: skip
     add("--plot", metavar="PNG", help="draw scores and passes against l2")
     _how(parser, "1e-3", "stop after N passes over the data for one l2 (default: 1000)")
     add_options(parser, "train", tasks, chosen=True)
@@ -257,7 +290,14 @@ def _how(parser: argparse.ArgumentParser, tol: str, stop: str) -> None:
     add = parser.add_argument
     add("--loss", default="log", choices=LOSS_NAMES, help="default: log")
     add("--l1", type=not_negative, default=0.0, metavar="X", help="adds X |w|_1 (default: 0)")
-    add("--solver", default="auto", metavar="NAME", help="default: auto")
+    add(
+        "--solver", default="auto", metavar="NAME",
+        help="default: auto; `partwise solvers` lists them",
+    )  # fmt: skip
+    add(
+        "--solver-option", action="append", metavar="NAME=VALUE",
+        help="an option of the solver, with auto of the one that it begins with; may be repeated",
+    )  # fmt: skip
     add(
         "--tol", type=positive, default=float(tol), metavar="X",
         help=f"relative gap (default: {tol})",

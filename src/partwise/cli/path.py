@@ -10,11 +10,12 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from partwise.compiled.compilation import noted_compilation
 from partwise.tasks.registry import task_of
 from partwise.training.certificate import ConvergenceWarning
+from partwise.training.path_table import at_edge, edge_words
 
 from .options import given_options
 from .report import (
@@ -42,6 +43,12 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 _log = logging.getLogger(__name__)
+
+#: What to do if the best l2 lies at an end of the grid.
+_REMEDIES: Final = {
+    "largest": "use a larger --l2-max, or --extend N for N further values",
+    "smallest": "use more --steps, or --extend N for up to N further values",
+}
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
@@ -82,12 +89,12 @@ class _Walk:
     def __init__(
         self, arguments: argparse.Namespace, task: Task[Any], given: dict[str, Any]
     ) -> None:
-        from partwise.training.path import l2_values
+        from partwise.training.path import Grid
 
         self.arguments = arguments
         self.task = task
         self.given = given
-        self.values = l2_values(arguments.l2_max, arguments.factor, arguments.steps)
+        self.grid = Grid(arguments.l2_max, arguments.factor, arguments.steps, arguments.extend)
         self.table = _Table(arguments)
         self.trainer = trainer_of(arguments, task, given, self.table.callbacks)
         self.weight: Any = None  # of the examples
@@ -123,6 +130,11 @@ class _Walk:
                 arguments.tol,
             )
         at = next(row for row in rows if row["l2"] == model.l2)
+        edge = at_edge(rows, rows.index(at))
+        if edge == "smallest" and not self.whole:
+            edge = None  # the path has not reached that end
+        if edge is not None:
+            _log.warning("%s", edge_words(edge, rows, _REMEDIES[edge]))
         record = {
             **certificate_record(model.certificate),
             "model": arguments.model,
@@ -135,6 +147,7 @@ class _Walk:
             "n_labels": len(model.labels),
             "n_weights": len(model.weights),
             "path": rows,
+            "edge": edge,
             "score": at["score"],
             "score_name": self.score_name,
             "total_passes": self.table.total,
@@ -142,7 +155,8 @@ class _Walk:
             "metrics": metrics,
         }
         lines = [
-            f"best: l2 = {model.l2:g}, {self.score_name} {at['score']:.4%}",
+            f"best: l2 = {model.l2:g}, {self.score_name} {at['score']:.4%}"
+            + ("" if edge is None else f"; the best l2 is the {edge} that was tried"),
             "certified: " + in_words(model.certificate),
         ]
         if arguments.model is not None:
@@ -154,11 +168,20 @@ class _Walk:
     def _held_out(self, source: Any) -> tuple[Descended, Sequence[PathRow]]:
         with explained(self.arguments.dev, self.task):
             dev = self.task.read(self.arguments.dev, self.given, source)
-        found = self._descend(source, self.values, self._scorer(self.trainer, dev, None))
-        return found, found.best.rows
+        from partwise.tasks.descent import descend_grid
+
+        score = self._scorer(self.trainer, dev, None)
+        with self._quiet():
+            found = descend_grid(self.trainer, self.grid, source, self.weight, score, self._row)
+        rows = found.best.rows
+        self.interrupted = found.interrupted
+        # Ctrl-C during the last fit of the grid leaves nothing undone, unless it goes on.
+        cut = found.interrupted and len(rows) != self.grid.steps
+        self.whole = not cut and _certified(rows, self.grid.steps, self.arguments.tol)
+        return found, rows
 
     def _folds(self, source: Any) -> tuple[Descended, Sequence[PathRow]]:
-        from partwise.tasks.descent import deal_out, fold_tables
+        from partwise.tasks.descent import deal_out, descend, grid_tables
         from partwise.training.path_table import choose, pooled
 
         arguments = self.arguments
@@ -169,24 +192,20 @@ class _Walk:
             self.table.title(f"fold {number + 1} of {arguments.folds}")
 
         with self._quiet():
-            tables = list(
-                fold_tables(
-                    self.trainer,
-                    self.values,
-                    source,
-                    self.weight,
-                    parts,
-                    self._scorer,
-                    self._row,
-                    begin,
-                )
-            )
-        self.whole = all(_certified(rows, self.values, arguments.tol) for rows in tables)
+            tables = grid_tables(
+                self.trainer, self.grid, arguments.rule, source, self.weight, parts, self._scorer,
+                self._row, begin,
+            )  # fmt: skip
+        self.whole = all(_certified(rows, self.grid.steps, arguments.tol) for rows in tables)
         rows = pooled(tables)
         chosen = choose(rows, arguments.rule)
         self.table.summary(rows, self.score_name)
         self.table.title("the whole file")
-        found = self._descend(source, self.values[: chosen + 1], None)
+        values = [row["l2"] for row in rows[: chosen + 1]]
+        with self._quiet():
+            found = descend(self.trainer, values, source, self.weight, None, self._row)
+        self.whole &= _certified(found.best.rows, len(values), arguments.tol)
+        self.interrupted = found.interrupted
         self.scores.clear()  # the scores of the last fold do not belong to this model
         return found, rows
 
@@ -205,18 +224,6 @@ class _Walk:
     def _row(self, row: PathRow, model: Model) -> None:
         self.table.row(row, None if math.isnan(row["score"]) else self.score_name)
 
-    def _descend(
-        self, source: Any, values: Sequence[float], score: Callable[[Model], float] | None
-    ) -> Descended:
-        """Train for all values."""
-        from partwise.tasks.descent import descend
-
-        with self._quiet():
-            found = descend(self.trainer, values, source, self.weight, score, self._row)
-        self.whole &= _certified(found.best.rows, values, self.arguments.tol)
-        self.interrupted = found.interrupted
-        return found
-
     @contextmanager
     def _quiet(self) -> Iterator[None]:
         """Suppress warnings that repeat the table or the exit code; name the file in errors."""
@@ -230,12 +237,12 @@ class _Walk:
                 self.table.clear()
 
 
-def _certified(rows: Sequence[PathRow], values: Sequence[float], tol: float) -> bool:
-    """Return whether every value of l2 has a row and the last row is certified.
+def _certified(rows: Sequence[PathRow], steps: int, tol: float) -> bool:
+    """Return whether there are as many rows as asked for, or more, and all are certified.
 
-    All other rows are certified, because the path ends after one that is not.
+    The path ends after a row that is not; with values beyond the largest there are two paths.
     """
-    return len(rows) == len(values) and rows[-1]["relative_gap"] <= tol
+    return len(rows) >= steps and all(row["relative_gap"] <= tol for row in rows)
 
 
 class _Table:

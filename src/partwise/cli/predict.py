@@ -9,6 +9,7 @@ from typing import Any
 from partwise.compiled.compilation import noted_compilation
 from partwise.tasks.registry import task_of
 
+from .filter import answers, can_answer
 from .options import given_options
 from .report import Outcome, UsageError, check_target, logged_warnings
 from .resemblance import explained
@@ -28,6 +29,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
         task.check(model)
         given = given_options(arguments, task, "predict")
         _check(arguments, given)
+        if can_answer(arguments, task):
+            return Outcome({"n_examples": answers(arguments, task, model, given)})
         with explained(arguments.file, task):
             source = task.read_for(model, arguments.file, labelled=False, format=arguments.format)
         began = time.perf_counter()

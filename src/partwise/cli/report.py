@@ -39,6 +39,7 @@ __all__ = [
     "logged_warnings",
     "named",
     "refuse",
+    "silenced",
 ]
 
 _log = logging.getLogger(__name__)
@@ -118,6 +119,20 @@ def named(path: str) -> Iterator[None]:
         if str(error).startswith(f"{name}:"):
             raise
         raise DataError(f"{name}: {error}") from error
+
+
+@contextmanager
+def silenced() -> Iterator[None]:
+    """Drop what tasks warn and log about a file that is scored again and again."""
+    logger = logging.getLogger("partwise.tasks")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnknownFeaturesWarning)
+            yield
+    finally:
+        logger.setLevel(before)
 
 
 @contextmanager

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import logging
+import math
 import os
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from partwise.compiled.compilation import noted_compilation
@@ -27,15 +28,18 @@ from .report import (
     in_words,
     logged_warnings,
     named,
+    silenced,
 )
 from .resemblance import explained
+from .solver_options import solver_options
 
 if TYPE_CHECKING:
     from partwise.arrays import Floats
     from partwise.models.model import Model
     from partwise.tasks.base import Task
     from partwise.tasks.trainer import Trainer
-    from partwise.training.loop import Callback
+    from partwise.training.early_stopping import Watch
+    from partwise.training.loop import Callback, TraceRow
 
 __all__ = ["check_stdin", "run", "sample_weight", "scored", "trainer_of"]
 
@@ -62,7 +66,7 @@ def _run(
     if arguments.dev is not None:
         with explained(arguments.dev, task):
             dev = task.read(arguments.dev, given, source)
-    trainer, record = _fit(arguments, task, given, source, initial)
+    trainer, record = _fit(arguments, task, given, source, initial, dev)
     model = trainer.model_
 
     from partwise.models.file import save_model
@@ -87,7 +91,7 @@ def _run(
         metrics, table = scored(task, model, dev, task.defaults("evaluate"), arguments.jobs)
         text.append(f"on {'<stdin>' if arguments.dev == '-' else arguments.dev}:\n{table}")
     if not certificate.converged:
-        _log.warning(_advice(certificate, arguments.model))
+        _log.warning(_advice(certificate, arguments.model, record["kept_passes"]))
     record = {
         **certificate_record(certificate),
         "model": arguments.model,
@@ -110,6 +114,8 @@ def _check(arguments: argparse.Namespace) -> None:
     if arguments.model == "-":
         raise UsageError("--model - is not possible: a model needs a file of its own")
     check_stdin(arguments)
+    if arguments.patience is not None and arguments.dev is None:
+        raise UsageError("--patience needs --dev FILE, to be scored while training")
     inputs = (arguments.file, arguments.dev, arguments.sample_weight)
     check_target(arguments.model, "--model", inputs)
     if arguments.plot == "-":
@@ -180,6 +186,7 @@ def trainer_of(
         "n_jobs": arguments.jobs,
         "random_state": arguments.seed,
         "weights": arguments.weights,
+        "solver_options": solver_options(arguments),
         "callbacks": list(callbacks),
         **more,
     }
@@ -192,25 +199,64 @@ def _fit(
     given: dict[str, Any],
     source: Any,
     initial: Model | None,
+    dev: Any,
 ) -> tuple[Trainer, dict[str, Any]]:
-    """Train, and return the trainer and the entries of the record about the examples."""
+    """Train, and return the trainer and the entries of the record about examples and course."""
     from partwise.training.progress import ProgressLine
 
     weight = sample_weight(arguments, source)
-    line = None if arguments.quiet else ProgressLine(l2=arguments.l2)
+    line = None
+    if not arguments.quiet:
+        line = ProgressLine(l2=arguments.l2, scored=dev is not None)
+    watched = None if dev is None else _watched(arguments, task, dev)
     trainer = trainer_of(arguments, task, given, () if line is None else (line,), l2=arguments.l2)
     try:
         # _advice reports the same in terms of the command line.
         with warnings.catch_warnings(), explained(arguments.file, task), named(arguments.file):
             warnings.simplefilter("ignore", ConvergenceWarning)
-            prepared, _ = trainer._train(source, weight, initial)
+            prepared, fit = trainer._train(source, weight, initial, watched)
     except BaseException:
         if line is not None:
             line.abandon()
         raise
     if line is not None:
         line.finish(trainer.certificate_)
-    return trainer, {"n_examples": len(prepared.gold), **prepared.record}
+    return trainer, {
+        "n_examples": len(prepared.gold),
+        **prepared.record,
+        "kept_passes": fit.kept_passes,
+        "trace": [_row_record(row) for row in fit.trace if row.certified or row.score == row.score],
+    }
+
+
+def _watched(arguments: argparse.Namespace, task: Task[Any], dev: Any) -> Callable[[int], Watch]:
+    """Return what makes the scoring of the held-out file from the number of training examples."""
+    from partwise.training.early_stopping import Watch, passes_between
+
+    given = task.defaults("evaluate")
+
+    def score(model: Model) -> float:
+        # What there is to say about the file is said once, in the end.
+        with silenced():
+            metrics, _ = task.score(model, dev, given, arguments.jobs)
+        return float(metrics[next(name for name in task.headline if name in metrics)])
+
+    def watch(n_training: int) -> Watch:
+        return Watch(score, passes_between(len(dev), n_training), arguments.patience)
+
+    return watch
+
+
+def _row_record(row: TraceRow) -> dict[str, Any]:
+    """Return a row of the trace that has a certificate or a score."""
+    return {
+        "passes": row.passes,
+        "seconds": row.seconds,
+        "objective": row.primal,
+        "dual": row.dual if row.certified else math.nan,
+        "relative_gap": row.relative_gap if row.certified else math.nan,
+        "score": row.score,
+    }
 
 
 def scored(
@@ -221,9 +267,14 @@ def scored(
         return task.score(model, source, given, n_jobs)
 
 
-def _advice(certificate: Certificate, path: str) -> str:
+def _advice(certificate: Certificate, path: str, kept_passes: float | None) -> str:
     if not certificate.consistent:
         return f"{certificate.verdict}: {CLOSER_SIZES}"
+    if kept_passes is not None:
+        return (
+            f"{certificate.verdict}; relative gap {certificate.relative_gap:.3g} > tol "
+            f"{certificate.tol:.3g}, as --patience asks for"
+        )
     return (
         f"stopped before the requested gap: relative gap {certificate.relative_gap:.3g} > tol "
         f"{certificate.tol:.3g} ({certificate.verdict}); go on with --resume {path}, raise "

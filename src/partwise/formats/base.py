@@ -24,8 +24,17 @@ class Format:
         keyword arguments as the reader of the built-in format.
     summary : str
         What the files look like, in a few words.
+    ends : {"blank line", "line", "brackets"} or None
+        What ends an example, so that text can be read as it arrives: a blank line, the end of its
+        line, or the end of the line on which its brackets are closed. With "blank line", a later
+        example is read together with the first one, which may say how the file is laid out. If
+        None, the text is read as a whole.
+    verbatim : bool
+        Whether predictions are written into the file as it is, blank lines included.
     """
 
     holds: str
     read: Callable[..., Any]
     summary: str
+    ends: str | None = None
+    verbatim: bool = False

@@ -310,5 +310,8 @@ def _refuse(what: str, text: str, number: int) -> None:
 
 
 FORMAT: Final = Format(
-    "phrase-structure trees", read_brackets, "bracketed trees as in the Penn Treebank"
+    "phrase-structure trees",
+    read_brackets,
+    "bracketed trees as in the Penn Treebank",
+    ends="brackets",
 )

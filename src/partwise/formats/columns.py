@@ -249,4 +249,5 @@ FORMAT: Final = Format(
     "tokens in columns",
     read_columns,
     "one token per line, the label last, a blank line after each sentence",
+    ends="blank line",
 )

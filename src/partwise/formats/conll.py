@@ -381,4 +381,6 @@ FORMAT: Final = Format(
     "dependency trees",
     read_conll,
     "CoNLL-X or CoNLL-U, or three columns: word, part of speech, head",
+    ends="blank line",
+    verbatim=True,
 )

@@ -10,15 +10,16 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import IO, Any, BinaryIO, Final, TextIO
 
 from partwise.errors import DataError
 from partwise.formats.whole_files import remedy, replacing
 from partwise.memory import memory_limit
 
-__all__ = ["read_text", "writing"]
+__all__ = ["GZIP_MAGIC", "check_size", "fed", "read_text", "universal", "unreadable", "writing"]
 
-_GZIP_MAGIC = b"\x1f\x8b"
+GZIP_MAGIC: Final = b"\x1f\x8b"
 _UTF8_BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _HEAD = 8192  # bytes that show whether a file is text
@@ -26,6 +27,20 @@ _CHUNK: Final = 1 << 20
 #: Text may take 1 / _SHARE of the memory, because the strings that it is split into take several
 #: times more.
 _SHARE: Final = 8
+
+
+#: What `read_text` returns in place of stdin.
+_fed: ContextVar[bytes | None] = ContextVar("fed", default=None)
+
+
+@contextmanager
+def fed(data: bytes) -> Iterator[None]:
+    """Make `read_text` return this in place of stdin, while entered."""
+    token = _fed.set(data)
+    try:
+        yield
+    finally:
+        _fed.reset(token)
 
 
 def read_text(source: str | os.PathLike[str]) -> tuple[str, str]:
@@ -48,17 +63,17 @@ def read_text(source: str | os.PathLike[str]) -> tuple[str, str]:
         If the source is missing, is a damaged gzip file, or is not UTF-8.
     """
     name, data = _read_bytes(os.fspath(source))
-    if data.startswith(_GZIP_MAGIC):
+    if data.startswith(GZIP_MAGIC):
         data = _gunzip(name, data)
     data = data.removeprefix(_UTF8_BOM)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = _universal(data[: error.start].decode("latin-1")).count("\n") + 1
+        line = universal(data[: error.start].decode("latin-1")).count("\n") + 1
         raise DataError(
             f"{name}:{line}: byte 0x{data[error.start]:02x} is not UTF-8 text; {_remedy(data)}"
         ) from None
-    return name, _universal(text)
+    return name, universal(text)
 
 
 def _remedy(data: bytes) -> str:
@@ -69,7 +84,8 @@ def _remedy(data: bytes) -> str:
     return "convert the file, for example with `iconv -f LATIN1 -t UTF-8`"
 
 
-def _universal(text: str) -> str:
+def universal(text: str) -> str:
+    """Return text with line feeds as its only line ends."""
     # str.splitlines does not work: it also breaks at form feeds and at U+2028, which may be tokens.
     if "\r" in text:
         return text.replace("\r\n", "\n").replace("\r", "\n")
@@ -78,27 +94,31 @@ def _universal(text: str) -> str:
 
 def _read_bytes(source: str) -> tuple[str, bytes]:
     if source == "-":
+        given = _fed.get()
+        if given is not None:
+            return "<stdin>", given
         if sys.stdin is None:
             raise DataError("<stdin>: is closed; give a file, or something to read on stdin")
         try:
             return "<stdin>", _read_stream("<stdin>", _arrived(sys.stdin.buffer))
         except OSError as error:
-            raise _unreadable("<stdin>", error) from error
+            raise unreadable("<stdin>", error) from error
     try:
         file = open(source, "rb")  # noqa: SIM115
     except FileNotFoundError:
         raise DataError(f"{source}: no such file; check the path, or use - for stdin") from None
     except (OSError, ValueError) as error:
         # A name with a zero byte is a ValueError.
-        raise _unreadable(source, error) from error
+        raise unreadable(source, error) from error
     try:
         with file:
             return source, _read_stream(source, _arrived(file))
     except OSError as error:
-        raise _unreadable(source, error) from error
+        raise unreadable(source, error) from error
 
 
-def _unreadable(source: str, error: Exception) -> DataError:
+def unreadable(source: str, error: Exception) -> DataError:
+    """Return the error for a source that the system does not let us read."""
     reason = getattr(error, "strerror", None) or str(error)
     return DataError(f"{source}: cannot be read ({reason}); give a readable file, or - for stdin")
 
@@ -114,16 +134,12 @@ def _arrived(stream: Any) -> Callable[[int], bytes]:
 
 def _read_stream(name: str, read: Callable[[int], bytes]) -> bytes:
     """Read to the end, within limits, because a device or a pipe may have no end."""
-    most = memory_limit() / _SHARE
+    most = memory_limit()
     chunks: list[bytes] = []
     size, looked = 0, 0
     while chunk := read(_CHUNK):
         size += len(chunk)
-        if size > most:
-            raise DataError(
-                f"{name}: more than {most / 2**30:,.1f} GiB of text, which this machine cannot "
-                "hold in memory in the form of examples; give a part of it, or use a larger machine"
-            )
+        check_size(name, size, most)
         chunks.append(chunk)
         # The text is checked at its beginning, and again when there is enough of it to judge.
         if not looked or looked < _CHUNK <= size:
@@ -133,9 +149,19 @@ def _read_stream(name: str, read: Callable[[int], bytes]) -> bytes:
     return b"".join(chunks)
 
 
+def check_size(name: str, size: int, memory: float) -> None:
+    """Raise a DataError if text of some bytes takes more memory than there is."""
+    most = memory / _SHARE
+    if size > most:
+        raise DataError(
+            f"{name}: more than {most / 2**30:,.1f} GiB of text, which this machine cannot hold "
+            "in memory in the form of examples; give a part of it, or use a larger machine"
+        )
+
+
 def _may_be_text(name: str, begin: bytes) -> bool:
     """Return whether the beginning looks like text, so that the rest should be read."""
-    if begin.startswith(_GZIP_MAGIC):
+    if begin.startswith(GZIP_MAGIC):
         return True
     if len(begin) >= _CHUNK and b"\0" in begin and b"\n" not in begin:
         raise DataError(f"{name}:1: zero bytes and no line end; the file is not text; give another")

@@ -215,5 +215,5 @@ def _floats(numbers: list[str]) -> NDArray[np.float64]:
 
 
 FORMAT: Final = Format(
-    "rows of numbers", read_svmlight, "one example per line: label index:value ..."
+    "rows of numbers", read_svmlight, "one example per line: label index:value ...", ends="line"
 )

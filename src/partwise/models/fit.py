@@ -7,22 +7,24 @@ import math
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Floats, Ints
 from ..compiled.threads import thread_count
-from ..errors import DataError
+from ..errors import DataError, MismatchError
 from ..problem.dual_point import DualPoint
 from ..problem.losses import make_loss
 from ..problem.problem import Problem, build_problem, make_topologies
 from ..problem.rows import Rows
 from ..problem.weight_rule import WeightRule
 from ..structures.base import Structure
+from ..training.certificate import Certificate
+from ..training.early_stopping import Watch
 from ..training.loop import Callback, Fit
-from ..training.path import train_path
+from ..training.path import Descent, train_path
 from ..training.settings import Parameters, Settings
 from ..training.start import Start
 from .announcement import announcement
@@ -34,6 +36,8 @@ __all__ = ["Finish", "Settings", "check_weights", "fit_model"]
 
 _log = logging.getLogger(__name__)
 
+#: What is known of a model that is scored while it is trained.
+_IN_TRAINING: Final = Certificate(math.inf, 0.0, 0.0, 0.0, 0.0, "not trained to the end")
 #: A function that brings a trained model into its final form.
 Finish = Callable[[Problem, Model, Fit], Model]
 
@@ -58,6 +62,7 @@ def fit_model(
     meta: dict[str, Any] | None = None,
     finish: Finish | None = None,
     beside: Any = (),
+    watch: Watch | None = None,
 ) -> tuple[Model, Fit]:
     """Train a model of any structure.
 
@@ -103,6 +108,8 @@ def fit_model(
     beside : object
         What the caller made while computing the features and still holds. It is included in the
         memory that is logged.
+    watch : Watch or None
+        Held-out data to score, by model, while a fit for one l2 runs.
 
     Returns
     -------
@@ -148,27 +155,34 @@ def fit_model(
     if initial is not None and dual_point is None:
         first = transfer_weights(initial, structure, problem.layout, labels, encoder)
 
-    def model(l2: float, fit: Fit) -> Model:
-        made = Model(
+    def made(l2: float, weights: Floats, certificate: Certificate) -> Model:
+        return Model(
             task=task,
             structure=structure,
             layout=problem.layout,
-            weights=fit.weights,
+            weights=weights,
             labels=tuple(labels),
             features=encoder,
             constraints=constraints,
             loss=settings.loss,
             l2=l2,
             l1=float(settings.l1),
-            certificate=fit.certificate,
+            certificate=certificate,
             meta=dict(meta or {}),
             settings=settings.noted(),
         )
-        return made if finish is None else finish(problem, made, fit)
+
+    def model(l2: float, fit: Fit) -> Model:
+        found = made(l2, fit.weights, fit.certificate)
+        return found if finish is None else finish(problem, found, fit)
 
     descent = settings.descent
     values = (float(settings.l2),) if descent is None else descent.values
-    fits = _fits(problem, values, settings, callbacks, dual_point, first)
+    if watch is not None:
+        watch = _watch_of(watch, descent, finish)
+    if watch is not None:
+        watch = _by_weights(watch, lambda weights: made(values[0], weights, _IN_TRAINING))
+    fits = _fits(problem, values, settings, callbacks, dual_point, first, watch)
     if initial is not None and first is not None:
         fits = _from(initial, first, fits)
     models = ((model(l2, fit), fit) for l2, fit in zip(values, fits, strict=False))
@@ -182,6 +196,7 @@ def _fits(
     callbacks: Sequence[Callback],
     dual_point: DualPoint | None,
     first: Floats | None,
+    watch: Watch | None,
 ) -> Iterator[Fit]:
     if dual_point is not None and dual_point.theta.shape != (problem.n_parts,):
         raise DataError(
@@ -201,6 +216,7 @@ def _fits(
         start=dual_point,
         initial_weights=first,
         options=settings.solver_arguments(),
+        watch=watch,
     )
 
 
@@ -211,6 +227,27 @@ def _from(initial: Model, first: Floats, fits: Iterator[Fit]) -> Iterator[Fit]:
         objective = fit.initial_objective
         begun = number == 0 and not math.isnan(objective)
         yield replace(fit, start=Start(objective, *counts)) if begun else fit
+
+
+def _watch_of(watch: Watch, descent: Descent | None, finish: Finish | None) -> Watch | None:
+    """Return what is scored while a fit runs, if that is possible; raise an error if it must be."""
+    if descent is not None:
+        raise MismatchError(
+            "EarlyStopping is for the fit of one l2; a path scores every model on held-out data "
+            "when it is certified, so leave EarlyStopping out"
+        )
+    if finish is None:
+        return watch
+    reason = "a model with a kernel gets its final form when the fit is done"
+    if watch.patience is not None:
+        raise MismatchError(f"there is no early stopping here: {reason}; leave the patience out")
+    _log.info("held-out data are not scored while training: %s", reason)
+    return None
+
+
+def _by_weights(watch: Watch, model: Callable[[Floats], Model]) -> Watch:
+    """Return a watch that scores weights in place of models."""
+    return replace(watch, score=lambda weights: watch.score(model(weights)))
 
 
 def _check_features(structure: Structure, features: Sequence[Rows], encoder: Features) -> None:

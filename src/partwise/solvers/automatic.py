@@ -51,7 +51,8 @@ class Automatic(CompositeSolver):
     goal : Goal
         What to solve.
     **options
-        For the first solver.
+        For the first solver. If there are any, a smooth loss with l1 = 0 begins with online EG,
+        even if l2 is small.
     """
 
     name: ClassVar[str] = "auto"
@@ -153,6 +154,23 @@ def first_choice(
     if not options and small(problem, l2):
         return "proximal-eg", "a small l2; its duals certify"
     return "online-eg", "its duals certify"
+
+
+def first_choices(loss: str, l1: float) -> tuple[str, ...]:
+    """Return the solvers that may begin if options are given, before the problem is known.
+
+    Options are for online EG even if l2 is small, where its proximal form would begin otherwise.
+
+    Parameters
+    ----------
+    loss : str
+        The name of the loss.
+    l1 : float
+        The factor of |w|_1.
+    """
+    if loss == "hinge":
+        return ("crammer-singer", "bcfw")
+    return ("proximal-eg",) if l1 > 0.0 else ("online-eg",)
 
 
 def small(problem: Problem, l2: float) -> bool:

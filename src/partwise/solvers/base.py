@@ -11,6 +11,7 @@ from ..problem.dual_point import DualPoint
 from ..problem.footprint import Footprint
 from ..problem.problem import Problem
 from .goal import Goal
+from .papers import Paper
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,9 @@ class Epoch:
 class Solver(ABC):
     """One algorithm, made for one goal.
 
-    The options of a solver are the keyword arguments of its constructor.
+    The options of a solver are the keyword arguments of its constructor. What users are told about
+    a solver (`partwise.solvers.facts`) is read from its attributes, that constructor, and its
+    docstring: the first sentence, and the section on parameters.
 
     Attributes
     ----------
@@ -65,6 +68,10 @@ class Solver(ABC):
         Whether the solver can minimise an objective with l1 > 0.
     package : str or None
         An optional package that this solver needs.
+    papers : tuple of Paper
+        Where the method was published.
+    threads : bool
+        Whether `n_jobs` makes the epochs faster; evaluations use threads with every solver.
     occupies : Footprint
         The memory that the solver takes at its peak. A solver whose memory depends on the problem
         or the options overrides `footprint` instead.
@@ -74,6 +81,8 @@ class Solver(ABC):
     needs: ClassVar[frozenset[str]]
     takes_l1: ClassVar[bool] = False
     package: ClassVar[str | None] = None
+    papers: ClassVar[tuple[Paper, ...]] = ()
+    threads: ClassVar[bool] = False
     occupies: ClassVar[Footprint] = Footprint(vectors=5, parts=3, examples=8)
 
     def __init__(self, goal: Goal) -> None:
@@ -110,6 +119,10 @@ class Solver(ABC):
     @abstractmethod
     def evaluate(self) -> Evaluation:
         """Compute primal and dual from scratch, with the weights rebuilt from the duals."""
+
+    def primal(self, weights: Floats) -> float:
+        """Compute the objective P(w) at any weights."""
+        return self.evaluator.primal(weights, self.l2, self.l1)
 
     @abstractmethod
     def current_weights(self) -> Floats:

@@ -32,6 +32,9 @@ class CompositeSolver(Solver):
     def evaluate(self) -> Evaluation:
         return self.machine.evaluate()
 
+    def primal(self, weights: Floats) -> float:
+        return self.machine.primal(weights)
+
     def current_weights(self) -> Floats:
         return self.machine.current_weights()
 

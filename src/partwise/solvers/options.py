@@ -11,7 +11,8 @@ import functools
 import inspect
 import math
 import types
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Real
 from typing import (
@@ -28,7 +29,7 @@ from typing import (
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import OptionError
 from ..values import is_integer
 
 if TYPE_CHECKING:
@@ -90,23 +91,92 @@ def offered_options(solver: type[Solver]) -> tuple[str, ...]:
     return tuple(p.name for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL))
 
 
+def default_options(solver: type[Solver]) -> dict[str, Any]:
+    """Return the default values of the options that users may give."""
+    names = offered_options(solver)
+    return {p.name: p.default for p in _parameters(solver) if p.name in names}
+
+
+def allowed_words(solver: type[Solver], name: str) -> str:
+    """Return which values an option may have, in words; empty if it may have any."""
+    kinds = _kinds(_hints(solver).get(name, Any))
+    return " or ".join(words for kind in kinds if (words := _words(kind)))
+
+
+def read_option(solver: type[Solver], name: str, text: str) -> Any:
+    """Return the value of an option that a user gave as text.
+
+    Numbers and words are given as they are, ``none``, ``true`` and ``false`` in small letters or
+    with a capital, and the fields of a record with commas between them: ``1000,5,0.9``.
+
+    Parameters
+    ----------
+    solver : type of Solver
+        The solver.
+    name : str
+        The name of the option.
+    text : str
+        Its value.
+    """
+    _check_names(solver, (name,))
+    for kind in _kinds(_hints(solver).get(name, Any)):
+        for value in _readings(text, kind):
+            if _fits(value, kind):
+                return value
+    raise _not_allowed(solver, name, text)
+
+
+def _readings(text: str, kind: Any) -> list[Any]:
+    """Return what a text may stand for, as a value of some kind."""
+    plain, _ = _limits(kind)
+    if plain is str:
+        return [text]
+    if _is_record(plain):
+        hints = get_type_hints(plain, include_extras=True)
+        parts = text.strip("()").split(",")
+        fields = zip(parts, (*plain._fields, *[None] * len(parts)), strict=False)
+        read = [
+            _readings(part.strip(), hints[field])[:1] if field else [] for part, field in fields
+        ]
+        return [tuple(value for some in read for value in some)] if all(read) else []
+    found: list[Any] = []
+    words = {"none": None, "true": True, "false": False}
+    if text in (text.lower(), text.capitalize()) and text.lower() in words:
+        found.append(words[text.lower()])
+    for number in (int, float):
+        with suppress(ValueError):
+            found.append(number(text))
+    # Options of types that are not known here may be anything.
+    known = plain in (int, float, bool, type(None))
+    return found if known else [*found, text]
+
+
 def check_options(solver: type[Solver], options: Mapping[str, Any]) -> None:
-    """Raise a DataError if the solver lacks an option, or does not allow its value.
+    """Raise an OptionError if the solver lacks an option, or does not allow its value.
 
     A constructor with ``**options`` checks them itself. Options without an annotation, and those
     of types that are not known here, may be anything.
     """
-    names = offered_options(solver)
-    unknown = set(options).difference(names)
-    if unknown and not any(p.kind is p.VAR_KEYWORD for p in _parameters(solver)):
-        has = f"it has {', '.join(names)}" if names else "it has none"
-        raise DataError(f"{solver.name} has no option {', '.join(sorted(unknown))}; {has}")
+    _check_names(solver, options)
     hints = _hints(solver)
     for name, value in options.items():
-        kinds = _kinds(hints.get(name, Any))
-        if not any(_fits(value, kind) for kind in kinds):
-            allowed = " or ".join(words for kind in kinds if (words := _words(kind)))
-            raise DataError(f"the option {name} of {solver.name} is {value!r}; give {allowed}")
+        if not any(_fits(value, kind) for kind in _kinds(hints.get(name, Any))):
+            raise _not_allowed(solver, name, value)
+
+
+def _check_names(solver: type[Solver], names: Iterable[str]) -> None:
+    defaults = default_options(solver)
+    unknown = set(names).difference(defaults)
+    if unknown and not any(p.kind is p.VAR_KEYWORD for p in _parameters(solver)):
+        listed = ", ".join(f"{name}={value!r}" for name, value in defaults.items())
+        raise OptionError(
+            f"{solver.name} has no option {', '.join(sorted(unknown))}; it has {listed or 'none'}"
+        )
+
+
+def _not_allowed(solver: type[Solver], name: str, value: Any) -> OptionError:
+    words = allowed_words(solver, name)
+    return OptionError(f"the option {name} of {solver.name} is {value!r}; give {words}")
 
 
 def _parameters(solver: type[Any]) -> list[inspect.Parameter]:

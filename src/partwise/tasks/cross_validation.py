@@ -12,12 +12,12 @@ from sklearn.base import is_classifier
 
 from ..errors import DataError
 from ..models.fit import check_weights
-from ..training.path import l2_values
-from ..training.path_table import RULES, choose, pooled
+from ..training.path import Grid
+from ..training.path_table import RULES, at_edge, choose, pooled
 from ..values import one_of
-from .descent import descend, fold_tables
+from .descent import descend, descend_grid, grid_tables, warn_at_edge
 from .estimator import Estimator
-from .path import held_out_score
+from .held_out import held_out_score
 from .source import Source
 
 if TYPE_CHECKING:
@@ -48,6 +48,10 @@ class PathEstimator(_Base):
     ----------
     l2_max, factor, steps : float, float, int
         The values of l2: ``l2_max * factor**k`` for k = 0, ..., steps - 1.
+    extend : int
+        How many further values there may be at an end of the range, if the best lies there: with
+        held-out data smaller ones are tried until one is not the best, with folds all of them. If
+        the best lies at an end nevertheless, a `GridEdgeWarning` says so.
     cv : int, splitter or iterable
         The folds, as in scikit-learn; not used if `fit` is given held-out data.
     rule : {"best", "one-se"}
@@ -65,6 +69,8 @@ class PathEstimator(_Base):
         ``score``. With folds, passes and seconds are sums over the folds, the gap is the largest
         one, the score is the mean of ``scores``, and ``standard_error`` is the standard error of
         this mean.
+    edge_ : {"largest", "smallest"} or None
+        Whether the best l2 is the largest or the smallest that was tried.
     scores_ : ndarray of shape (n_values, n_folds)
         The scores; with held-out data there is one column.
     """
@@ -72,6 +78,7 @@ class PathEstimator(_Base):
     l2_max: float = 1000.0
     factor: float = 0.7
     steps: int = 24
+    extend: int = 0
     cv: Any = 5
     rule: str = "best"
     scoring: Any = None
@@ -126,7 +133,7 @@ class PathEstimator(_Base):
         self
         """
         one_of("rule", self.rule, RULES)
-        values = l2_values(self.l2_max, self.factor, self.steps)
+        grid = Grid(self.l2_max, self.factor, self.steps, self.extend)
         plain = self._plain()
         plain.check()
         source, weight = plain._given(**given)
@@ -137,20 +144,24 @@ class PathEstimator(_Base):
             if self.rule != "best":
                 raise DataError(f"rule={self.rule!r} needs folds; with dev, use rule='best'")
             score = held_out_score(plain, dev, self.scoring)
-            found = descend(plain, values, source, weight, score)
+            found = descend_grid(plain, grid, source, weight, score)
+            edge = found.edge
             rows: list[dict[str, Any]] = [dict(row) for row in found.best.rows]
             scores = [[row["score"]] for row in found.best.rows]
         else:
             parts = self._parts(plain, source, groups)
-            table = pooled(list(fold_tables(plain, values, source, weight, parts, self._scorer)))
+            table = pooled(grid_tables(plain, grid, self.rule, source, weight, parts, self._scorer))
             chosen = choose(table, self.rule)
-            descend(plain, values[: chosen + 1], source, weight)
+            edge = at_edge(table, chosen)
+            descend(plain, [row["l2"] for row in table[: chosen + 1]], source, weight)
             rows = [dict(row) for row in table]
             scores = [row["scores"] for row in table]
         self._take_over(plain)
         self.l2_ = plain.model_.l2
         self.path_ = rows
+        self.edge_ = edge
         self.scores_ = np.array(scores)
+        warn_at_edge(self.path_, edge)
         return self
 
     def _parts(

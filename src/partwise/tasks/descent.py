@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import DataError
-from ..training.path import Descent
-from ..training.path_table import BestModel, PathRow
+from ..errors import DataError, level_outside
+from ..training.path import Descent, Grid
+from ..training.path_table import (
+    BestModel,
+    GridEdgeWarning,
+    PathRow,
+    at_edge,
+    best_of,
+    choose,
+    edge_words,
+    pooled,
+)
 from .source import Source
 from .trainer import Prepared, Trainer
 
@@ -17,7 +27,15 @@ if TYPE_CHECKING:
     from ..models.model import Model
     from ..training.loop import Fit
 
-__all__ = ["Descended", "deal_out", "descend", "fold_tables"]
+__all__ = [
+    "Descended",
+    "deal_out",
+    "descend",
+    "descend_grid",
+    "fold_tables",
+    "grid_tables",
+    "warn_at_edge",
+]
 
 
 class Descended(NamedTuple):
@@ -33,12 +51,16 @@ class Descended(NamedTuple):
         The last fit.
     interrupted
         Whether Ctrl-C ended the path.
+    edge
+        At which end of the grid the best model lies, see `at_edge`; None if it lies between them,
+        or if the path did not get to that end.
     """
 
     best: BestModel
     prepared: Prepared
     fit: Fit
     interrupted: bool
+    edge: str | None = None
 
 
 def descend(
@@ -78,6 +100,51 @@ def descend(
     trainer.classes_ = classes
     trainer.trace_ = found.trace
     return Descended(found, prepared, fit, descent.interrupted)
+
+
+def descend_grid(
+    trainer: Trainer,
+    grid: Grid,
+    source: Any,
+    weight: Any,
+    score: Callable[[Model], float],
+    each: Callable[[PathRow, Model], Any] | None = None,
+) -> Descended:
+    """Fit along a path, and beyond its ends as far as the grid allows while the best lies there.
+
+    Smaller values follow one by one, each from where the last one ended, until one is not the best.
+    Larger ones, whose fits are cheap, are all fitted if the largest value is the best.
+
+    Parameters
+    ----------
+    trainer, source, weight, score, each
+        As in :func:`descend`.
+    grid : Grid
+        The values of l2.
+    """
+    rows: list[PathRow] = []
+    ended = False
+
+    def row_done(row: PathRow, model: Model) -> bool:
+        nonlocal ended
+        rows.append(row)
+        ended = each is not None and bool(each(row, model))
+        done = len(rows) >= grid.steps and at_edge(rows, best_of(rows)) != "smallest"
+        return ended or done
+
+    found = descend(trainer, (*grid.values, *grid.smaller), source, weight, score, row_done)
+    edge = at_edge(found.best.rows, found.best.at)
+    whole = len(rows) >= grid.steps and found.fit.certificate.converged
+    found = found._replace(edge=None if edge == "smallest" and not whole else edge)
+    if ended or found.interrupted or not grid.extend or edge != "largest":
+        return found
+    before = vars(trainer).copy()
+    above = descend(trainer, grid.larger, source, weight, score, each)
+    best = found.best.below(above.best)
+    if best.model is found.best.model:
+        vars(trainer).update(before)
+    edge = at_edge(best.rows, best.at)
+    return Descended(best, found.prepared, found.fit, above.interrupted, edge)
 
 
 def deal_out(trainer: Trainer, source: Source, n_folds: int) -> list[tuple[list[int], list[int]]]:
@@ -133,7 +200,7 @@ def fold_tables(
     source, weight
         Labelled examples and their weights.
     parts : sequence
-        The result of `folds`.
+        For each fold the examples to train on and those to score.
     scorer : callable
         ``scorer(trainer, test, weight)`` returns a function that scores a model on the test part.
     each : callable or None
@@ -158,3 +225,50 @@ def fold_tables(
             # There is no model of all examples yet, so there is nothing to keep.
             raise KeyboardInterrupt
         yield found.best.rows
+
+
+def grid_tables(
+    plain: Trainer,
+    grid: Grid,
+    rule: str,
+    source: Source,
+    weight: Any,
+    parts: Sequence[tuple[list[int], list[int]]],
+    scorer: Callable[[Any, Source, Any], Callable[[Model], float]],
+    each: Callable[[PathRow, Model], Any] | None = None,
+    begin: Callable[[int], Any] | None = None,
+) -> list[list[PathRow]]:
+    """Return the table of each fold, with values beyond an end of the grid if the best is there.
+
+    Parameters
+    ----------
+    grid : Grid
+        The values of l2.
+    rule : str
+        How the best is chosen, see `choose`.
+    plain, source, weight, parts, scorer, each, begin
+        As in :func:`fold_tables`.
+    """
+
+    def tables(values: Sequence[float]) -> list[list[PathRow]]:
+        return list(fold_tables(plain, values, source, weight, parts, scorer, each, begin))
+
+    found = tables(grid.values)
+    rows = pooled(found)
+    edge = at_edge(rows, choose(rows, rule))
+    if not grid.extend or edge is None:
+        return found
+    if edge == "largest":
+        return [above + below for above, below in zip(tables(grid.larger), found, strict=True)]
+    # A path that ended at a fit that is not certified has no smaller values.
+    if len(rows) < grid.steps or rows[-1]["relative_gap"] > plain.tol:
+        return found
+    return [above + below for above, below in zip(found, tables(grid.smaller), strict=True)]
+
+
+def warn_at_edge(rows: Sequence[Any], edge: str | None) -> None:
+    """Issue a warning if the best l2 lies at an end of the table; see `at_edge`."""
+    if edge is not None:
+        more = "a larger l2_max" if edge == "largest" else "more steps"
+        text = edge_words(edge, rows, f"give {more}, or extend=N for up to N further values")
+        warnings.warn(text, GridEdgeWarning, stacklevel=level_outside())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from .trainer import Trainer
 
 if TYPE_CHECKING:
     from ..models.model import Model
+    from ..training.early_stopping import EarlyStopping, Watch
     from .source import Source
 
 __all__ = ["Estimator", "has_probabilities"]
@@ -50,6 +52,22 @@ class Estimator(Trainer, BaseEstimator):
     @abstractmethod
     def _given(self, *data: Any, **more: Any) -> tuple[Source, Any]:
         """Return the labelled examples and their weights from the arguments of `fit`."""
+
+    def _watched(self, stopping: EarlyStopping) -> Callable[[int], Watch]:
+        from ..training.early_stopping import Watch, passes_between
+        from .held_out import held_out_score
+
+        X, y, more = stopping.X, stopping.y, stopping.more
+        # Another one, because each model that is scored is adopted.
+        scored = self.fresh()
+        source, _ = scored._given(X, **more) if y is None else scored._given(X, y, **more)
+        score = held_out_score(scored, (X, y, more), stopping.scoring)
+
+        def watch(n_training: int) -> Watch:
+            every = stopping.every or passes_between(len(source), n_training)
+            return Watch(score, float(every), stopping.patience)
+
+        return watch
 
     @property
     def _model(self) -> Model:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from sklearn.base import clone
 
 from ..errors import DataError
 from ..models.model import Model
-from ..training.path import l2_values
+from ..training.path import Grid
 from ..training.path_table import PathRow
-from .descent import descend
+from .descent import descend_grid, warn_at_edge
 from .estimator import Estimator
+from .held_out import held_out_score
 
-__all__ = ["PathResult", "held_out_score", "path"]
+__all__ = ["PathResult", "path"]
 
 _Estimator = TypeVar("_Estimator", bound=Estimator)
 
@@ -44,6 +45,7 @@ def path(
     l2_max: float = 1000.0,
     factor: float = 0.7,
     steps: int = 24,
+    extend: int = 0,
     tol: float = 1e-3,
     scoring: Any = None,
     each: Callable[[PathRow, Model], Any] | None = None,
@@ -66,6 +68,9 @@ def path(
         ``(X_dev, y_dev, more)`` with a dict of further arguments of `score`.
     l2_max, factor, steps : float, float, int
         The values of l2: ``l2_max * factor**k`` for k = 0, ..., steps - 1.
+    extend : int
+        How many further values there may be at either end, while the best lies there. If it lies at
+        an end nevertheless, a `GridEdgeWarning` says so.
     tol : float
         The relative duality gap at which each fit stops.
     scoring : str, callable or None
@@ -92,37 +97,10 @@ def path(
         )
     made = clone(estimator).set_params(tol=tol, warm_start=False)
     score = held_out_score(made, dev, scoring)
-    values = l2_values(l2_max, factor, steps)
+    grid = Grid(l2_max, factor, steps, extend)
     given = made._given(X, **fit_arguments) if y is None else made._given(X, y, **fit_arguments)
     source, weight = given
-    found = descend(made, values, source, weight, score, each)
+    found = descend_grid(made, grid, source, weight, score, each)
+    warn_at_edge(found.best.rows, found.edge)
     made.set_params(l2=made.model_.l2)
     return PathResult(found.best.rows, made)
-
-
-def held_out_score(estimator: Estimator, dev: Any, scoring: Any) -> Callable[[Model], float]:
-    """Return a function that scores a model on held-out data.
-
-    Parameters
-    ----------
-    estimator : Estimator
-        The estimator, which adopts each model that is scored.
-    dev, scoring
-        As in :func:`path`.
-    """
-    sound = isinstance(dev, tuple) and 1 <= len(dev) <= 3
-    if not sound or (len(dev) == 3 and not isinstance(dev[2], Mapping)):
-        raise DataError(
-            "dev does not say what to score on; give a tuple, (X_dev, y_dev), or (X_dev, y_dev, "
-            "more) with a dict of what else score takes"
-        )
-    from sklearn.metrics import check_scoring
-
-    X, y, more = (*dev, None, None)[:3]
-    scorer = check_scoring(estimator, scoring)
-
-    def score(model: Model) -> float:
-        estimator._adopt(model)
-        return float(scorer(estimator, X, y, **(more or {})))
-
-    return score

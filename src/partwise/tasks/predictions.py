@@ -18,6 +18,10 @@ class Predictions(ABC):
     def write(self, path: str) -> None:
         """Write a file; ``-`` is stdout. See :func:`partwise.formats.source.writing`."""
 
+    def write_more(self, path: str) -> None:
+        """Write what follows the predictions for an earlier part of the same file."""
+        self.write(path)
+
     @abstractmethod
     def record(self) -> dict[str, Any]:
         """Return the predictions as JSON can hold them.

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ..problem.rows import Rows
     from ..problem.weight_rule import WeightRule
     from ..structures.base import Structure
+    from ..training.early_stopping import EarlyStopping, Watch
     from ..training.loop import Callback, Fit
     from ..training.start import Start
 
@@ -122,7 +123,7 @@ class Trainer(Parameters, ABC):
         If above 0, progress is shown on stderr.
     callbacks : callable, sequence of callables or None
         Called after each epoch with a :class:`partwise.training.Progress`; a true result stops
-        the fit.
+        the fit. A :class:`partwise.training.EarlyStopping` among them scores held-out data.
     """
 
     warm_start: bool = False
@@ -203,20 +204,40 @@ class Trainer(Parameters, ABC):
         return as_json(kept)
 
     def _train(
-        self, source: Any, sample_weight: Any = None, initial: Model | None = None
+        self,
+        source: Any,
+        sample_weight: Any = None,
+        initial: Model | None = None,
+        watched: Callable[[int], Watch] | None = None,
     ) -> tuple[Prepared, Fit]:
         """Fit the model; with warm_start, start where the last fit ended.
 
-        Parameters are those of `_prepare`.
+        Parameters are those of `_prepare`, and `watched`: from the number of training examples, it
+        makes what is scored while the fit runs.
         """
         with noted_compilation():
-            return self._fit(source, sample_weight, initial)
+            return self._fit(source, sample_weight, initial, watched)
 
-    def _fit(self, source: Any, sample_weight: Any, initial: Model | None) -> tuple[Prepared, Fit]:
+    def _watched(self, stopping: EarlyStopping) -> Callable[[int], Watch]:
+        """Return what makes a watch of an EarlyStopping; see `_train`."""
+        raise DataError("EarlyStopping needs an estimator, which scores with scikit-learn")
+
+    def _fit(
+        self,
+        source: Any,
+        sample_weight: Any,
+        initial: Model | None,
+        watched: Callable[[int], Watch] | None,
+    ) -> tuple[Prepared, Fit]:
         from ..models.fit import fit_model
 
         self.check()
-        callbacks, display = self._callbacks()
+        callbacks, stopping = self._callbacks()
+        if stopping is not None:
+            watched = self._watched(stopping)
+        display = self._display(watched is not None)
+        if display is not None:
+            callbacks.append(display)
         before = self.__dict__.get("model_") if self.warm_start else None
         prepared = self._prepare(source, sample_weight, initial or before)
         first, dual_point = prepared.initial or initial, None
@@ -225,6 +246,9 @@ class Trainer(Parameters, ABC):
             known, held = getattr(self, "_dual", ("", None))
             same = known == fingerprint
             first, dual_point = (None, held) if same else (prepared.initial or before, None)
+        watch = None
+        if watched is not None:
+            watch = watched(prepared.record.get("n_examples", len(prepared.gold)))
         try:
             # Without ** in the call, which would hold the rows as long as the fit takes.
             model, done = fit_model(
@@ -246,6 +270,7 @@ class Trainer(Parameters, ABC):
                 beside=prepared.beside,
                 initial=first,
                 dual_point=dual_point,
+                watch=watch,
             )
         except BaseException:
             if display is not None:
@@ -262,20 +287,29 @@ class Trainer(Parameters, ABC):
             del self._dual
         return prepared, done
 
-    def _callbacks(self) -> tuple[list[Callback], Any]:
+    def _callbacks(self) -> tuple[list[Callback], EarlyStopping | None]:
+        """Return the functions among the callbacks, and the EarlyStopping if there is one."""
+        from ..training.early_stopping import EarlyStopping
+
         given = self.callbacks
-        several = [] if given is None else [given] if callable(given) else given
+        alone = callable(given) or isinstance(given, EarlyStopping)
+        several = [] if given is None else [given] if alone else given
         callbacks = list(several) if isinstance(several, Iterable) else [several]
+        stopping = [one for one in callbacks if isinstance(one, EarlyStopping)]
+        callbacks = [one for one in callbacks if not isinstance(one, EarlyStopping)]
         for one in callbacks:
             if not callable(one):
                 raise DataError(
                     f"callbacks is {given!r}; callbacks must be functions that take the progress "
-                    "of a fit: give one, a list of them, or None"
+                    "of a fit, or an EarlyStopping: give one, a list of them, or None"
                 )
-        display = None
-        if self.verbose:
-            from ..training.progress import ProgressLine
+        if len(stopping) > 1:
+            raise DataError("callbacks has more than one EarlyStopping; give one of them")
+        return callbacks, stopping[0] if stopping else None
 
-            display = ProgressLine(l2=None if self.descent else self.l2)
-            callbacks.append(display)
-        return callbacks, display
+    def _display(self, scored: bool) -> Any:
+        if not self.verbose:
+            return None
+        from ..training.progress import ProgressLine
+
+        return ProgressLine(l2=None if self.descent else self.l2, scored=scored)

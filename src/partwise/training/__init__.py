@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy_names
 
 if TYPE_CHECKING:
+    from .early_stopping import EarlyStopping
     from .loop import Callback, Fit, Progress, TraceRow, train
     from .settings import Settings
 
-__all__ = ["Callback", "Fit", "Progress", "Settings", "TraceRow", "train"]
+__all__ = ["Callback", "EarlyStopping", "Fit", "Progress", "Settings", "TraceRow", "train"]
 
 _HOMES = {
     "Callback": ".loop",
+    "EarlyStopping": ".early_stopping",
     "Fit": ".loop",
     "Progress": ".loop",
     "Settings": ".settings",

@@ -24,10 +24,11 @@ from ..errors import DataError, level_outside
 from ..problem.dual_point import DualPoint
 from ..problem.evaluation import Evaluator
 from ..problem.problem import Problem
-from ..solvers.base import Evaluation
+from ..solvers.base import Evaluation, Solver
 from ..solvers.goal import Goal
 from ..solvers.registry import make_solver
 from .certificate import CLOSER_SIZES, Certificate, ConvergenceWarning, consistent, relative_gap
+from .early_stopping import Watch, Watcher
 from .interrupt import Interrupt
 from .settings import check_numbers
 from .start import Start
@@ -47,7 +48,8 @@ class TraceRow:
     """One line of the trace.
 
     ``primal`` and ``gap`` are nan where no full evaluation was made; ``dual`` is then the running
-    value for ``l2``, which exceeds the target while annealing.
+    value for ``l2``, which exceeds the target while annealing. ``score`` is that of held-out data,
+    nan where these were not scored.
     """
 
     epoch: int
@@ -57,6 +59,7 @@ class TraceRow:
     primal: float
     dual: float
     gap_estimate: float
+    score: float = math.nan
 
     @property
     def certified(self) -> bool:
@@ -96,6 +99,7 @@ class Fit:
     interrupted: bool = False  # whether Ctrl-C was pressed, even if the fit converged
     initial_objective: float = math.nan  # the objective of the initial weights, if there were any
     start: Start | None = None  # the other model that the initial weights are from
+    kept_passes: float | None = None  # when the weights were found, if a score chose them
 
 
 class _Schedule:
@@ -152,6 +156,7 @@ def train(
     start: DualPoint | None = None,
     initial_weights: Floats | None = None,
     options: dict[str, Any] | None = None,
+    watch: Watch | None = None,
 ) -> Fit:
     """Train until the relative duality gap is at most `tol`.
 
@@ -182,6 +187,9 @@ def train(
         gets a dual point.
     options : dict or None
         Further arguments of the solver.
+    watch : Watch or None
+        Held-out data to score, by weights, and how long to go on without a better score. If the fit
+        then ends before the gap is reached, the weights are those with the best score.
     """
     check_numbers(l2, l1, tol, max_passes)
     if not problem.arrays.weight.any():
@@ -208,6 +216,7 @@ def train(
         return problem.storage.gather(machine.current_weights())
 
     best: Evaluation | None = None
+    watcher, bound = Watcher(watch), 0.0  # 0 is the dual value of the gold labels
     with Interrupt() as interrupt, closing(machine):
         while not verdict:
             epoch = machine.epoch()
@@ -217,6 +226,15 @@ def train(
             if done or (machine.settled and schedule.due(passes, epoch.gap_estimate, epoch.dual)):
                 best = _bounded(machine.evaluate())
                 schedule.made(passes, epoch.gap_estimate, best)
+                if consistent(best.primal, best.dual):
+                    bound = max(bound, best.dual)
+                done |= relative_gap(best.primal, best.dual) <= tol
+            paused = time.perf_counter()
+            score = math.nan
+            if best or machine.settled:
+                held = _gathered(problem, best) if best else weights
+                score = watcher.look(passes, held, done)
+            aside += time.perf_counter() - paused
             row = TraceRow(
                 epoch=len(trace) + 1,
                 passes=passes,
@@ -225,6 +243,7 @@ def train(
                 primal=best.primal if best else math.nan,
                 dual=best.dual if best else epoch.dual,
                 gap_estimate=epoch.gap_estimate,
+                score=score,
             )
             trace.append(row)
             paused = time.perf_counter()
@@ -240,24 +259,23 @@ def train(
                 verdict = "interrupted; the weights so far are certified"
             elif any(stopped):
                 verdict = "stopped by a callback"
+            elif watcher.over:
+                verdict = f"stopped: {watcher.waited} scorings without a better held-out score"
             elif schedule.still:
                 verdict = "stopped: the solver no longer moves, its steps are lost in rounding"
             elif passes >= max_passes:
                 verdict = f"stopped at max_passes = {max_passes:g}"
         if best is None:
             best = _bounded(machine.evaluate())
-    # The lower bound holds for all weights. The initial ones may be better, and far from the
-    # optimum even w = 0.
-    others = [] if stored is None else [stored]
-    if relative_gap(best.primal, best.dual) > tol:
-        others.append(problem.storage.zeros())
-    initial_objective = math.nan
-    for other in others:
-        primal = evaluator.primal(other, l2, l1)
-        if other is stored:
-            initial_objective = primal
-        if primal < best.primal:
-            best = Evaluation(other, primal, best.dual)
+    initial_objective = math.nan if stored is None else machine.primal(stored)
+    kept = watcher.best if watcher.keeps and relative_gap(best.primal, best.dual) > tol else None
+    if kept is not None:
+        bound = max(bound, best.dual) if consistent(best.primal, best.dual) else bound
+        chosen = problem.storage.scatter(kept.weights)
+        best = Evaluation(chosen, machine.primal(chosen), bound)
+        verdict += f"; kept the weights of pass {kept.passes:.1f}, with the best score"
+    else:
+        best = _improved(machine, best, stored, initial_objective, tol)
     certificate = Certificate(
         primal=best.primal,
         dual=best.dual,
@@ -266,7 +284,7 @@ def train(
         seconds=time.perf_counter() - began - aside,
         verdict=verdict,
     )
-    if not certificate.converged:
+    if not certificate.converged and not watcher.over:
         warnings.warn(
             _advice(certificate, max_passes), ConvergenceWarning, stacklevel=level_outside()
         )
@@ -277,7 +295,30 @@ def train(
         machine.dual_point(),
         interrupt.requested,
         initial_objective,
+        None if kept is None else kept.passes,
     )
+
+
+def _gathered(problem: Problem, found: Evaluation) -> Callable[[], Floats]:
+    return lambda: problem.storage.gather(found.weights)
+
+
+def _improved(
+    machine: Solver, best: Evaluation, initial: Floats | None, objective: float, tol: float
+) -> Evaluation:
+    """Return better weights than those of an evaluation, where they are known.
+
+    The lower bound holds for all weights. The initial ones, with their objective, may be better,
+    and far from the optimum even w = 0.
+    """
+    if initial is not None and objective < best.primal:
+        best = Evaluation(initial, objective, best.dual)
+    if relative_gap(best.primal, best.dual) > tol:
+        zeros = machine.problem.storage.zeros()
+        primal = machine.primal(zeros)
+        if primal < best.primal:
+            best = Evaluation(zeros, primal, best.dual)
+    return best
 
 
 def _bounded(value: Evaluation) -> Evaluation:

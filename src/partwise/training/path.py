@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ from .loop import Fit, train
 if TYPE_CHECKING:
     from ..models.model import Model
 
-__all__ = ["Descent", "check_values", "l2_values", "train_path"]
+__all__ = ["Descent", "Grid", "check_values", "l2_values", "train_path"]
 
 
 def l2_values(l2_max: float = 1000.0, factor: float = 0.7, steps: int = 24) -> tuple[float, ...]:
@@ -54,6 +55,46 @@ def l2_values(l2_max: float = 1000.0, factor: float = 0.7, steps: int = 24) -> t
     values = tuple(float(l2_max) * float(factor) ** k for k in range(int(steps)))
     check_values(values)
     return values
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The values of l2 of a path, and those beyond its ends.
+
+    Attributes
+    ----------
+    l2_max, factor, steps : float, float, int
+        The values: ``l2_max * factor**k`` for k = 0, ..., steps - 1.
+    extend : int
+        How many further values there may be at either end.
+    """
+
+    l2_max: float = 1000.0
+    factor: float = 0.7
+    steps: int = 24
+    extend: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        if not is_integer(self.extend) or self.extend < 0:
+            raise DataError(f"extend is {self.extend!r}; give a whole number from 0")
+        values = self.values
+        check_values((*self.larger, *values, *self.smaller))
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The values, the largest first."""
+        return l2_values(self.l2_max, self.factor, self.steps)
+
+    @property
+    def smaller(self) -> tuple[float, ...]:
+        """The values beyond the smallest, the largest first."""
+        return l2_values(self.l2_max, self.factor, self.steps + self.extend)[self.steps :]
+
+    @property
+    def larger(self) -> tuple[float, ...]:
+        """The values beyond the largest, the largest first."""
+        return tuple(self.l2_max / self.factor**k for k in range(self.extend, 0, -1))
 
 
 def check_values(values: Sequence[float]) -> None:

@@ -13,10 +13,25 @@ if TYPE_CHECKING:
     from ..models.model import Model
     from .loop import Fit, TraceRow
 
-__all__ = ["RULES", "BestModel", "PathRow", "PooledRow", "choose", "pooled"]
+__all__ = [
+    "RULES",
+    "BestModel",
+    "GridEdgeWarning",
+    "PathRow",
+    "PooledRow",
+    "at_edge",
+    "best_of",
+    "choose",
+    "edge_words",
+    "pooled",
+]
 
 #: The rules by which a value of l2 can be chosen.
 RULES: Final = ("best", "one-se")
+
+
+class GridEdgeWarning(UserWarning):
+    """The best l2 is the largest or the smallest that was tried, so a better one may lie beyond."""
 
 
 class PathRow(TypedDict):
@@ -98,6 +113,22 @@ class BestModel:
             self._best = score if score == score else -math.inf
         return self.each is not None and bool(self.each(row, model))
 
+    def below(self, larger: BestModel) -> BestModel:
+        """Return the table and the best model of this part of a path and of one above it."""
+        assert larger.model is not None
+        found = BestModel(self.score, self.each)
+        found.rows = [*larger.rows, *self.rows]
+        better = larger.model.certificate.converged and larger._best >= self._best
+        chosen = larger if better else self
+        found.model, found.trace, found._best = chosen.model, chosen.trace, chosen._best
+        return found
+
+    @property
+    def at(self) -> int:
+        """The position of the best model in the table."""
+        assert self.model is not None
+        return [row["l2"] for row in self.rows].index(self.model.l2)
+
     @property
     def total_passes(self) -> float:
         """The sum of the passes of all rows."""
@@ -148,10 +179,10 @@ def choose(rows: Sequence[PooledRow], rule: str) -> int:
     int
         The position of the row.
     """
-    scores = [row["score"] if row["score"] == row["score"] else -math.inf for row in rows]
-    best = scores.index(max(scores))
+    best = best_of(rows)
     if rule == "best":
         return best
+    scores = _comparable(rows)
     error = rows[best]["standard_error"]
     if not math.isfinite(error):
         raise DataError(
@@ -159,3 +190,45 @@ def choose(rows: Sequence[PooledRow], rule: str) -> int:
             "folds, or rule='best'"
         )
     return next(k for k, score in enumerate(scores) if score >= scores[best] - error)
+
+
+def best_of(rows: Sequence[PathRow]) -> int:
+    """Return the position of the best score; the first one if several are equal."""
+    scores = _comparable(rows)
+    return scores.index(max(scores))
+
+
+def _comparable(rows: Sequence[PathRow]) -> list[float]:
+    return [row["score"] if row["score"] == row["score"] else -math.inf for row in rows]
+
+
+def at_edge(rows: Sequence[PathRow], chosen: int) -> str | None:
+    """Return at which end of a table its best score lies.
+
+    Parameters
+    ----------
+    rows : sequence of PathRow
+        The table, the largest l2 first.
+    chosen : int
+        The position of the chosen row.
+
+    Returns
+    -------
+    {"largest", "smallest"} or None
+        "largest" if the largest l2 was chosen, "smallest" if the smallest one has the best score.
+        None if the best lies between them, or if there is only one.
+    """
+    if len(rows) < 2:
+        return None
+    if chosen == 0:
+        return "largest"
+    return "smallest" if best_of(rows) == len(rows) - 1 else None
+
+
+def edge_words(edge: str, rows: Sequence[PathRow], remedy: str) -> str:
+    """Return a sentence that says at which end the best l2 lies, and what to do."""
+    l2 = rows[0 if edge == "largest" else -1]["l2"]
+    beyond = "larger" if edge == "largest" else "smaller"
+    return (
+        f"the best l2, {l2:g}, is the {edge} that was tried; a {beyond} one may be better: {remedy}"
+    )

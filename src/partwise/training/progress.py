@@ -108,6 +108,8 @@ class ProgressLine:
         Where to write; None is stderr.
     l2 : float or None
         The target l2, to show whether l2 is still annealed.
+    scored : bool
+        Whether held-out data are scored, so that the last score is shown too.
     interval : float
         The minimum number of seconds between two rows if the stream is not a terminal.
     clock : callable
@@ -119,12 +121,15 @@ class ProgressLine:
         stream: TextIO | None = None,
         *,
         l2: float | None = None,
+        scored: bool = False,
         interval: float = 2.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._stream = sys.stderr if stream is None else stream
         self._live = bool(self._stream.isatty())
         self._l2 = l2
+        self._scored = scored
+        self._score = math.nan
         self._interval = _REFRESH if self._live else interval
         self._clock = clock
         self._due = clock() + self._interval
@@ -139,6 +144,8 @@ class ProgressLine:
         self._rows.append(row)
         if row.certified:
             self._primal = row.primal
+        if not math.isnan(row.score):
+            self._score = row.score
         now = self._clock()
         if now < self._due:
             return
@@ -149,7 +156,7 @@ class ProgressLine:
             return
         if not self._header:
             self._header = True
-            self._stream.write(_HEADER + "\n")
+            self._stream.write(_HEADER + (f"  {'score':>9}" if self._scored else "") + "\n")
         self._stream.write(self._columns(row, left) + "\n")
         self._stream.flush()
 
@@ -187,6 +194,8 @@ class ProgressLine:
         parts = [f"pass {row.passes:.0f}", f"gap {_gap(row)}", _duration(row.seconds)]
         if left is not None:
             parts.append(f"{_duration(left)} left")
+        if not math.isnan(self._score):
+            parts.append(f"score {self._score:.4f}")
         if self._l2 is not None and row.l2 > self._l2:
             parts.append(f"l2 {row.l2:.3g} on its way to {self._l2:.3g}")
         if not math.isnan(self._primal):
@@ -197,9 +206,10 @@ class ProgressLine:
     def _columns(self, row: TraceRow, left: float | None) -> str:
         primal = "-" if math.isnan(self._primal) else _number(self._primal)
         rest = "-" if left is None else _duration(left)
+        score = "-" if math.isnan(self._score) else f"{self._score:.4f}"
         return (
             f"{row.passes:8.1f}  {primal:>14}  {_number(row.dual):>14}  {_gap(row):>12}  "
-            f"{_duration(row.seconds):>7}  {rest:>7}"
+            f"{_duration(row.seconds):>7}  {rest:>7}" + (f"  {score:>9}" if self._scored else "")
         )
 
 

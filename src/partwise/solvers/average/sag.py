@@ -20,6 +20,7 @@ from ..base import Epoch, Evaluation
 from ..goal import Goal
 from ..gold_labels import gold_marginals, gold_places
 from ..options import OneOf, Share
+from ..papers import DEFAZIO_2014, SCHMIDT_2013, SCHMIDT_2015, Paper
 from ..primal import PrimalSolver, certified
 from ..scratch import scratch
 from .average_gradient import (
@@ -157,13 +158,13 @@ class _AverageGradient(PrimalSolver):
             p = 0.5 * p + 0.5 * bound / bound.sum()
         return float(n * p.min() / (4.0 * largest + n * mu))
 
-    def _settle(self) -> None:
+    def _settle(self, memory: Memory) -> None:
         """Bring all weights up to date, so that z holds them."""
-        totals = self.memory.totals
+        totals = memory.totals
         if self.l1 > 0.0:
-            shrink_all(self.memory, self.rule, totals[STEP])
+            shrink_all(memory, self.rule, totals[STEP])
         else:
-            settle(self.memory.z, self.memory.d, totals[BETA], totals[SLIDE])
+            settle(memory.z, memory.d, totals[BETA], totals[SLIDE])
             totals[BETA], totals[SLIDE] = 1.0, 0.0
 
     def _measure(self) -> None:
@@ -208,8 +209,9 @@ class _AverageGradient(PrimalSolver):
         The kept marginals come from different visits, but they are a better dual point than
         p(.|x_i; w), since the weights follow d, the sum over them.
         """
-        weights = self.current_weights()
         memory = self.memory
+        self._settle(memory)
+        weights: Floats = memory.z.copy()
         v = self.evaluator.dual_sum(memory.mu)
         memory.d[:] = -v
         self._measure()
@@ -218,9 +220,11 @@ class _AverageGradient(PrimalSolver):
         return Evaluation(weights, self.evaluator.primal(weights, self.l2, self.l1), dual)
 
     def current_weights(self) -> Floats:
-        self._settle()
-        weights: Floats = self.memory.z.copy()
-        return weights
+        # A copy, because another way of rounding would make the fit depend on who looks at it.
+        held = self.memory
+        memory = held._replace(z=held.z.copy(), stamp=held.stamp.copy(), totals=held.totals.copy())
+        self._settle(memory)
+        return memory.z
 
 
 def _distributions(
@@ -244,9 +248,10 @@ def _distributions(
 
 
 class SAG(_AverageGradient):
-    """SAG; the base class describes its options."""
+    """Stochastic average gradient."""
 
     name: ClassVar[str] = "sag"
+    papers: ClassVar[tuple[Paper, ...]] = (SCHMIDT_2013, SCHMIDT_2015)
 
     def __init__(self, goal: Goal, *, sampling: Sampling = "uniform", safe: bool = False) -> None:
         super().__init__(goal, sampling=sampling, safe=safe, share=1.0)
@@ -257,6 +262,7 @@ class SAGNUS(SAG):
     """SAG that draws half of the examples in proportion to their curvature."""
 
     name: ClassVar[str] = "sag-nus"
+    papers = (SCHMIDT_2015,)
 
     def __init__(self, goal: Goal, *, sampling: Sampling = "nus") -> None:
         super().__init__(goal, sampling=sampling)
@@ -277,6 +283,7 @@ class SAGA(_AverageGradient):
     """
 
     name: ClassVar[str] = "saga"
+    papers = (DEFAZIO_2014, SCHMIDT_2015)
     takes_l1 = True
     saga = True
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, final
 
+from ..papers import POLAK_1969
 from .stepped import SteppedSolver
 
 
 @final
 class ConjugateGradient(SteppedSolver):
-    """Nonlinear conjugate gradient, for comparison."""
+    """Nonlinear conjugate gradient, by scipy, for comparison."""
 
     name: ClassVar[str] = "cg"
+    papers = (POLAK_1969,)
+    threads = True
     method: ClassVar[str] = "CG"
 
     def settings(self) -> dict[str, Any]:

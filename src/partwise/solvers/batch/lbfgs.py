@@ -8,12 +8,13 @@ from ...problem.footprint import Footprint
 from ...problem.problem import Problem
 from ..goal import Goal
 from ..options import Count
+from ..papers import LIU_1989
 from .stepped import SteppedSolver
 
 
 @final
 class LBFGS(SteppedSolver):
-    """L-BFGS.
+    """Limited-memory quasi-Newton, by scipy.
 
     Parameters
     ----------
@@ -24,6 +25,8 @@ class LBFGS(SteppedSolver):
     """
 
     name: ClassVar[str] = "lbfgs"
+    papers = (LIU_1989,)
+    threads = True
     method: ClassVar[str] = "L-BFGS-B"
 
     @classmethod

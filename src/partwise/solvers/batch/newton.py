@@ -16,6 +16,7 @@ import numpy as np
 
 from ...arrays import Floats
 from ...compiled.vectors import inner
+from ..papers import LIN_2008
 from .stepped import SteppedSolver
 
 #: The square root of the rounding error balances rounding against curvature.
@@ -27,6 +28,8 @@ class TrustRegionNewton(SteppedSolver):
     """Trust-region Newton; every product with the Hessian counts as a pass."""
 
     name: ClassVar[str] = "newton"
+    papers = (LIN_2008,)
+    threads = True
     method: ClassVar[str] = "trust-ncg"
 
     def settings(self) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from ...problem.problem import Problem
 from ..base import Epoch, Evaluation
 from ..goal import Goal
 from ..options import Count
+from ..papers import ANDREW_2007
 from ..primal import PrimalSolver, primal_value
 from .curvature_pairs import CurvaturePairs
 
@@ -45,6 +46,8 @@ class OrthantWise(PrimalSolver):
     """
 
     name: ClassVar[str] = "owl-qn"
+    papers = (ANDREW_2007,)
+    threads = True
     takes_l1 = True
 
     @classmethod

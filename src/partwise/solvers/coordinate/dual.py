@@ -22,6 +22,7 @@ from ...problem.evaluation import not_finite
 from ..base import Epoch, Evaluation, Solver
 from ..goal import Goal
 from ..options import OneOf
+from ..papers import YU_2011
 from .contexts import find_contexts
 from .entropy_blocks import EntropyBlocks
 from .logistic_blocks import LogisticBlocks
@@ -40,7 +41,7 @@ _WAIT: Final = 3
 
 @final
 class DualCoordinateDescent(Solver):
-    """Dual coordinate descent.
+    """Dual coordinate descent, with Newton steps that are safe against cancellation.
 
     A context of m examples is visited m times per epoch. If it were visited once, the heaviest
     contexts would hold up all others: they would be solved for weights that have changed much by
@@ -62,6 +63,7 @@ class DualCoordinateDescent(Solver):
     """
 
     name: ClassVar[str] = "dual-cd"
+    papers = (YU_2011,)
     needs = frozenset({"multiclass", "log loss", "unconstrained labels"})
 
     def __init__(

@@ -30,6 +30,7 @@ from ...problem.evaluation import not_finite
 from ...problem.problem import Problem
 from ..base import Epoch
 from ..goal import Goal
+from ..papers import HUANG_2010, YU_2011
 from ..primal import PrimalSolver
 
 _BETA: Final = 0.5
@@ -183,7 +184,7 @@ def _losses(weight: Any, gold_part: Any, scores: Any) -> Any:
 
 @final
 class PrimalCoordinateDescent(PrimalSolver):
-    """Primal coordinate descent.
+    """Coordinate descent on the weights, for comparison.
 
     An epoch takes one step per weight, with the features in a new random order. It counts as one
     pass; line searches count by how many entries they go through.
@@ -195,6 +196,7 @@ class PrimalCoordinateDescent(PrimalSolver):
     """
 
     name: ClassVar[str] = "primal-cd"
+    papers = (HUANG_2010, YU_2011)
     needs = frozenset({"multiclass", "log loss", "unconstrained labels"})
 
     def __init__(self, goal: Goal) -> None:

@@ -31,6 +31,7 @@ from ..base import Epoch, Evaluation, Solver
 from ..eg.base import first_theta
 from ..goal import Goal
 from ..gold_labels import gold_parts
+from ..papers import LE_PRIOL_2018, SHALEV_SHWARTZ_2013
 from ..scratch import scratch
 
 
@@ -129,9 +130,10 @@ def sdca_epoch(
 
 @final
 class SDCA(Solver):
-    """Stochastic dual coordinate ascent."""
+    """Stochastic dual coordinate ascent with a line search and sampling by gap."""
 
     name: ClassVar[str] = "sdca"
+    papers = (SHALEV_SHWARTZ_2013, LE_PRIOL_2018)
     occupies = Footprint(vectors=6, parts=2, examples=6)
     needs = frozenset({"marginals", "tau>0", "entropy"})
     takes_l1 = True

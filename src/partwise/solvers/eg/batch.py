@@ -20,6 +20,7 @@ from ...problem.problem import Problem
 from ..base import Epoch
 from ..goal import Goal
 from ..options import NotNegative, Positive
+from ..papers import COLLINS_2008
 from .base import Annealing, ExponentiatedGradient
 
 
@@ -39,7 +40,7 @@ def batch_eg_directions(
 
 @final
 class BatchEG(ExponentiatedGradient):
-    """Batch EG.
+    """Exponentiated gradient on the dual, with one step for all examples at once.
 
     Parameters
     ----------
@@ -50,6 +51,8 @@ class BatchEG(ExponentiatedGradient):
     """
 
     name: ClassVar[str] = "batch-eg"
+    papers = (COLLINS_2008,)
+    threads = True
 
     @classmethod
     def footprint(

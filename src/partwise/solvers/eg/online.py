@@ -30,6 +30,7 @@ from ...problem.problem import Problem, example_marginals, example_maximum
 from ..base import Epoch
 from ..goal import Goal
 from ..options import NotNegative, OneOf, Positive
+from ..papers import COLLINS_2008, Paper
 from ..scratch import scratch
 from .base import LINEAR, NORM, VERTEX, VISITS, Annealing, ExponentiatedGradient
 from .shrinking import scatter_shrunk
@@ -191,15 +192,16 @@ def online_eg_epoch(
 
 
 class OnlineEG(ExponentiatedGradient):
-    """Online EG.
+    """Exponentiated gradient on the dual, one example at a time, with one step per example.
 
     Parameters
     ----------
     goal, annealing
         As in :class:`ExponentiatedGradient`.
     start : float or None
-        As in :class:`ExponentiatedGradient`, with all examples in w from the beginning. None: for
-        tau > 0, examples enter w at their first visit.
+        None: for tau > 0, examples enter w at their first visit; for the hinge it is 3. A number:
+        all examples are in w from the beginning, with this theta on the parts of their gold labels;
+        0 is the uniform distribution.
     order : {"permutation", "focused", "replacement", "deterministic"}
         A new random permutation each epoch; the same, but examples whose share of the gap was
         small at their last visit are left out for up to two epochs (for tau > 0); sampling with
@@ -213,6 +215,7 @@ class OnlineEG(ExponentiatedGradient):
     """
 
     name: ClassVar[str] = "online-eg"
+    papers: ClassVar[tuple[Paper, ...]] = (COLLINS_2008,)
 
     def __init__(
         self,

@@ -25,13 +25,14 @@ from ..goal import Goal
 from ..iterate_average import IterateAverage
 from ..linear_theta import first_linear_theta
 from ..options import NotNegative, Positive
+from ..papers import BARTLETT_2004
 from .base import first_theta
 from .batch import safe_step
 
 
 @final
 class PrimalEG(Solver):
-    """Batch EG without stored duals.
+    """Batch EG without stored duals: one vector stands for all of them.
 
     Parameters
     ----------
@@ -46,6 +47,8 @@ class PrimalEG(Solver):
     """
 
     name: ClassVar[str] = "primal-eg"
+    papers = (BARTLETT_2004,)
+    threads = True
     occupies = Footprint(vectors=6, parts=1, examples=7)
     needs = frozenset({"marginals"})
 

@@ -26,6 +26,7 @@ from ..base import Epoch, Evaluation
 from ..dual_line_search import search_dual_line
 from ..goal import Goal
 from ..options import NotNegative, OneOf
+from ..papers import COLLINS_2008, ROCKAFELLAR_1976, TOMIOKA_2011
 from ..proximal_term import ProximalTerm
 from .base import LINEAR, VISITS, easy_l2
 from .online import ORDERS, FirstStep, OnlineEG, safe_steps
@@ -38,7 +39,7 @@ _WARM: Final = 10.0
 
 @final
 class ProximalEG(OnlineEG):
-    """Online EG with a proximal term.
+    """Online EG with a term that keeps the weights near the last, for l1 > 0 and for a small l2.
 
     Parameters
     ----------
@@ -52,6 +53,7 @@ class ProximalEG(OnlineEG):
     """
 
     name: ClassVar[str] = "proximal-eg"
+    papers = (COLLINS_2008, ROCKAFELLAR_1976, TOMIOKA_2011)
     needs = frozenset({"marginals", "tau>0"})
     takes_l1 = True
 

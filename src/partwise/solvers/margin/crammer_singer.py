@@ -25,6 +25,7 @@ from ...problem.design import fetch_example, scatter, score
 from ...problem.evaluation import not_finite
 from ..goal import Goal
 from ..options import NotNegative
+from ..papers import CRAMMER_2001, KEERTHI_2008
 from .marginal_ascent import LINEAR, NORM, MarginalAscent
 
 #: No example waits for more rounds.
@@ -163,6 +164,7 @@ class CrammerSinger(MarginalAscent):
     """
 
     name: ClassVar[str] = "crammer-singer"
+    papers = (CRAMMER_2001, KEERTHI_2008)
     needs = frozenset({"maximum", "tau=0", "multiclass"})
 
     def __init__(self, goal: Goal, *, nearness: NotNegative | None = 0.0) -> None:

@@ -54,6 +54,7 @@ from ..base import Epoch, Evaluation, Solver
 from ..goal import Goal
 from ..linear_theta import first_linear_theta
 from ..options import NotNegative
+from ..papers import ZHANG_2011
 from .mixture import Mixture
 
 #: The first guess at L is this fraction of what L would be if no two examples shared a feature.
@@ -66,7 +67,7 @@ _NOISE: Final = 1e-14
 
 @final
 class ExcessiveGap(Solver):
-    """Excessive gap with Bregman projections.
+    """Excessive gap with Bregman projections: all examples at once, a gap of O(1/k^2).
 
     Parameters
     ----------
@@ -80,6 +81,8 @@ class ExcessiveGap(Solver):
     """
 
     name: ClassVar[str] = "excessive-gap"
+    papers = (ZHANG_2011,)
+    threads = True
     occupies = Footprint(vectors=9, parts=3, examples=8)
     needs = frozenset({"marginals", "tau=0"})
 

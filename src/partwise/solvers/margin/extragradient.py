@@ -58,6 +58,7 @@ from ..base import Epoch, Evaluation, Solver
 from ..goal import Goal
 from ..linear_theta import LinearTheta, first_linear_theta
 from ..options import NotNegative, OneOf
+from ..papers import TASKAR_2006
 from .excessive_gap import largest_cost
 from .mixture import Mixture
 
@@ -94,6 +95,8 @@ class Extragradient(Solver):
     """
 
     name: ClassVar[str] = "extragradient"
+    papers = (TASKAR_2006,)
+    threads = True
     occupies = Footprint(vectors=12, parts=3, examples=8)
     needs = frozenset({"marginals", "tau=0"})
 

@@ -27,6 +27,7 @@ from ...problem.footprint import Footprint
 from ...problem.problem import Problem, example_maximum
 from ..goal import Goal
 from ..options import Count, NotNegative, OneOf
+from ..papers import LACOSTE_JULIEN_2013, OSOKIN_2016
 from ..scratch import scratch
 from .atoms import add_atom, atom_score, atoms_bytes, gold_atoms, grown, keep_atom
 from .marginal_ascent import MarginalAscent, score_with_cost, step
@@ -133,7 +134,7 @@ def frank_wolfe_epoch(
 
 @final
 class FrankWolfe(MarginalAscent):
-    """Block-coordinate Frank-Wolfe.
+    """Block-coordinate Frank-Wolfe with pairwise steps, kept labels and sampling by gap.
 
     Parameters
     ----------
@@ -148,6 +149,7 @@ class FrankWolfe(MarginalAscent):
     """
 
     name: ClassVar[str] = "bcfw"
+    papers = (LACOSTE_JULIEN_2013, OSOKIN_2016)
 
     @classmethod
     def footprint(

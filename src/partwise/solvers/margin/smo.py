@@ -20,6 +20,7 @@ from ...compiled.jit import FAST, njit
 from ...problem.evaluation import not_finite
 from ...problem.problem import example_maximum
 from ..goal import Goal
+from ..papers import TASKAR_2004
 from ..scratch import scratch
 from .marginal_ascent import MarginalAscent, score_with_cost, step
 
@@ -63,9 +64,10 @@ def smo_epoch(
 
 @final
 class SMO(MarginalAscent):
-    """Sequential minimal optimisation."""
+    """Sequential minimal optimisation on the marginals."""
 
     name: ClassVar[str] = "smo"
+    papers = (TASKAR_2004,)
     needs = frozenset({"maximum", "tau=0", "entropy"})
 
     def __init__(self, goal: Goal) -> None:

@@ -20,6 +20,7 @@ from ..composite import CompositeSolver
 from ..eg.online import OnlineEG
 from ..goal import Goal
 from ..options import CountFrom0
+from ..papers import BARTLETT_2004
 from .smo import SMO
 
 #: The share of the uniform distribution.
@@ -28,7 +29,7 @@ _UNIFORM: Final = 0.01
 
 @final
 class SMOThenEG(CompositeSolver):
-    """SMO for some epochs, then online EG.
+    """SMO for some epochs, then online EG from the point that they reached.
 
     Parameters
     ----------
@@ -39,6 +40,7 @@ class SMOThenEG(CompositeSolver):
     """
 
     name: ClassVar[str] = "smo-eg"
+    papers = (BARTLETT_2004,)
     occupies = Footprint(vectors=6, parts=6, examples=8)
     needs = SMO.needs | OnlineEG.needs
 

@@ -30,6 +30,7 @@ from ..base import Epoch, Evaluation, Solver
 from ..goal import Goal
 from ..gold_labels import gold_marginals
 from ..options import Count
+from ..papers import JOACHIMS_2009, TEO_2010
 from ..primal import primal_value
 from .bundle_qp import require_clarabel
 from .working_set import WorkingSet
@@ -57,6 +58,8 @@ class BMRM(Solver):
     """
 
     name: ClassVar[str] = "bmrm"
+    papers = (TEO_2010, JOACHIMS_2009)
+    threads = True
     needs = frozenset[str]()
     package = "clarabel"
 
@@ -145,6 +148,11 @@ class BMRM(Solver):
         """Return the best weights so far, the present ones included, and the best dual value."""
         self._visit()
         return self.best
+
+    def primal(self, weights: Floats) -> float:
+        if self.problem.loss.tau > 0.0:
+            return super().primal(weights)
+        return self.worst.primal(weights, self.l2)
 
     def current_weights(self) -> Floats:
         return self.weights

@@ -15,6 +15,7 @@ from ...problem.problem import Problem
 from ..composite import CompositeSolver
 from ..goal import Goal
 from ..options import Count, OneOf
+from ..papers import JOACHIMS_2009, TSOCHANTARIDIS_2005
 from .bmrm import BMRM
 from .each_slack import EachSlack
 from .worst_labels import Rescaling
@@ -29,7 +30,7 @@ class CuttingPlanes(CompositeSolver):
     goal : Goal
         What to solve; it starts from its dual point, or else from the gold labels.
     slack : {"one", "each"}
-        Which of the two.
+        One slack, so one plane per pass; or one per example, with fewer passes and larger programs.
     rescaling : {"margin", "slack"}
         With "margin" the loss is the hinge, max_y cost(y) + w.f(y) - w.f(gold). With "slack" it is
         max_y cost(y) (1 + w.f(y) - w.f(gold)): another problem, and the objective, the dual and the
@@ -44,6 +45,8 @@ class CuttingPlanes(CompositeSolver):
     """
 
     name: ClassVar[str] = "svm-struct"
+    papers = (JOACHIMS_2009, TSOCHANTARIDIS_2005)
+    threads = True
     needs = frozenset({"maximum", "tau=0"})
     package = "clarabel"
 

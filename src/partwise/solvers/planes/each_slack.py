@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from ...arrays import Floats, Ints
 from ...compiled.vectors import inner
 from ...problem.dual_point import DualPoint
-from ...problem.evaluation import penalty
 from ..base import Epoch, Evaluation, Solver
 from ..goal import Goal
 from ..gold_labels import gold_marginals
@@ -192,11 +191,13 @@ class EachSlack(Solver):
         vectors = [self.v] if mean is None else [self.v, mean]
         for v in vectors:
             weights = v / self.l2
-            losses = self.worst.find(weights, 1.0).losses
-            primal = float(inner(losses, self.problem.arrays.weight)) + penalty(weights, self.l2)
+            primal = self.primal(weights)
             if primal < self.best.primal:
                 self.best = Evaluation(weights, primal, 0.0)
         return Evaluation(self.best.weights, self.best.primal, self._dual())
+
+    def primal(self, weights: Floats) -> float:
+        return self.worst.primal(weights, self.l2)
 
     def current_weights(self) -> Floats:
         return self.v / self.l2

@@ -21,9 +21,10 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ...compiled.jit import FAST, njit
+from ...compiled.vectors import inner
 from ...errors import MismatchError
 from ...problem.design import score
-from ...problem.evaluation import Evaluator, not_finite
+from ...problem.evaluation import Evaluator, not_finite, penalty
 from ...problem.problem import Problem, example_maximum
 from ...structures.chain.structure import Chain
 from ...structures.multiclass import Multiclass
@@ -152,6 +153,11 @@ class WorstLabels:
         if bad:
             raise not_finite(bad[0])
         return worst
+
+    def primal(self, weights: Floats, l2: float) -> float:
+        """Compute the objective of this loss at some weights."""
+        losses = inner(self.find(weights, 1.0).losses, self.problem.arrays.weight)
+        return float(losses) + penalty(weights, l2)
 
 
 def _chain_spec(problem: Problem) -> Ints:

@@ -21,6 +21,7 @@ from ...problem.footprint import Footprint
 from ...problem.problem import example_marginals
 from ..goal import Goal
 from ..options import Positive
+from ..papers import DUCHI_2011
 from ..scratch import scratch
 from .base import SEARCH, Eta, StochasticSolver
 from .blocks import every_block, make_blocks, touch
@@ -120,6 +121,7 @@ class AdaGrad(StochasticSolver):
     """
 
     name: ClassVar[str] = "adagrad"
+    papers = (DUCHI_2011,)
     occupies = Footprint(vectors=7, parts=1, examples=8)
 
     def __init__(self, goal: Goal, *, eta: Eta = SEARCH, delta: Positive = 1.0) -> None:

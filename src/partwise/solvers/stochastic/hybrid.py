@@ -27,6 +27,7 @@ from ..base import Epoch, Evaluation
 from ..batch.curvature_pairs import CurvaturePairs
 from ..goal import Goal
 from ..options import Count, Growth
+from ..papers import FRIEDLANDER_2012
 from ..primal import PrimalSolver
 
 #: A step must achieve this fraction of the decrease that the slope predicts.
@@ -66,6 +67,8 @@ class Hybrid(PrimalSolver):
     """
 
     name: ClassVar[str] = "hybrid"
+    papers = (FRIEDLANDER_2012,)
+    threads = True
 
     @classmethod
     def footprint(

@@ -34,6 +34,7 @@ from ...problem.problem import example_marginals, example_maximum
 from ..base import Evaluation
 from ..goal import Goal
 from ..options import OneOf
+from ..papers import COLLINS_2008, SHALEV_SHWARTZ_2011, XU_2010
 from ..scratch import scratch
 from .base import SEARCH, Eta, StochasticSolver
 
@@ -208,10 +209,11 @@ class SGD(_PlainSGD):
     goal, eta
         As in :class:`partwise.solvers.stochastic.base.StochasticSolver`.
     schedule : {"decreasing", "constant"}
-        The steps.
+        The steps: eta / (1 + k/n) after k visits, or eta.
     """
 
     name: ClassVar[str] = "sgd"
+    papers = (COLLINS_2008,)
 
     def __init__(
         self,
@@ -239,12 +241,13 @@ class AveragedSGD(_PlainSGD):
     """
 
     name: ClassVar[str] = "asgd"
+    papers = (XU_2010,)
     averaged = True
 
 
 @final
 class Pegasos(_PlainSGD):
-    """Pegasos (Shalev-Shwartz et al. 2011): the steps are eta / (lam k), k = 1, 2, ...
+    """Stochastic gradient descent with steps eta / (lam k), k = 1, 2, ...; lam = l2 / n.
 
     With eta = 1 the first step forgets where it started, and after every epoch w is v(u) / l2 of
     a point u of the dual, the mean of all marginals or maximisers of an example. The objective
@@ -259,6 +262,7 @@ class Pegasos(_PlainSGD):
     """
 
     name: ClassVar[str] = "pegasos"
+    papers = (SHALEV_SHWARTZ_2011,)
 
     def __init__(self, goal: Goal, *, eta: Eta = 1.0) -> None:
         super().__init__(goal, eta=eta)

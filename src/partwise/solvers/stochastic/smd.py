@@ -26,6 +26,7 @@ from ...problem.footprint import Footprint
 from ...problem.problem import example_marginals
 from ..goal import Goal
 from ..options import Decay, NotNegative
+from ..papers import VISHWANATHAN_2006
 from ..scratch import scratch
 from .base import SEARCH, Eta, StochasticSolver
 from .blocks import every_block, make_blocks, touch
@@ -149,6 +150,7 @@ class MetaDescent(StochasticSolver):
     """
 
     name: ClassVar[str] = "smd"
+    papers = (VISHWANATHAN_2006,)
     occupies = Footprint(vectors=10, parts=1, examples=8)
 
     def __init__(

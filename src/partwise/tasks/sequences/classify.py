@@ -126,13 +126,20 @@ class _Classes(Predictions):
     marginals: list[Floats] | None
 
     def write(self, path: str) -> None:
+        self._write(path, heading=self.marginals is not None)
+
+    def write_more(self, path: str) -> None:
+        self._write(path, heading=False)
+
+    def _write(self, path: str, heading: bool) -> None:
         from ...formats.source import writing
 
         with writing(path) as stream:
+            if heading:
+                stream.write(" ".join(["labels", *self.names]) + "\n")
             if self.marginals is None:
                 stream.writelines(label + "\n" for label in self.labels)
                 return
-            stream.write(" ".join(["labels", *self.names]) + "\n")
             for label, one in zip(self.labels, self.marginals, strict=True):
                 stream.write(" ".join([label, *(f"{p:.6g}" for p in one[0].tolist())]) + "\n")
 

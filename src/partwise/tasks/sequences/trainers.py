@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -24,6 +24,7 @@ from .template_file import Templates
 if TYPE_CHECKING:
     from ...models.model import Model
     from ...structures.base import Structure
+    from ...training.early_stopping import Watch
     from ...training.loop import Fit
     from .sources import ColumnFile, Sequences, Table, Tokens
 
@@ -127,9 +128,13 @@ class ClassifierTrainer(PositionTrainer):
         }
 
     def _train(
-        self, source: Table, sample_weight: Any = None, initial: Model | None = None
+        self,
+        source: Table,
+        sample_weight: Any = None,
+        initial: Model | None = None,
+        watched: Callable[[int], Watch] | None = None,
     ) -> tuple[Prepared, Fit]:
-        result = super()._train(source, sample_weight, initial)
+        result = super()._train(source, sample_weight, initial, watched)
         if isinstance(source.y, np.ndarray):
             # The labels as y has them, because a model only has plain values.
             self.classes_ = np.unique(source.y)

@@ -1,0 +1,160 @@
+"""Held-out data that are scored while a fit runs, and the end of a fit that no longer improves.
+
+A scoring counts as many passes as there are held-out examples per training example. At most one
+fifth of the work is spent on scorings, and there is at most one per pass. The schedule counts
+passes and never looks at the clock, so that the same data and seed give the same model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from ..arrays import Floats
+from ..errors import DataError
+from ..values import is_integer, is_number
+
+__all__ = ["EarlyStopping", "Scored", "Watch", "Watcher", "passes_between"]
+
+#: The largest share of the work that scorings take.
+_SHARE: Final = 0.2
+
+
+class EarlyStopping:
+    """Score held-out data during a fit, and end it when the score no longer improves.
+
+    It is given to an estimator among its `callbacks`. The scores are in the ``trace_`` of the
+    estimator, and with ``verbose=1`` in the line of progress. If the duality gap is reached first,
+    the fit ends there, with the weights of the optimum. If the fit ends before that, and there is a
+    `patience`, the estimator gets the weights with the best score. Their certificate holds: it
+    compares their objective with the best lower bound that is known.
+
+    Parameters
+    ----------
+    X, y
+        Held-out data, as the `score` of the estimator takes them; y may be left out if `score`
+        needs none.
+    patience : int or None
+        The fit ends after this many scorings in a row without a new best score. If None, the
+        scores are only shown.
+    scoring : str, callable or None
+        What is scored, as in scikit-learn; None is the `score` of the estimator. Larger is better.
+    every : float or None
+        The number of passes between two scorings. If None, as few as possible from 1 on such that
+        scorings take at most a fifth of the work.
+    **more
+        Further arguments of `score`, such as ``lengths``.
+
+    Examples
+    --------
+    >>> stopping = EarlyStopping(X_dev, y_dev, patience=5)  # doctest: +SKIP
+    >>> SequenceTagger(callbacks=stopping).fit(X, y).certificate_.verdict  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        patience: int | None = None,
+        scoring: Any = None,
+        every: float | None = None,
+        **more: Any,
+    ) -> None:
+        if patience is not None and (not is_integer(patience) or patience < 1):
+            raise DataError(f"patience is {patience!r}; give a whole number from 1, or None")
+        if every is not None and (not is_number(every) or not 0.0 < every < math.inf):
+            raise DataError(f"every is {every!r}; give a positive number of passes, or None")
+        self.X, self.y, self.more = X, y, more
+        self.patience, self.scoring, self.every = patience, scoring, every
+
+
+def passes_between(n_held_out: int, n_training: int) -> float:
+    """Return how many passes lie between two scorings, by the numbers of examples."""
+    return max(1.0, n_held_out / (_SHARE * max(n_training, 1)))
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What a fit scores while it runs.
+
+    Attributes
+    ----------
+    score : callable
+        Returns the score of a model (in `partwise.training.loop.train`: of weights); larger is
+        better.
+    every : float
+        The number of passes between two scorings.
+    patience : int or None
+        The fit ends after this many scorings without a new best score.
+    """
+
+    score: Callable[[Any], float]
+    every: float = 1.0
+    patience: int | None = None
+
+
+class Scored(NamedTuple):
+    """Weights with their score, and the pass after which they were scored."""
+
+    weights: Floats
+    score: float
+    passes: float
+
+
+class Watcher:
+    """Scores the weights of one fit, and keeps the best of them.
+
+    Parameters
+    ----------
+    watch : Watch or None
+        What to score; None for nothing.
+    """
+
+    def __init__(self, watch: Watch | None) -> None:
+        self.watch = watch
+        self.last = 0.0
+        self.best: Scored | None = None
+        self.waited = 0  # scorings since the best one
+
+    @property
+    def keeps(self) -> bool:
+        """Whether a fit that ends before its gap is reached returns the best weights."""
+        return self.watch is not None and self.watch.patience is not None
+
+    @property
+    def over(self) -> bool:
+        """Whether the score has not improved for as many scorings as was asked for."""
+        patience = None if self.watch is None else self.watch.patience
+        return patience is not None and self.waited >= patience
+
+    def look(self, passes: float, weights: Callable[[], Floats], last: bool) -> float:
+        """Score weights if a scoring is due.
+
+        Parameters
+        ----------
+        passes : float
+            The passes so far.
+        weights : callable
+            Returns the weights.
+        last : bool
+            Whether the fit ends, so that they are scored in any case.
+
+        Returns
+        -------
+        float
+            The score; nan if none was due.
+        """
+        if self.watch is None or not (last or passes - self.last >= self.watch.every):
+            return math.nan
+        self.last = passes
+        held = weights()
+        score = float(self.watch.score(held))
+        if score > (-math.inf if self.best is None else self.best.score):
+            self.best = Scored(held.copy() if self.keeps else held[:0], score, passes)
+            self.waited = 0
+        else:
+            self.waited += 1
+        return score
