@@ -268,6 +268,8 @@ def _log_sums(batch: Batch, n_jobs: int | None, partial: bool) -> tuple[Floats, 
 
 def _check_values(values: Floats, begin: int, partial: bool) -> None:
     """Raise a DataError for the first example whose value is nan or inf, or that has no label."""
+    if np.isfinite(values).all():
+        return
     bad = np.isnan(values) | np.isposinf(values)
     if not partial:
         bad |= np.isneginf(values)

@@ -9,7 +9,7 @@ weights; blocks of the full width of a site are *dense*, others *sparse* (``stor
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -81,44 +81,46 @@ def site_rows(
             f"{len(structure.kinds)}: {', '.join(structure.kinds)}"
         )
     known: dict[bytes, int] = {}
-    shapes = [Sites(*(np.zeros(0, dtype=np.int64),) * 4)]
+    # The columns of Sites, one below the other: one step for all of them takes as long as for one.
+    shapes = [np.zeros((4, 0), dtype=np.int64)]
     which = np.empty(len(topologies), dtype=np.int64)
     for i, topo in enumerate(topologies):
         key = topo.tobytes()
         if key not in known:
             known[key] = len(shapes)
-            shapes.append(structure.sites(topo))
+            shapes.append(np.array(structure.sites(topo), dtype=np.int64))
         which[i] = known[key]
-    sizes = np.array([len(shape.part) for shape in shapes])
-    site_ptr = np.concatenate([[0], np.cumsum(sizes[which], dtype=np.int64)])
+    sizes = np.array([shape.shape[1] for shape in shapes])
+    counts = sizes[which]
+    site_ptr = np.zeros(len(which) + 1, dtype=np.int64)
+    np.cumsum(counts, out=site_ptr[1:])
     begins = np.cumsum(sizes) - sizes
-    place = np.repeat(begins[which] - site_ptr[:-1], sizes[which]) + np.arange(site_ptr[-1])
-    sites = Sites(*(np.concatenate(column)[place] for column in zip(*shapes, strict=True)))
-    source = np.empty(len(sites.kind), dtype=np.int64)
-    offsets = np.concatenate([[0], np.cumsum([r.n_features for r in features])])
+    place = np.repeat(begins[which] - site_ptr[:-1], counts) + np.arange(site_ptr[-1])
+    sites = Sites(*np.concatenate(shapes, axis=1).take(place, axis=1))
+    source = np.empty(len(place), dtype=np.int64)
+    offsets = [0, *accumulate(rows.n_features for rows in features)]
     base = 0
-    numbered = []
-    for kind, rows in enumerate(features):
-        mine = sites.kind == kind
-        wanted = int(np.count_nonzero(mine))
+    of_kind = np.bincount(sites.kind, minlength=len(features)).tolist()
+    for kind, (rows, wanted) in enumerate(zip(features, of_kind, strict=True)):
         if len(rows) != wanted and len(rows) != 1:
             raise ValueError(
                 f"{len(rows)} feature rows for the {wanted} {structure.kinds[kind]} sites; "
                 "give one row per site, or one row for all"
             )
-        source[mine] = base + (np.arange(wanted) if len(rows) == wanted else 0)
+        if wanted:
+            mine = sites.kind == kind
+            source[mine] = np.arange(base, base + wanted) if len(rows) == wanted else base
         base += len(rows)
-        numbered.append(rows)
-    stacked = _number_through(numbered, offsets)
+    stacked = _number_through(features, offsets)
     in_order = len(source) == len(stacked) and bool((source == np.arange(len(source))).all())
     return site_ptr, sites, stacked if in_order else stacked.take(source)
 
 
-def _number_through(features: Sequence[Rows], offsets: Ints) -> Rows:
-    total = int(offsets[-1])
+def _number_through(features: Sequence[Rows], offsets: Sequence[int]) -> Rows:
+    total = offsets[-1]
     if len(features) == 1:
         return features[0]
-    ends = np.cumsum([0] + [len(r.indices) for r in features])
+    ends = [0, *accumulate(len(r.indices) for r in features)]
     indptr = [np.zeros(1, dtype=np.int64)]
     indptr += [r.indptr[1:] + end for r, end in zip(features, ends, strict=False)]
     # Filled in place, so that there is only one copy of what is as long as the features.
@@ -126,10 +128,10 @@ def _number_through(features: Sequence[Rows], offsets: Ints) -> Rows:
     valued = any(r.values is not None for r in features)
     values = np.ones(ends[-1]) if valued else None
     for r, offset, (first, last) in zip(features, offsets, pairwise(ends), strict=False):
-        np.add(r.indices, int(offset), out=indices[first:last], casting="unsafe")
+        np.add(r.indices, offset, out=indices[first:last], casting="unsafe")
         if values is not None and r.values is not None:
             values[first:last] = r.values
-    return Rows(np.concatenate(indptr), indices, values, total)
+    return Rows.sound(np.concatenate(indptr), indices, values, total)
 
 
 def make_design(storage: Storage, site_ptr: Ints, sites: Sites, rows: Rows) -> Design:

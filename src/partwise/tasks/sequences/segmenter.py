@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils.metaestimators import available_if
 
@@ -14,6 +14,7 @@ from ...models.model import Model
 from ..cross_validation import PathEstimator
 from ..description import documented
 from ..estimator import has_probabilities
+from ..label_list import LabelList
 from .segment_features import features_of
 from .segment_trainer import SegmentTrainer
 from .sources import Sequences
@@ -49,6 +50,11 @@ class SegmentTagger(SegmentTrainer, SequenceEstimator):
     ``[(0, 2, "NP")]``, with an exclusive end; tokens in no segment are outside. Predictions have
     the same form as the y of `fit`, without the segments of the label `outside`.
     """
+
+    # They are a part of X, so that scikit-learn passes them on without being asked to.
+    __metadata_request__fit: ClassVar = {"lengths": True}
+    __metadata_request__predict: ClassVar = {"lengths": True}
+    __metadata_request__score: ClassVar = {"lengths": True}
 
     @classmethod
     def from_model(cls, model: Model, segment_features: Any = None) -> Self:
@@ -126,7 +132,8 @@ class SegmentTagger(SegmentTrainer, SequenceEstimator):
             The tags or the segments of each sequence; with k, for each sequence a list of pairs
             ``(tags or segments, score)``, best first, shorter if there are fewer than k.
         """
-        return self._model.predict(X, k=k, fixed=fixed, n_jobs=self.n_jobs, lengths=lengths)
+        found = self._model.predict(X, k=k, fixed=fixed, n_jobs=self.n_jobs, lengths=lengths)
+        return LabelList(found)
 
     @available_if(has_probabilities)
     def predict_marginals(
