@@ -299,8 +299,10 @@ def _span_counts(
     counts = Counts()
     gold, found = list(y_true), list(y_pred)
     weights = weights_of(gold, found, sample_weight)
+    # A sequence without segments is an empty list, which does not show what it holds.
+    tags = not any(map(_holds_segments, (*gold, *found)))
     for i, (a, b, weight) in enumerate(zip(gold, found, weights, strict=True)):
-        if not (_holds_segments(a) or _holds_segments(b)):
+        if tags:
             check_same_length(i, a, b)
         wanted, got = (_spans(labels, scheme, outside) for labels in (a, b))
         right, guessed, sought = ([span[0] for span in s] for s in (wanted & got, got, wanted))
@@ -315,8 +317,9 @@ def _spans(labels: Sequence[Any], scheme: str, outside: str) -> set[tuple[Any, i
     return {(span.type, span.start, span.stop) for span in spans(list(labels), scheme)}
 
 
-def _holds_segments(labels: Sequence[Any]) -> bool:
-    return len(labels) > 0 and isinstance(labels[0], (tuple, list))
+def _holds_segments(labels: Any) -> bool:
+    several = isinstance(labels, (list, tuple)) and len(labels) > 0
+    return several and isinstance(labels[0], (tuple, list))
 
 
 def _bracket_counts(

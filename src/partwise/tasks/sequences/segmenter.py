@@ -23,6 +23,8 @@ from .tagger import SequenceEstimator
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from .features import PositionFeatures
+
 __all__ = ["SegmentTagger", "SegmentTaggerCV"]
 
 
@@ -80,6 +82,9 @@ class SegmentTagger(SegmentTrainer, SequenceEstimator):
         return super().from_model(
             replace(model, features=replace(features, function=segment_features))
         )
+
+    def _token_features(self) -> PositionFeatures:
+        return features_of(self._fitted()).positions
 
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)

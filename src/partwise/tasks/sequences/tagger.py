@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
@@ -41,11 +42,14 @@ class SequenceEstimator(Estimator):
     @property
     def n_features_in_(self) -> int:
         """The number of columns of the matrices that the tagger was fitted on."""
-        features = self._fitted().features
-        assert isinstance(features, PositionFeatures)
+        features = self._token_features()
         if features.vocabulary is not None:
             raise AttributeError("the tagger was fitted on tokens with named features")
         return features.n_inputs
+
+    @abstractmethod
+    def _token_features(self) -> PositionFeatures:
+        """Return how the model reads tokens; raise an AttributeError if there is no model."""
 
 
 @documented
@@ -158,9 +162,12 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
     @property
     def vocabulary_(self) -> Vocabulary | None:
         """The names of the features; None if the tagger was fitted on matrices."""
+        return self._token_features().vocabulary
+
+    def _token_features(self) -> PositionFeatures:
         features = self._fitted().features
         assert isinstance(features, PositionFeatures)
-        return features.vocabulary
+        return features
 
     def predict(
         self,
