@@ -3,7 +3,7 @@
     python tools/oldest.py partwise > constraints.txt
     pip install --constraint constraints.txt partwise
 
-The versions are those that the package declares by ``>=``, for the running Python and without extras.
+The versions are those that the package declares by ``>=``, for the running Python, without extras.
 """
 
 from __future__ import annotations

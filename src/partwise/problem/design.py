@@ -80,58 +80,70 @@ def site_rows(
             f"features for {len(features)} kinds of sites; a {structure.name} has "
             f"{len(structure.kinds)}: {', '.join(structure.kinds)}"
         )
+    site_ptr, sites = _all_sites(structure, topologies)
+    wanted = np.bincount(sites.kind, minlength=len(features)).tolist()
+    for kind, (rows, n) in enumerate(zip(features, wanted, strict=True)):
+        if len(rows) != n and len(rows) != 1:
+            raise ValueError(
+                f"{len(rows)} feature rows for the {n} {structure.kinds[kind]} sites; "
+                "give one row per site, or one row for all"
+            )
+    stacked = _number_through(features)
+    one_each = all(len(rows) == n for rows, n in zip(features, wanted, strict=True))
+    if one_each and (sites.kind[1:] >= sites.kind[:-1]).all():
+        return site_ptr, sites, stacked
+    source = np.empty(len(sites.kind), dtype=np.int64)
+    base = 0
+    for kind, (rows, n) in enumerate(zip(features, wanted, strict=True)):
+        mine = sites.kind == kind
+        source[mine] = np.arange(base, base + n) if len(rows) == n else base
+        base += len(rows)
+    return site_ptr, sites, stacked.take(source)
+
+
+def _all_sites(structure: Structure, topologies: Sequence[Ints]) -> tuple[Ints, Sites]:
+    """Return where the sites of each example begin and end, and all sites."""
     known: dict[bytes, int] = {}
-    # The columns of Sites, one below the other: one step for all of them takes as long as for one.
+    # The columns of Sites, one below the other: joining all of them takes one step.
     shapes = [np.zeros((4, 0), dtype=np.int64)]
-    which = np.empty(len(topologies), dtype=np.int64)
-    for i, topo in enumerate(topologies):
+    which = []
+    for topo in topologies:
         key = topo.tobytes()
         if key not in known:
             known[key] = len(shapes)
             shapes.append(np.array(structure.sites(topo), dtype=np.int64))
-        which[i] = known[key]
+        which.append(known[key])
     sizes = np.array([shape.shape[1] for shape in shapes])
     counts = sizes[which]
     site_ptr = np.zeros(len(which) + 1, dtype=np.int64)
     np.cumsum(counts, out=site_ptr[1:])
+    table = np.concatenate(shapes, axis=1)
+    if len(known) == len(which):
+        # Copies, because a view of one column would keep all of them in memory.
+        return site_ptr, Sites(*(column.copy() for column in table))
     begins = np.cumsum(sizes) - sizes
     place = np.repeat(begins[which] - site_ptr[:-1], counts) + np.arange(site_ptr[-1])
-    sites = Sites(*np.concatenate(shapes, axis=1).take(place, axis=1))
-    source = np.empty(len(place), dtype=np.int64)
-    offsets = [0, *accumulate(rows.n_features for rows in features)]
-    base = 0
-    of_kind = np.bincount(sites.kind, minlength=len(features)).tolist()
-    for kind, (rows, wanted) in enumerate(zip(features, of_kind, strict=True)):
-        if len(rows) != wanted and len(rows) != 1:
-            raise ValueError(
-                f"{len(rows)} feature rows for the {wanted} {structure.kinds[kind]} sites; "
-                "give one row per site, or one row for all"
-            )
-        if wanted:
-            mine = sites.kind == kind
-            source[mine] = np.arange(base, base + wanted) if len(rows) == wanted else base
-        base += len(rows)
-    stacked = _number_through(features, offsets)
-    in_order = len(source) == len(stacked) and bool((source == np.arange(len(source))).all())
-    return site_ptr, sites, stacked if in_order else stacked.take(source)
+    return site_ptr, Sites(*(column.take(place) for column in table))
 
 
-def _number_through(features: Sequence[Rows], offsets: Sequence[int]) -> Rows:
-    total = offsets[-1]
+def _number_through(features: Sequence[Rows]) -> Rows:
+    """Put the rows of all kinds below each other, with features numbered one after the other."""
     if len(features) == 1:
         return features[0]
-    ends = [0, *accumulate(len(r.indices) for r in features)]
+    offsets = accumulate((r.n_features for r in features), initial=0)
+    filled = [(r, offset) for r, offset in zip(features, offsets, strict=False) if len(r)]
+    ends = [0, *accumulate(len(r.indices) for r, _ in filled)]
     indptr = [np.zeros(1, dtype=np.int64)]
-    indptr += [r.indptr[1:] + end for r, end in zip(features, ends, strict=False)]
+    indptr += [r.indptr[1:] + end for (r, _), end in zip(filled, ends, strict=False)]
     # Filled in place, so that there is only one copy of what is as long as the features.
     indices = np.empty(ends[-1], dtype=np.int32)
-    valued = any(r.values is not None for r in features)
+    valued = any(r.values is not None for r, _ in filled)
     values = np.ones(ends[-1]) if valued else None
-    for r, offset, (first, last) in zip(features, offsets, pairwise(ends), strict=False):
+    for (r, offset), (first, last) in zip(filled, pairwise(ends), strict=True):
         np.add(r.indices, offset, out=indices[first:last], casting="unsafe")
         if values is not None and r.values is not None:
             values[first:last] = r.values
-    return Rows.sound(np.concatenate(indptr), indices, values, total)
+    return Rows.sound(np.concatenate(indptr), indices, values, sum(r.n_features for r in features))
 
 
 def make_design(storage: Storage, site_ptr: Ints, sites: Sites, rows: Rows) -> Design:
