@@ -120,7 +120,7 @@ def make_batch(
     topologies = make_topologies(structure, shapes, first)
     site_ptr, sites, rows = site_rows(structure, topologies, features)
     mask, mask_ptr = make_masks(structure, topologies, constraints, own_constraints)
-    encoded = _encoded(structure, topologies, gold)
+    gold_ptr, gold_part, gold_count = _encoded(structure, topologies, gold)
     distinct = {topo.tobytes(): topo for topo in topologies}
     sizes = {key: structure.n_parts(topo) for key, topo in distinct.items()}
     parts = np.array([sizes[topo.tobytes()] for topo in topologies], dtype=np.int64)
@@ -137,9 +137,9 @@ def make_batch(
         cost=np.zeros(0),
         mask=mask,
         mask_ptr=mask_ptr,
-        gold_ptr=pointers([len(p) for p, _ in encoded]),
-        gold_part=np.concatenate([*(p for p, _ in encoded), empty]),
-        gold_count=np.concatenate([*(c for _, c in encoded), np.zeros(0)]),
+        gold_ptr=gold_ptr,
+        gold_part=gold_part,
+        gold_count=gold_count,
         weight=np.ones(len(topologies)),
     )
     return Batch(
@@ -155,11 +155,14 @@ def make_batch(
 
 def _encoded(
     structure: Structure, topologies: Sequence[Ints], gold: Sequence[Ints | None] | None
-) -> list[tuple[Ints, Floats]]:
-    """Return the parts of every label, none for None, after checking that the parts exist."""
+) -> tuple[Ints, Ints, Floats]:
+    """Return the parts of every label, none for None, after checking that the parts exist.
+
+    Returns where the parts of each label begin and end, the parts, and their counts.
+    """
     nothing = (np.zeros(0, dtype=np.int64), np.zeros(0))
     if gold is None:
-        return [nothing] * len(topologies)
+        return np.zeros(len(topologies) + 1, dtype=np.int64), *nothing
     if len(gold) != len(topologies):
         raise DataError(f"labels for {len(gold)} examples where there are {len(topologies)}")
     encoded = []
@@ -171,7 +174,9 @@ def _encoded(
                 f"labels as a {structure.name} has them"
             )
         encoded.append((parts, counts))
-    return encoded
+    ends = pointers([len(parts) for parts, _ in encoded])
+    all_parts, all_counts = zip(nothing, *encoded, strict=True)
+    return ends, np.concatenate(all_parts), np.concatenate(all_counts)
 
 
 def best_labels(batch: Batch, n_jobs: int | None = 1, partial: bool = False) -> list[Any]:
@@ -268,6 +273,8 @@ def _log_sums(batch: Batch, n_jobs: int | None, partial: bool) -> tuple[Floats, 
 
 def _check_values(values: Floats, begin: int, partial: bool) -> None:
     """Raise a DataError for the first example whose value is nan or inf, or that has no label."""
+    if np.isfinite(values).all():
+        return
     bad = np.isnan(values) | np.isposinf(values)
     if not partial:
         bad |= np.isneginf(values)

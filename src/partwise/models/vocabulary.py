@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from numbers import Real
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -198,8 +198,9 @@ def _rows(
     n_features: int,
 ) -> Rows:
     numbers = np.array(values, np.float64)
-    bad = np.flatnonzero(~np.isfinite(numbers))
-    if len(bad):
+    finite = np.isfinite(numbers)
+    if not finite.all():
+        bad = np.flatnonzero(~finite)
         row = int(np.searchsorted(indptr, bad[0], side="right")) - 1
         sequence = int(np.searchsorted(np.cumsum(lengths), row, side="right"))
         _fail(sequence, row - int(lengths[:sequence].sum()), "the sum of a feature is not finite")
@@ -230,28 +231,43 @@ def _collect(
             )
         before = len(indptr)
         for t, token in enumerate(sequence):
-            entries: dict[int, float] = {}
-            features = list(_features(token, separator, s, t))
-            given += len(features)
-            for name, value in features:
-                feature = number(name)
-                if feature is not None:
-                    entries[feature] = entries.get(feature, 0.0) + value
-            indices.extend(entries)
-            values.extend(entries.values())
+            names, others = _features(token, separator, s, t)
+            given += len(names)
+            known = list(map(number, names))
+            numbers = [1.0] * len(names)
+            for place, value in others.items():
+                numbers[place] = value
+            # Most tokens have known names only, each of them once.
+            if None in known or len(set(known)) < len(known):
+                entries: dict[int, float] = {}
+                for feature, value in zip(known, numbers, strict=True):
+                    if feature is not None:
+                        entries[feature] = entries.get(feature, 0.0) + value
+                indices.extend(entries)
+                values.extend(entries.values())
+            else:
+                indices.extend(cast("list[int]", known))
+                values.extend(numbers)
             indptr.append(len(indices))
         lengths.append(len(indptr) - before)
     return given, (indptr, indices, values, np.array(lengths, np.int64))
 
 
-def _features(token: Any, separator: str, s: int, t: int) -> Iterable[tuple[str, float]]:
+def _features(
+    token: Any, separator: str, s: int, t: int
+) -> tuple[Sequence[str], Mapping[int, float]]:
+    """Return the names of the features of a token, and the values of those that are not 1."""
     if isinstance(token, str):
-        return ((token, 1.0),)
-    if isinstance(token, Mapping):
-        return _mapping(token, "", separator, s, t)
+        return (token,), {}
+    # A dict is told first, because asking whether something is a Mapping takes longer.
+    if isinstance(token, (dict, Mapping)):
+        names: list[str] = []
+        others: dict[int, float] = {}
+        _mapping(token, "", separator, s, t, names, others)
+        return names, others
     if isinstance(token, bytes) or not isinstance(token, Iterable):
         _fail(s, t, f"{type(token).__name__} where a dict, a string or strings are expected")
-    return [(name, 1.0) for name in _strings(token, "", s, t)]
+    return _strings(token, "", s, t), {}
 
 
 def _strings(items: Iterable[Any], key: str, s: int, t: int) -> Sequence[str]:
@@ -265,8 +281,16 @@ def _strings(items: Iterable[Any], key: str, s: int, t: int) -> Sequence[str]:
 
 
 def _mapping(
-    token: Mapping[Any, Any], prefix: str, separator: str, s: int, t: int, depth: int = 1
-) -> Iterator[tuple[str, float]]:
+    token: Mapping[Any, Any],
+    prefix: str,
+    separator: str,
+    s: int,
+    t: int,
+    names: list[str],
+    others: dict[int, float],
+    depth: int = 1,
+) -> None:
+    """Append the features of a dict to names; put values that are not 1 into others, by place."""
     if depth > _MAX_DEPTH:
         start = prefix[:40] + "..."
         _fail(
@@ -279,27 +303,27 @@ def _mapping(
             _fail(s, t, f"the feature name {key!r} is not a string; use strings as names")
         name = prefix + key
         if isinstance(value, str):
-            yield f"{name}{separator}{value}", 1.0
+            names.append(f"{name}{separator}{value}")
         elif value is None:
             continue
         elif isinstance(value, (bool, np.bool_)):
             if value:
-                yield name, 1.0
-        elif isinstance(value, Real):
+                names.append(name)
+        elif isinstance(value, (float, int, Real)):
             number = _finite(value, name, s, t)
             if number != 0.0:
-                yield name, number
+                others[len(names)] = number
+                names.append(name)
         elif isinstance(value, Mapping):
-            yield from _mapping(value, f"{name}:", separator, s, t, depth + 1)
+            _mapping(value, f"{name}:", separator, s, t, names, others, depth + 1)
         elif isinstance(value, (list, tuple, set, frozenset)):
-            for item in _strings(value, name, s, t):
-                yield f"{name}{separator}{item}", 1.0
+            names.extend([f"{name}{separator}{item}" for item in _strings(value, name, s, t)])
         else:
             kind = type(value).__name__
             _fail(s, t, f"feature {name!r} is of type {kind}; give a string, number, bool or list")
 
 
-def _finite(value: Real, name: str, s: int, t: int) -> float:
+def _finite(value: float | Real, name: str, s: int, t: int) -> float:
     try:
         number = float(value)
     except OverflowError:

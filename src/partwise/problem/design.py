@@ -9,7 +9,7 @@ weights; blocks of the full width of a site are *dense*, others *sparse* (``stor
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -80,56 +80,70 @@ def site_rows(
             f"features for {len(features)} kinds of sites; a {structure.name} has "
             f"{len(structure.kinds)}: {', '.join(structure.kinds)}"
         )
+    site_ptr, sites = _all_sites(structure, topologies)
+    wanted = np.bincount(sites.kind, minlength=len(features)).tolist()
+    for kind, (rows, n) in enumerate(zip(features, wanted, strict=True)):
+        if len(rows) != n and len(rows) != 1:
+            raise ValueError(
+                f"{len(rows)} feature rows for the {n} {structure.kinds[kind]} sites; "
+                "give one row per site, or one row for all"
+            )
+    stacked = _number_through(features)
+    one_each = all(len(rows) == n for rows, n in zip(features, wanted, strict=True))
+    if one_each and (sites.kind[1:] >= sites.kind[:-1]).all():
+        return site_ptr, sites, stacked
+    source = np.empty(len(sites.kind), dtype=np.int64)
+    base = 0
+    for kind, (rows, n) in enumerate(zip(features, wanted, strict=True)):
+        mine = sites.kind == kind
+        source[mine] = np.arange(base, base + n) if len(rows) == n else base
+        base += len(rows)
+    return site_ptr, sites, stacked.take(source)
+
+
+def _all_sites(structure: Structure, topologies: Sequence[Ints]) -> tuple[Ints, Sites]:
+    """Return where the sites of each example begin and end, and all sites."""
     known: dict[bytes, int] = {}
-    shapes = [Sites(*(np.zeros(0, dtype=np.int64),) * 4)]
-    which = np.empty(len(topologies), dtype=np.int64)
-    for i, topo in enumerate(topologies):
+    # The columns of Sites, one below the other: joining all of them takes one step.
+    shapes = [np.zeros((4, 0), dtype=np.int64)]
+    which = []
+    for topo in topologies:
         key = topo.tobytes()
         if key not in known:
             known[key] = len(shapes)
-            shapes.append(structure.sites(topo))
-        which[i] = known[key]
-    sizes = np.array([len(shape.part) for shape in shapes])
-    site_ptr = np.concatenate([[0], np.cumsum(sizes[which], dtype=np.int64)])
+            shapes.append(np.array(structure.sites(topo), dtype=np.int64))
+        which.append(known[key])
+    sizes = np.array([shape.shape[1] for shape in shapes])
+    counts = sizes[which]
+    site_ptr = np.zeros(len(which) + 1, dtype=np.int64)
+    np.cumsum(counts, out=site_ptr[1:])
+    table = np.concatenate(shapes, axis=1)
+    if len(known) == len(which):
+        # Copies, because a view of one column would keep all of them in memory.
+        return site_ptr, Sites(*(column.copy() for column in table))
     begins = np.cumsum(sizes) - sizes
-    place = np.repeat(begins[which] - site_ptr[:-1], sizes[which]) + np.arange(site_ptr[-1])
-    sites = Sites(*(np.concatenate(column)[place] for column in zip(*shapes, strict=True)))
-    source = np.empty(len(sites.kind), dtype=np.int64)
-    offsets = np.concatenate([[0], np.cumsum([r.n_features for r in features])])
-    base = 0
-    numbered = []
-    for kind, rows in enumerate(features):
-        mine = sites.kind == kind
-        wanted = int(np.count_nonzero(mine))
-        if len(rows) != wanted and len(rows) != 1:
-            raise ValueError(
-                f"{len(rows)} feature rows for the {wanted} {structure.kinds[kind]} sites; "
-                "give one row per site, or one row for all"
-            )
-        source[mine] = base + (np.arange(wanted) if len(rows) == wanted else 0)
-        base += len(rows)
-        numbered.append(rows)
-    stacked = _number_through(numbered, offsets)
-    in_order = len(source) == len(stacked) and bool((source == np.arange(len(source))).all())
-    return site_ptr, sites, stacked if in_order else stacked.take(source)
+    place = np.repeat(begins[which] - site_ptr[:-1], counts) + np.arange(site_ptr[-1])
+    return site_ptr, Sites(*(column.take(place) for column in table))
 
 
-def _number_through(features: Sequence[Rows], offsets: Ints) -> Rows:
-    total = int(offsets[-1])
+def _number_through(features: Sequence[Rows]) -> Rows:
+    """Put the rows of all kinds below each other, with features numbered one after the other."""
     if len(features) == 1:
         return features[0]
-    ends = np.cumsum([0] + [len(r.indices) for r in features])
+    offsets = accumulate((r.n_features for r in features), initial=0)
+    filled = [(r, offset) for r, offset in zip(features, offsets, strict=False) if len(r)]
+    ends = [0, *accumulate(len(r.indices) for r, _ in filled)]
     indptr = [np.zeros(1, dtype=np.int64)]
-    indptr += [r.indptr[1:] + end for r, end in zip(features, ends, strict=False)]
+    indptr += [r.indptr[1:] + end for (r, _), end in zip(filled, ends, strict=False)]
     # Filled in place, so that there is only one copy of what is as long as the features.
     indices = np.empty(ends[-1], dtype=np.int32)
-    valued = any(r.values is not None for r in features)
+    valued = any(r.values is not None for r, _ in filled)
     values = np.ones(ends[-1]) if valued else None
-    for r, offset, (first, last) in zip(features, offsets, pairwise(ends), strict=False):
-        np.add(r.indices, int(offset), out=indices[first:last], casting="unsafe")
+    for (r, offset), (first, last) in zip(filled, pairwise(ends), strict=True):
+        np.add(r.indices, offset, out=indices[first:last], casting="unsafe")
         if values is not None and r.values is not None:
             values[first:last] = r.values
-    return Rows(np.concatenate(indptr), indices, values, total)
+    return Rows.sound(np.concatenate(indptr), indices, values, sum(r.n_features for r in features))
 
 
 def make_design(storage: Storage, site_ptr: Ints, sites: Sites, rows: Rows) -> Design:

@@ -241,7 +241,9 @@ def _distinct(topologies: Sequence[Ints]) -> list[Ints]:
 
 def pointers(sizes: Sequence[int] | Ints) -> Ints:
     """Return where runs of these sizes begin, one after the other, and where the last one ends."""
-    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
+    found = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, dtype=np.int64, out=found[1:])
+    return found
 
 
 def make_masks(

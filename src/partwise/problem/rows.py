@@ -69,6 +69,19 @@ class Rows:
         if not rises:
             raise DataError(f"indptr must rise from 0 to the number of entries, {len(indices)}")
 
+    @classmethod
+    def sound(
+        cls,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        values: NDArray[np.float64] | None,
+        n_features: int,
+    ) -> Rows:
+        """Make rows of arrays that come from checked rows, without checking them again."""
+        made = object.__new__(cls)
+        vars(made).update(indptr=indptr, indices=indices, values=values, n_features=n_features)
+        return made
+
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(self.indptr) - 1

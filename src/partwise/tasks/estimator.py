@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sklearn.base import BaseEstimator
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
+from ..errors import DataError
+from .html_view import certificate_html
 from .trainer import Trainer
 
 if TYPE_CHECKING:
@@ -68,6 +71,30 @@ class Estimator(Trainer, BaseEstimator):
             return Watch(score, float(every), stopping.patience)
 
         return watch
+
+    def _labels_in(self, X: Any) -> Any:
+        """Return the right labels that examples carry themselves, for scorers that get no y."""
+        raise DataError(f"a {type(self).__name__} is scored by its labels; give y")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "model_" in vars(self)
+
+    def _html_repr(self) -> str:
+        """Return the view of scikit-learn, with the certificate below it if there is one."""
+        plain: str = estimator_html_repr(self)
+        model = vars(self).get("model_")
+        return plain if model is None else plain + certificate_html(model.certificate)
+
+    # Before scikit-learn 1.7 nothing calls _html_repr.
+
+    def _repr_html_inner(self) -> str:
+        return self._html_repr()
+
+    def _repr_mimebundle_(self, **more: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**more)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._html_repr()
+        return bundle
 
     @property
     def _model(self) -> Model:

@@ -295,7 +295,7 @@ def train(
         machine.dual_point(),
         interrupt.requested,
         initial_objective,
-        None if kept is None else kept.passes,
+        kept_passes=None if kept is None else kept.passes,
     )
 
 

@@ -61,7 +61,7 @@ def test_predictions_are_plain_lists(text: Sentences, fitted: SequenceTagger) ->
     X, _ = text
     equal = [sentence[:3] for sentence in X[:4]]
     found = fitted.predict(equal)
-    assert type(found) is list
+    assert isinstance(found, list)
     assert all(type(labels) is list and len(labels) == 3 for labels in found)
     assert all(type(label) is str for labels in found for label in labels)
     assert fitted.predict([]) == []

@@ -15,6 +15,7 @@ from ...models.fit import check_weights
 from ..cross_validation import PathEstimator
 from ..description import documented
 from ..estimator import Estimator, has_probabilities
+from ..label_list import LabelList
 from ..spans import ProbableSpan
 from .bracketing import Bracketing
 from .examples import Trees, read_trees
@@ -22,6 +23,7 @@ from .phrase_spans import phrase_spans
 from .trainer import ConstituencyTrainer
 
 if TYPE_CHECKING:
+    from ...formats.tree import Tree
     from ...models.model import Model
 
 __all__ = ["ConstituencyParser", "ConstituencyParserCV"]
@@ -63,7 +65,6 @@ class ConstituencyParser(ConstituencyTrainer, Estimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
-        tags.input_tags.three_d_array = True
         tags.no_validation = True
         return tags
 
@@ -90,6 +91,9 @@ class ConstituencyParser(ConstituencyTrainer, Estimator):
     def _given(self, trees: Any, y: Any = None, sample_weight: Any = None) -> tuple[Trees, Any]:
         return Trees(read_trees(trees)), sample_weight
 
+    def _labels_in(self, X: Any) -> list[Tree]:
+        return read_trees(X)
+
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)
         bracketing = Bracketing.of(model)
@@ -112,7 +116,7 @@ class ConstituencyParser(ConstituencyTrainer, Estimator):
             With k, for each sentence a list of pairs ``(tree, score)``, best first, shorter if
             there are fewer than k trees.
         """
-        return self._model.predict(sentences, k=k, n_jobs=self.n_jobs)
+        return LabelList(self._model.predict(sentences, k=k, n_jobs=self.n_jobs))
 
     @available_if(has_probabilities)
     def predict_marginals(self, sentences: Any) -> list[Floats]:

@@ -16,6 +16,7 @@ from ...models.fit import check_weights
 from ..cross_validation import PathEstimator
 from ..description import documented
 from ..estimator import Estimator, has_probabilities
+from ..label_list import LabelList
 from .gold import check_trees
 from .trainer import DependencyTrainer
 from .treebank import Treebank, filled, separated
@@ -56,7 +57,7 @@ class DependencyParser(DependencyTrainer, Estimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
-        tags.input_tags.three_d_array = True
+        tags.input_tags.dict = True
         tags.no_validation = True
         return tags
 
@@ -92,6 +93,9 @@ class DependencyParser(DependencyTrainer, Estimator):
     ) -> tuple[Treebank, Any]:
         return Treebank.of(sentences, heads, labels, self.labelled), sample_weight
 
+    def _labels_in(self, X: Any) -> list[Any]:
+        return Treebank.of(X, None, None, bool(self._model.labels)).trees()
+
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)
         self.classes_ = np.array(model.labels, dtype=np.str_)
@@ -122,7 +126,7 @@ class DependencyParser(DependencyTrainer, Estimator):
             With k, for each sentence a list of pairs ``(tree, score)``, best first, shorter if
             there are fewer than k trees.
         """
-        return self._model.predict(sentences, k=k, fixed=fixed, n_jobs=self.n_jobs)
+        return LabelList(self._model.predict(sentences, k=k, fixed=fixed, n_jobs=self.n_jobs))
 
     def parse(self, sentences: Any, fixed: Any = None) -> list[Sentence]:
         """Return the sentences with the best trees filled in.

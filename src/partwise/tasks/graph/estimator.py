@@ -16,6 +16,7 @@ from ...models.vocabulary import Vocabulary
 from ..cross_validation import PathEstimator
 from ..description import documented
 from ..estimator import Estimator, has_probabilities
+from ..label_list import LabelList
 from .features import GraphFeatures
 from .labels import read_labels
 from .sources import Graphs
@@ -149,7 +150,7 @@ class GraphLabeler(GraphTrainer, Estimator):
             The labels of each graph. With `k`, one list of pairs ``(labels, score)`` per graph,
             best first; it is shorter if there are fewer than k labellings.
         """
-        return self._model.predict(X, k=k, fixed=fixed, n_jobs=self.n_jobs)
+        return LabelList(self._model.predict(X, k=k, fixed=fixed, n_jobs=self.n_jobs))
 
     @available_if(has_probabilities)
     def predict_marginals(self, X: Any, fixed: Any = None, factors: bool = False) -> list[Any]:

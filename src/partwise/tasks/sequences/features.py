@@ -44,6 +44,11 @@ _VOCABULARIES: Final = ("vocabulary", "transition_vocabulary")
 _SUPPORT: Final = "support_"
 #: The number of sequences that are checked to distinguish columns from names of features.
 _LOOKED_AT: Final = 20
+#: One row with a constant feature, which stands for all sites of a kind, and no rows at all.
+_CONSTANT: Final = Rows(np.array([0, 1]), np.zeros(1, np.int32), None, 1)
+#: A row without features, for all sites.
+_BARE: Final = Rows(np.zeros(2, np.int64), np.zeros(0, np.int32), None, 0)
+_NOTHING: Final = Rows(np.zeros(1, np.int64), np.zeros(0, np.int32), None, 0)
 _FIELDS: Final = {"n_inputs", "intercept", "templates", "n_transition_features", *_VOCABULARIES}
 
 
@@ -247,9 +252,6 @@ class PositionFeatures(Features):
                 f"the model has {'' if self.input_transitions else 'no '}features for transitions; "
                 f"{'give transition rows too' if self.input_transitions else 'leave them out'}"
             )
-        constant = Rows(np.array([0, 1]), np.zeros(1, np.int32), None, 1)
-        nothing = Rows(np.zeros(1, np.int64), np.zeros(0, np.int32), None, 0)
-        bare = Rows(np.zeros(2, np.int64), np.zeros(0, np.int32), None, 0)
         support = self.support
         rows = rows.resize(self.n_features) if support is None else support.features(rows)
         found = [rows.append_constant(self.intercept) if self.intercept else rows]
@@ -258,9 +260,9 @@ class PositionFeatures(Features):
                 own = transition_rows.resize(self.n_transition_features or 0)
                 found.append(own.append_constant(1.0) if self.plain_transition else own)
             elif kind == "transition" and not self.plain_transition:
-                found.append(bare)
+                found.append(_BARE)
             else:
-                found.append(constant if width else nothing)
+                found.append(_CONSTANT if width else _NOTHING)
         return found
 
     def to_json(self) -> dict[str, Any]:

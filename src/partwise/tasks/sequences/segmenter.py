@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils.metaestimators import available_if
 
@@ -14,6 +14,7 @@ from ...models.model import Model
 from ..cross_validation import PathEstimator
 from ..description import documented
 from ..estimator import has_probabilities
+from ..label_list import LabelList
 from ..spans import ProbableSpan
 from .segment_features import features_of
 from .segment_spans import segment_spans
@@ -23,6 +24,8 @@ from .tagger import SequenceEstimator
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from .features import PositionFeatures
 
 __all__ = ["SegmentTagger", "SegmentTaggerCV"]
 
@@ -52,6 +55,11 @@ class SegmentTagger(SegmentTrainer, SequenceEstimator):
     the same form as the y of `fit`, without the segments of the label `outside`.
     """
 
+    # They are a part of X, so that scikit-learn passes them on without being asked to.
+    __metadata_request__fit: ClassVar = {"lengths": True}
+    __metadata_request__predict: ClassVar = {"lengths": True}
+    __metadata_request__score: ClassVar = {"lengths": True}
+
     @classmethod
     def from_model(cls, model: Model, segment_features: Any = None) -> Self:
         """Make a fitted tagger from a model, such as :func:`partwise.load_model` returns.
@@ -76,6 +84,9 @@ class SegmentTagger(SegmentTrainer, SequenceEstimator):
         return super().from_model(
             replace(model, features=replace(features, function=segment_features))
         )
+
+    def _token_features(self) -> PositionFeatures:
+        return features_of(self._fitted()).positions
 
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)
@@ -128,7 +139,8 @@ class SegmentTagger(SegmentTrainer, SequenceEstimator):
             The tags or the segments of each sequence; with k, for each sequence a list of pairs
             ``(tags or segments, score)``, best first, shorter if there are fewer than k.
         """
-        return self._model.predict(X, k=k, fixed=fixed, n_jobs=self.n_jobs, lengths=lengths)
+        found = self._model.predict(X, k=k, fixed=fixed, n_jobs=self.n_jobs, lengths=lengths)
+        return LabelList(found)
 
     @available_if(has_probabilities)
     def predict_marginals(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -15,6 +16,7 @@ from ...models.vocabulary import Vocabulary
 from ..cross_validation import PathEstimator
 from ..description import documented
 from ..estimator import Estimator, has_probabilities
+from ..label_list import LabelList
 from ..spans import ProbableSpan
 from .features import PositionFeatures
 from .sources import Sequences
@@ -22,6 +24,8 @@ from .template_file import as_templates
 from .trainers import TaggerTrainer
 
 __all__ = ["SequenceEstimator", "SequenceTagger", "SequenceTaggerCV"]
+
+_PARTS_OF_X: Final = {"lengths": True, "X_transitions": True}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -32,9 +36,22 @@ class SequenceEstimator(Estimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.three_d_array = True
+        tags.input_tags.sparse = True
         tags.target_tags.required = True
         tags.no_validation = True
         return tags
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of columns of the matrices that the tagger was fitted on."""
+        features = self._token_features()
+        if features.vocabulary is not None:
+            raise AttributeError("the tagger was fitted on tokens with named features")
+        return features.n_inputs
+
+    @abstractmethod
+    def _token_features(self) -> PositionFeatures:
+        """Return how the model reads tokens; raise an AttributeError if there is no model."""
 
 
 @documented
@@ -60,7 +77,14 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
         The weights of first and last labels, if the tagger has them.
     vocabulary_ : Vocabulary or None
         The names of the features; None if the tagger was fitted on matrices.
+    n_features_in_ : int
+        The number of columns of the matrices, if the tagger was fitted on matrices.
     """
+
+    # They are a part of X, so that scikit-learn passes them on without being asked to.
+    __metadata_request__fit: ClassVar = _PARTS_OF_X
+    __metadata_request__predict: ClassVar = _PARTS_OF_X
+    __metadata_request__score: ClassVar = _PARTS_OF_X
 
     def fit(
         self,
@@ -151,9 +175,12 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
     @property
     def vocabulary_(self) -> Vocabulary | None:
         """The names of the features; None if the tagger was fitted on matrices."""
+        return self._token_features().vocabulary
+
+    def _token_features(self) -> PositionFeatures:
         features = self._fitted().features
         assert isinstance(features, PositionFeatures)
-        return features.vocabulary
+        return features
 
     def predict(
         self,
@@ -183,7 +210,7 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
             ``(labels, score)``, best first, shorter if there are fewer than k sequences.
         """
         more: Any = {"lengths": lengths, "X_transitions": X_transitions}
-        return self._model.predict(X, k=k, fixed=fixed, n_jobs=self.n_jobs, **more)
+        return LabelList(self._model.predict(X, k=k, fixed=fixed, n_jobs=self.n_jobs, **more))
 
     @available_if(has_probabilities)
     def predict_marginals(
