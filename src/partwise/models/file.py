@@ -23,7 +23,7 @@ from .. import __version__
 from ..errors import DataError, MismatchError, ModelFileError
 from ..memory import memory_limit
 from ..problem.losses import LOSS_NAMES
-from ..training.certificate import Certificate
+from ..training.certificate import Certificate, Steps
 from .container import read_container, write_container
 from .features import Features
 from .registry import read_features
@@ -208,8 +208,8 @@ def _header(model: Model) -> dict[str, Any]:
         "l2": float(model.l2),
         "l1": float(model.l1),
         "certificate": {
-            name: value if isinstance(value, str) else float(value)
-            for name, value in dataclasses.asdict(model.certificate).items()
+            name: value if isinstance(value, (str, dict)) else float(value)
+            for name, value in model.certificate.fields().items()
         },
         "n_features": list(model.layout.n_features),
         "n_weights": model.layout.n_weights,
@@ -357,11 +357,24 @@ def _check_labels(check: _Checker, header: dict[str, Any]) -> None:
 
 
 def _check_certificate(check: _Checker, held: Any) -> None:
-    names = {field.name for field in dataclasses.fields(Certificate)}
-    check(isinstance(held, dict) and held.keys() == names, "its certificate is incomplete")
+    names = {field.name for field in dataclasses.fields(Certificate)} - {"steps"}
+    given = held.keys() - {"steps"} if isinstance(held, dict) else set()
+    check(given == names, "its certificate is incomplete")
     check(isinstance(held["verdict"], str), "its certificate has no verdict")
+    if "steps" in held:
+        _check_steps(check, held["steps"])
     numbers = (held[name] for name in names - {"verdict"})
     check(all(map(_is_number, numbers)), "its certificate holds something that is no number")
+
+
+def _check_steps(check: _Checker, held: Any) -> None:
+    names = {field.name for field in dataclasses.fields(Steps)}
+    check(isinstance(held, dict) and held.keys() == names, "the steps of its fit are incomplete")
+    counts = (held["count"], held["partial"])
+    check(all(type(n) is int and n >= 0 for n in counts), "the steps of its fit are not counted")
+    check(type(held["settled"]) is bool, "its steps have no verdict")
+    numbers = (held["objective"], held["decrease"])
+    check(all(map(_is_number, numbers)), "its steps hold something that is no number")
 
 
 def _check_arrays(

@@ -62,7 +62,7 @@ class DualCoordinateDescent(Solver):
     """
 
     name: ClassVar[str] = "dual-cd"
-    needs = frozenset({"multiclass", "log loss", "unconstrained labels"})
+    needs = frozenset({"multiclass", "log loss", "unconstrained labels", "whole labels"})
 
     def __init__(
         self,

@@ -195,7 +195,7 @@ class PrimalCoordinateDescent(PrimalSolver):
     """
 
     name: ClassVar[str] = "primal-cd"
-    needs = frozenset({"multiclass", "log loss", "unconstrained labels"})
+    needs = frozenset({"multiclass", "log loss", "unconstrained labels", "whole labels"})
 
     def __init__(self, goal: Goal) -> None:
         super().__init__(goal)

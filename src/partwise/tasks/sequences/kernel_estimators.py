@@ -20,6 +20,7 @@ from ..trainer import Prepared
 from .classifier import LinearClassifier
 from .features import PositionFeatures
 from .fit import class_factors
+from .partial_labels import NumberedLabels
 from .gram import factor_gram
 from .kernel import make_kernel
 from .support import Support
@@ -102,8 +103,7 @@ class KernelEstimator(PositionTrainer, Estimator):
         source: Any,
         tokens: Tokens,
         structure: Structure,
-        labels: Sequence[Any],
-        gold: Sequence[Ints],
+        numbered: NumberedLabels,
         weight: Floats,
         initial: Model | None,
     ) -> Prepared:
@@ -113,6 +113,12 @@ class KernelEstimator(PositionTrainer, Estimator):
             raise DataError(
                 "X holds tokens with named features; a kernel takes matrices of numbers, such as "
                 "scikit-learn's DictVectorizer makes of dicts"
+            )
+        labels, gold, allowed = numbered
+        if allowed is not None:
+            raise DataError(
+                "some labels are missing or uncertain; a kernel needs labels that are known: leave "
+                "these examples out, or use the estimator without a kernel"
             )
         tokens.rows.check_finite("the features")
         factors = class_factors(self.class_weight, tokens.lengths, gold, weight, labels)
@@ -127,7 +133,7 @@ class KernelEstimator(PositionTrainer, Estimator):
         made, machine = kernel_positions(
             kernel, tokens, used, tokens.lengths[kept], factor, thread_count(self.n_jobs)
         )
-        prepared = super()._positions(source, made, structure, labels, gold, weight, initial)
+        prepared = super()._positions(source, made, structure, numbered, weight, initial)
         first = None if initial is None else machine.begin(initial)
         return replace(prepared, finish=machine.finish, initial=first)
 
