@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-__all__ = ["CLASS_WEIGHT", "MIN_COUNT", "Option"]
+__all__ = ["CLASS_WEIGHT", "MIN_COUNT", "MISSING", "Option"]
 
 
 @dataclass(frozen=True)
@@ -57,4 +57,8 @@ MIN_COUNT: Final = Option(
     kind="whole number",
     metavar="N",
 )
+MISSING: Final = Option(
+    "--missing", "the label MARK stands for one that is not known; needs the log loss",
+    metavar="MARK",
+)  # fmt: skip
 CLASS_WEIGHT: Final = Option("--class-weight", "weigh rare labels up", choices=("balanced",))

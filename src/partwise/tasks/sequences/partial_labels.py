@@ -12,8 +12,8 @@ from ...errors import DataError
 from ...structures.base import Constraints
 from .sources import Tokens, cut
 
-__all__ = ["UNKNOWN", "Labelled", "NumberedLabels", "number_labels", "number_sets",
-           "refuse_partial"]  # fmt: skip
+__all__ = ["UNKNOWN", "Labelled", "NumberedLabels", "holds_partial", "is_certain",
+           "number_labels", "number_sets", "refuse_partial"]  # fmt: skip
 
 #: The number of a position whose label is not known, or not known for certain.
 UNKNOWN: Final = -1
@@ -104,6 +104,18 @@ def _allowed(y: Ints, items: Sequence[Any], numbers: dict[Any, int]) -> Constrai
         if item is not None
     ]
     return Constraints(allowed=known)
+
+
+def is_certain(label: Any) -> bool:
+    """Return whether this is a label, and neither None nor a set."""
+    return label is not None and not isinstance(label, (set, frozenset))
+
+
+def holds_partial(y: Any) -> bool:
+    """Return whether the labels of some examples are missing, or sets of labels."""
+    if isinstance(y, (list, tuple)) or getattr(y, "dtype", None) == np.dtype(object):
+        return not all(map(is_certain, y))
+    return False
 
 
 def number_sets(

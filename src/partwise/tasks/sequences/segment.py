@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...errors import DataError
 from ...formats.tag_schemes import SEGMENT_SCHEMES
 from ..base import Task
-from ..options import CLASS_WEIGHT, MIN_COUNT, Option
+from ..missing import missing_of
+from ..options import CLASS_WEIGHT, MIN_COUNT, MISSING, Option
 from ..predictions import Predictions
 from .columns import (
     SCHEME,
@@ -50,6 +51,7 @@ class Segment(Task["ColumnFile"]):
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
         "train": (
             MIN_COUNT,
+            MISSING,
             CLASS_WEIGHT,
             SPELLING,
             Option(
@@ -152,7 +154,8 @@ class Segment(Task["ColumnFile"]):
         self, model: Model, source: ColumnFile, given: Mapping[str, Any], n_jobs: int | None = 1
     ) -> tuple[dict[str, Any], str]:
         predicted = model.predict(source, n_jobs=n_jobs)
-        return tag_scores(source, predicted, (), given["scheme"] or "conlleval")
+        scheme = given["scheme"] or "conlleval"
+        return tag_scores(source, predicted, (), scheme, missing_of(model))
 
 
 def _by_token(found: Mapping[str, list[Any]]) -> list[list[float]]:

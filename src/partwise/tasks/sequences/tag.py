@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...formats.tag_schemes import TAG_SCHEMES
 from ..base import Task
-from ..options import CLASS_WEIGHT, MIN_COUNT, Option
+from ..missing import missing_of
+from ..options import CLASS_WEIGHT, MIN_COUNT, MISSING, Option
 from ..predictions import Predictions
 from .columns import (
     SCHEME,
@@ -52,6 +53,7 @@ class Tag(Task["ColumnFile"]):
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
         "train": (
             MIN_COUNT,
+            MISSING,
             CLASS_WEIGHT,
             SPELLING,
             Option("--constraints", "never predict what breaks this scheme", choices=PRESETS),
@@ -136,5 +138,7 @@ class Tag(Task["ColumnFile"]):
 
         names = spelled(model.labels)
         predicted = [spelled(labels) for labels in model.predict(source, n_jobs=n_jobs)]
-        note_unknown(source.path, source.sentences(), names)
-        return tag_scores(source, predicted, names, given["scheme"])
+        missing = missing_of(model)
+        gold = [[label for label in of if label != missing] for of in source.sentences()]
+        note_unknown(source.path, gold, names)
+        return tag_scores(source, predicted, names, given["scheme"], missing)

@@ -18,7 +18,14 @@ from ..trainer import Prepared, Trainer
 from .distinct import distinct_examples
 from .features import PositionFeatures
 from .fit import check_class_weight, prepare_positions
-from .partial_labels import UNKNOWN, NumberedLabels, number_labels, number_sets, refuse_partial
+from .partial_labels import (
+    UNKNOWN,
+    NumberedLabels,
+    holds_partial,
+    number_labels,
+    number_sets,
+    refuse_partial,
+)
 
 if TYPE_CHECKING:
     from ...models.model import Model
@@ -135,7 +142,8 @@ class ClassifierTrainer(PositionTrainer):
         self, source: Table, sample_weight: Any = None, initial: Model | None = None
     ) -> tuple[Prepared, Fit]:
         result = super()._train(source, sample_weight, initial)
-        if isinstance(source.y, np.ndarray):
+        certain = self.missing_label is None and not holds_partial(source.y)
+        if isinstance(source.y, np.ndarray) and certain:
             # The labels as y has them, because a model only has plain values.
             self.classes_ = np.unique(source.y)
         return result
