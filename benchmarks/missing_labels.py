@@ -92,9 +92,7 @@ def training_data(way: str, whole: Data, left: Data) -> Data:
     return left
 
 
-def measure(
-    way: str, share: float, given: Data, test: Data, options: argparse.Namespace
-) -> Row:
+def measure(way: str, share: float, given: Data, test: Data, options: argparse.Namespace) -> Row:
     """Train once, and score on the test file."""
     from partwise import SequenceTagger
     from partwise.metrics.labels import span_scores
@@ -144,7 +142,9 @@ def report(rows: list[Row]) -> str:
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     """Read the options."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.missing_labels", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.missing_labels", description=__doc__
+    )
     add = parser.add_argument
     add("--out", type=Path, default=Path("bench-results"), help="folder to write to")
     add("--share", nargs="+", type=float, default=[0.05, 0.5], help="which shares to remove")

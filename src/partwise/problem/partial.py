@@ -108,14 +108,14 @@ def encode_partial(
         the expected counts if all allowed labels are equally likely, with every part that some
         allowed label has.
     """
-    which = np.flatnonzero([mine is not None for mine in allowed])
-    whole = np.flatnonzero([mine is None for mine in allowed])
+    which = [i for i, mine in enumerate(allowed) if mine is not None]
+    whole = [i for i, mine in enumerate(allowed) if mine is None]
     some = [topologies[i] for i in which]
     own = None if own_constraints is None else [own_constraints[i] for i in which]
     base, base_ptr = make_masks(structure, some, constraints, own)
     masks, found = [], {}
     entropy = np.zeros(len(topologies))
-    for j, (i, topo) in enumerate(zip(which.tolist(), some, strict=True)):
+    for j, (i, topo) in enumerate(zip(which, some, strict=True)):
         mask = structure.mask(topo, allowed[i])
         if base.size:
             mask = mask + base[base_ptr[j] : base_ptr[j] + len(mask)]
@@ -132,11 +132,11 @@ def encode_partial(
     ends, parts, counts = structure.encode_all(
         [gold[i] for i in whole], [topologies[i] for i in whole]
     )
-    for k, i in enumerate(whole.tolist()):
+    for k, i in enumerate(whole):
         found[i] = (parts[ends[k] : ends[k + 1]], counts[ends[k] : ends[k + 1]])
     encoded = [found[i] for i in range(len(topologies))]
     partial = PartialLabels(
-        examples=which.astype(np.int64),
+        examples=np.array(which, dtype=np.int64),
         mask=np.concatenate([np.zeros(0), *masks]),
         mask_ptr=pointers([len(mask) for mask in masks])[:-1],
     )

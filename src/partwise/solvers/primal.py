@@ -75,8 +75,10 @@ def primal_value(problem: Problem, slope: Slope, l2: float, l1: float = 0.0) -> 
 
 def certified(problem: Problem, slope: Slope, l2: float, l1: float = 0.0) -> Evaluation:
     """Return the primal and dual values of a slope."""
-    linear = _Mixture(problem, slope).linear
-    if problem.gold_entropy is not None:
+    linear: Callable[[float], float]
+    if problem.gold_entropy is None:
+        linear = _Mixture(problem, slope).linear
+    else:
         linear = _between(problem, slope, problem.gold_entropy)
     dual, _ = search_dual_line(linear, slope.v, l2, l1)
     return Evaluation(slope.weights, primal_value(problem, slope, l2, l1), dual)

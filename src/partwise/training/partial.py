@@ -19,8 +19,8 @@ certified optimum.
 
 How the steps are made shorter, without any effect on the rule:
 
-- Early steps need no accuracy: a first step stops at a relative gap of ``_FIRST``, and the others at
-  a share of the last decrease.
+- Early steps need no accuracy: a first step stops at a relative gap of ``_FIRST``, and the others
+  at a share of the last decrease.
 - Where all allowed labels are equally likely, as at w = 0, the steps lead through shallow ground. A
   fit that starts there begins with a larger l2, for which all this is easy, and some rough steps.
 - The counts are those at w_k + (w_k - w_(k-1)), as long as this lowers L: the bound then does not

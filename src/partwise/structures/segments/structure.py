@@ -31,8 +31,8 @@ class SegmentConstraints(NamedTuple):
 
     The fields are those of :class:`~partwise.structures.base.Constraints`, where ``transitions``,
     ``starts`` and ``ends`` are about segments and ``allowed`` is about positions. ``segments``
-    holds segments (start, end, label) that must be there; end is exclusive. ``begins`` are positions
-    where a segment must begin, and ``joins`` positions where none may.
+    holds segments (start, end, label) that must be there; end is exclusive. ``begins`` are the
+    positions where a segment must begin, and ``joins`` positions where none may.
     """
 
     labels: Sequence[int] = ()

@@ -202,8 +202,7 @@ def label_numbers(
     graphs: Sequence[ReadGraph],
     domains: Mapping[str, Sequence[Any]],
 ) -> list[Ints]:
-    """Return the number of every label in its domain; -1 for one that is not there or not certain.
-    """
+    """Return the number of every label in its domain; -1 if it is not there or not certain."""
     index = {
         domain: {label: k for k, label in enumerate(labels)} for domain, labels in domains.items()
     }

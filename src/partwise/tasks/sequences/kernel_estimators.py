@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +19,9 @@ from ..trainer import Prepared
 from .classifier import LinearClassifier
 from .features import PositionFeatures
 from .fit import class_factors
-from .partial_labels import NumberedLabels
 from .gram import factor_gram
 from .kernel import make_kernel
+from .partial_labels import NumberedLabels
 from .support import Support
 from .tagger import SequenceTagger
 from .trainers import PositionTrainer

@@ -156,4 +156,3 @@ def refuse_partial(source: Labelled, gold: Sequence[Ints], loss: str) -> None:
                 f"{source.place(s, int(where[0]))}: the label is missing or uncertain, and the "
                 f"{loss} loss has no cost for a set of labels; use the log loss"
             )
-

@@ -166,9 +166,7 @@ def find_partial(
     return found, scheme
 
 
-def _check_tags(
-    item: Sequence[Any], s: int, length: int, place: Callable[[int, int], str]
-) -> None:
+def _check_tags(item: Sequence[Any], s: int, length: int, place: Callable[[int, int], str]) -> None:
     if len(item) != length:
         raise DataError(
             f"sequence {s} (counted from 0) has {length} tokens in X and {len(item)} tags in y; "
@@ -240,7 +238,7 @@ def _of_segments(
     begins: list[bool | None] = [True] * length
     covered = [False] * length
     for one in item:
-        start, end, label = one if len(one) == 3 else (None, None, None)
+        start, end, label = one if len(one) == 3 else (-1, -1, None)
         sound = is_integer(start) and is_integer(end) and 0 <= start < end <= length
         if not sound or any(covered[start:end]):
             raise DataError(
