@@ -160,8 +160,13 @@ def find_partial(
         elif any(isinstance(one, (tuple, list)) for one in item):
             found.append(_of_segments(list(item), s, length, outside, missing))
         else:
-            tags_of = [None if _is_open(tag, missing) else tag for tag in item]
             _check_tags(item, s, length, place)
+            if scheme == "IOB1":
+                raise DataError(
+                    f"{place(s, 0)}: the tags of IOB1 depend on the tags before them, which must "
+                    "not be missing; write them as IOB2"
+                )
+            tags_of = [None if _is_open(tag, missing) else tag for tag in item]
             found.append(_of_tags(tags_of, s, outside, scheme, place))
     return found, scheme
 
