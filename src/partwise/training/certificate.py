@@ -51,9 +51,10 @@ class Steps:
     def __str__(self) -> str:
         """Return a sentence on what is known about the objective, and what is not."""
         return (
-            f"{self.partial:,} labels are known in part, so the objective, {self.objective:.6f}, "
-            f"is not convex and has no certificate: step {self.count}, the last one, lowered it by "
-            f"{self.decrease:.1e} of itself, and the certificate concerns that step alone"
+            f"{self.partial:,} examples have labels that are known in part, so the objective, "
+            f"{self.objective:.6f}, is not convex and has no certificate: step {self.count}, the "
+            f"last one, lowered it by {self.decrease:.1e} of itself, and the certificate concerns "
+            "that step alone"
         )
 
 

@@ -113,15 +113,19 @@ def tag_scores(
         whole = [of for of, _ in pairs if missing not in of]
         found = [guesses for of, guesses in pairs if missing not in of]
     n = sum(map(len, gold))
-    if not n:
+    if not n and missing is not None:
         raise DataError(f"{source.path}: no token has a label to compare with")
+    labelled = (gold, predicted)
+    if missing is not None:
+        kept = [i for i, labels in enumerate(gold) if labels]
+        labelled = ([gold[i] for i in kept], [predicted[i] for i in kept])
     metrics: dict[str, Any] = {
         "accuracy": accuracy(gold, predicted),
-        "sequence_accuracy": sequence_accuracy(gold, predicted),
+        "sequence_accuracy": sequence_accuracy(*labelled),
     }
     lines = [
         f"token accuracy     {metrics['accuracy']:.4%} of {n:,} tokens",
-        f"sequence accuracy  {metrics['sequence_accuracy']:.4%} of {len(gold):,} sequences",
+        f"sequence accuracy  {metrics['sequence_accuracy']:.4%} of {len(labelled[0]):,} sequences",
     ]
     if scheme or looks_like_spans({*(source.columns.labels or ()), *known} - {missing}):
         scheme = scheme or "conlleval"
