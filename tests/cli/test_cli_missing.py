@@ -51,7 +51,8 @@ def test_columns(run: Run, files: Path, task: str) -> None:
     assert record["left_out"] == 1
     assert record["converged"] is True
     steps = record["steps"]
-    assert steps["settled"] is True and steps["count"] > 1
+    assert steps["settled"] is True
+    assert steps["count"] > 1
     assert steps["objective"] < record["objective"]
     assert "not a certified optimum" in record["verdict"]
     assert "?" not in load_model(model).labels
@@ -62,7 +63,8 @@ def test_columns(run: Run, files: Path, task: str) -> None:
     code, out, _ = run("evaluate", model, files / "test.txt")
     assert "without a known label" in out
     code, out, _ = run("info", model)
-    assert "that step alone" in out and "not a certified optimum" in out
+    assert "that step alone" in out
+    assert "not a certified optimum" in out
     assert one_object(run("info", model, "--json")[1])["steps"] == steps
     # Without the option it is a label.
     if task == "tag":

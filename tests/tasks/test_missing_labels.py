@@ -81,12 +81,12 @@ def test_classifier_sets() -> None:
 def test_classifier_refusals() -> None:
     y: list[Any] = CLASSES.tolist()
     y[3] = {0, 1}
-    with pytest.raises(DataError, match="example 3 .*hinge loss has no cost for a set"):
+    with pytest.raises(DataError, match=r"example 3 .*hinge loss has no cost for a set"):
         LinearClassifier(loss="hinge").fit(POINTS, y)
     with pytest.raises(DataError, match="a kernel needs labels that are known"):
         KernelClassifier().fit(POINTS, y)
     y[3] = set()
-    with pytest.raises(DataError, match="position 3 .*no label is allowed"):
+    with pytest.raises(DataError, match=r"position 3 .*no label is allowed"):
         LinearClassifier().fit(POINTS, y)
     with pytest.raises(DataError, match="no example has a label"):
         LinearClassifier().fit(POINTS, [None] * len(y))
@@ -131,9 +131,9 @@ def test_tagger_refusals() -> None:
     where = f"sequence {s}, position {y[s].index(None)} "
     with pytest.raises(DataError, match=where + r".*softmax-margin loss has no cost"):
         SequenceTagger(loss="softmax-margin").fit(WORDS, y)
-    with pytest.raises(DataError, match="position 0 .*the label is missing"):
+    with pytest.raises(DataError, match=r"position 0 .*the label is missing"):
         SequenceTagger().fit(WORDS, TAGS).log_proba(WORDS[:1], [[None] * len(WORDS[0])])
-    with pytest.raises(DataError, match="nan|missing"):
+    with pytest.raises(DataError, match=r"nan|missing"):
         SequenceTagger().fit([["a", "b"]], [[0.0, float("nan")]])
 
 
@@ -142,9 +142,9 @@ def test_constraints_hold_beside_holes() -> None:
     y = [["B-a", None, "O"], ["O", "B-a"]] * 4
     model = SequenceTagger(constraints="BIO", l2=0.1).fit(X, [*y[:-1], ["B-a", "I-a"]])
     assert model.certificate_.converged
-    with pytest.raises(DataError, match="sequence 8, position 0 .*the constraints forbid 'I-a'"):
+    with pytest.raises(DataError, match=r"sequence 8, position 0 .*the constraints forbid 'I-a'"):
         SequenceTagger(constraints="BIO").fit([*X, ["x", "y"]], [*y, ["I-a", None]])
-    with pytest.raises(DataError, match="example 8 .*no label agrees"):
+    with pytest.raises(DataError, match=r"example 8 .*no label agrees"):
         SequenceTagger(constraints="BIO").fit(
             [*X, ["x", "y", "z"]], [*y, ["O", {"I-a", "I-b"}, "O"]]
         )
@@ -228,7 +228,7 @@ def test_segmenter() -> None:
     spans[4] = [(0, 1, "L"), (1, 2, None)]
     other = SegmentTagger(l2=0.1).fit(X, spans)
     assert other.certificate_.steps is not None
-    with pytest.raises(DataError, match="sequence 4 .*hinge loss"):
+    with pytest.raises(DataError, match=r"sequence 4 .*hinge loss"):
         SegmentTagger(loss="hinge").fit(X, [*spans[:3], spans[0], *spans[4:]])
     with pytest.raises(DataError, match="write them as IOB2"):
         SegmentTagger(scheme="IOB1").fit([["a", "b"]] * 2, [["O", None], ["I-L", "O"]])
@@ -263,13 +263,14 @@ def test_dependency_parser(projective: bool) -> None:
     labels[4] = [None] * len(labels[4])
     parser = DependencyParser(labelled=True, projective=projective, l2=0.1)
     model = parser.fit(given, heads, labels)
-    assert model.certificate_.steps is not None and model.certificate_.steps.partial == 4
+    assert model.certificate_.steps is not None
+    assert model.certificate_.steps.partial == 4
     assert model.model_.meta["left_out"] == 1
     assert model.predict(given) == [list(zip(s.head, s.deprel, strict=True)) for s in given]
     assert model.score(given, heads, labels) == 1.0
-    with pytest.raises(DataError, match="sentence 0 .*word 1 .*hinge loss"):
+    with pytest.raises(DataError, match=r"sentence 0 .*word 1 .*hinge loss"):
         DependencyParser(labelled=True, loss="hinge").fit(given, heads, labels)
-    with pytest.raises(DataError, match="sentence 0 .*word 1 .*missing or uncertain"):
+    with pytest.raises(DataError, match=r"sentence 0 .*word 1 .*missing or uncertain"):
         model.log_proba(given[:1], heads[:1], labels[:1])
 
 
@@ -317,9 +318,9 @@ def test_constituency_parser() -> None:
     y[1] = [(1, 3, {"VP", "S"})]
     by_brackets = ConstituencyParser(l2=0.1).fit(trees, y)
     assert by_brackets.certificate_.converged
-    with pytest.raises(DataError, match="tree 9 .*hinge loss"):
+    with pytest.raises(DataError, match=r"tree 9 .*hinge loss"):
         ConstituencyParser(loss="hinge", missing_label="?").fit([*trees, open_])
-    with pytest.raises(DataError, match="tree 0 .*bracket"):
+    with pytest.raises(DataError, match=r"tree 0 .*bracket"):
         ConstituencyParser().fit(trees, [[(3, 1)], *y[1:]])
     with pytest.raises(DataError, match="has no tag"):
         ConstituencyParser(missing_label="?").fit([*trees, parse_tree("(S (? dog))")])
@@ -342,9 +343,9 @@ def test_graph_labeler() -> None:
     marked = [["?" if label is None else label for label in labels] for labels in partial]
     other = GraphLabeler(l2=0.1, missing_label="?").fit(given, marked)
     assert np.array_equal(model.model_.weights, other.model_.weights)
-    with pytest.raises(DataError, match="example 0, vertex 1 .*hinge loss"):
+    with pytest.raises(DataError, match=r"example 0, vertex 1 .*hinge loss"):
         GraphLabeler(loss="hinge").fit(given, partial)
-    with pytest.raises(DataError, match="vertex 0 .*missing"):
+    with pytest.raises(DataError, match=r"vertex 0 .*missing"):
         model.log_proba(given, [[None] * len(labels) for labels in y])
 
 

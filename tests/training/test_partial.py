@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import warnings
 
@@ -47,14 +48,15 @@ def test_gradient_vanishes_and_steps_descend(
         fit = train_partial(problem, l2, tol=1e-9, max_passes=1e5)
     steps = fit.certificate.steps
     assert fit.certificate.converged
-    assert steps is not None and steps.settled
+    assert steps is not None
+    assert steps.settled
     assert steps.partial == sum(mine is not None for mine in allowed)
     w = problem.storage.scatter(fit.weights)
     assert steps.objective == pytest.approx(written.objective(w), rel=1e-8)
     assert np.linalg.norm(written.gradient(w)) < 1e-3 * np.sqrt(l2)
     found = decreases(caplog.records, l2)
     assert len(found) >= 2
-    assert all(b <= a * (1.0 + 1e-12) for a, b in zip(found, found[1:], strict=False))
+    assert all(b <= a * (1.0 + 1e-12) for a, b in itertools.pairwise(found))
     assert found[-1] < written.objective(np.zeros_like(w))
 
 
@@ -124,7 +126,7 @@ def test_other_losses_are_refused(loss: str) -> None:
     rows = [Rows.from_dense(np.eye(2)), *[Rows.from_dense(np.ones((1, 1)))] * 1]
     rows += [Rows.from_dense(np.zeros((0, 0)))] * 2
     gold = [np.array([0, 1])]
-    with pytest.raises(MismatchError, match="example 0 .* no cost for a set of labels"):
+    with pytest.raises(MismatchError, match=r"example 0 .* no cost for a set of labels"):
         build_problem(
             Chain(2), [2], rows, gold, make_loss(loss, 2), allowed=[Constraints(allowed=[(0, [1])])]
         )
@@ -163,7 +165,8 @@ def test_passes_run_out() -> None:
         fit = train_partial(problem, 0.01, tol=1e-9, max_passes=3)
     steps = fit.certificate.steps
     assert not fit.certificate.converged
-    assert steps is not None and not steps.settled
+    assert steps is not None
+    assert not steps.settled
     assert "max_passes" in fit.certificate.verdict
     w = problem.storage.scatter(fit.weights)
     assert steps.objective == pytest.approx(WrittenOut(problem, allowed, 0.01).objective(w))
@@ -214,7 +217,8 @@ def test_same_seed_same_weights() -> None:
 
 def test_whole_labels_have_no_steps() -> None:
     problem = problem_of("chain", "log")
-    assert problem.partial is None and problem.gold_entropy is None
+    assert problem.partial is None
+    assert problem.gold_entropy is None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fit = next(train_path(problem, (1.0,)))
