@@ -11,7 +11,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -90,6 +90,7 @@ def certificate_record(certificate: Certificate) -> dict[str, Any]:
         "seconds": certificate.seconds,
         "converged": certificate.converged,
         "verdict": certificate.verdict,
+        **({} if certificate.steps is None else {"steps": asdict(certificate.steps)}),
     }
 
 
@@ -97,6 +98,12 @@ def in_words(certificate: Certificate) -> str:
     """Return a sentence on what the certificate guarantees."""
     if not certificate.consistent:
         return f"nothing; {certificate.doubt}"
+    if certificate.steps is not None:
+        return (
+            f"of the last step only, no weights have a value below {certificate.dual:.6f}, and "
+            f"these have {certificate.primal:.6f}, at most {certificate.relative_gap:.1e} of it "
+            f"above the best; {certificate.steps}"
+        )
     return (
         f"no weights have an objective below {certificate.dual:.6f}; these have "
         f"{certificate.primal:.6f}, at most {certificate.gap:.2e} ({certificate.relative_gap:.1e} "

@@ -106,6 +106,8 @@ def _run(
         "total_seconds": time.perf_counter() - began,
         "metrics": metrics,
     }
+    if "left_out" in model.meta:
+        record["left_out"] = model.meta["left_out"]
     return Outcome(record, "\n".join(text), DONE if certificate.converged else STOPPED_EARLY)
 
 
@@ -274,6 +276,11 @@ def _advice(certificate: Certificate, path: str, kept_passes: float | None) -> s
         return (
             f"{certificate.verdict}; relative gap {certificate.relative_gap:.3g} > tol "
             f"{certificate.tol:.3g}, as --patience asks for"
+        )
+    if certificate.steps is not None:
+        return (
+            f"stopped before the steps settled: {certificate.verdict}; go on with --resume {path}, "
+            "raise --max-passes, or use a larger --l2 or --tol"
         )
     return (
         f"stopped before the requested gap: relative gap {certificate.relative_gap:.3g} > tol "

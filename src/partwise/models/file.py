@@ -250,8 +250,8 @@ def _header(model: Model) -> dict[str, Any]:
         "l2": float(model.l2),
         "l1": float(model.l1),
         "certificate": {
-            name: value if isinstance(value, str) else float(value)
-            for name, value in dataclasses.asdict(_stored(model.certificate)).items()
+            name: value if isinstance(value, (str, dict)) else float(value)
+            for name, value in _stored(model.certificate).fields().items()
         },
         "n_features": list(model.layout.n_features),
         "n_weights": model.layout.n_weights,

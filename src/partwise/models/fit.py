@@ -17,6 +17,7 @@ from ..compiled.threads import thread_count
 from ..errors import DataError, MismatchError
 from ..problem.dual_point import DualPoint
 from ..problem.losses import make_loss
+from ..problem.partial import says_nothing
 from ..problem.problem import Problem, build_problem, make_topologies
 from ..problem.rows import Rows
 from ..problem.weight_rule import WeightRule
@@ -32,7 +33,7 @@ from .features import Features
 from .model import Label, Model, check_label_names
 from .transfer import transfer_weights
 
-__all__ = ["Finish", "Settings", "check_weights", "fit_model"]
+__all__ = ["Finish", "Settings", "check_weights", "fit_model", "note_left_out"]
 
 _log = logging.getLogger(__name__)
 
@@ -54,6 +55,7 @@ def fit_model(
     labels: Sequence[Label] = (),
     constraints: Any = None,
     own_constraints: Sequence[Any] | None = None,
+    allowed: Sequence[Any] | None = None,
     sample_weight: npt.ArrayLike | None = None,
     weights: str | WeightRule | None = None,
     callbacks: Sequence[Callback] = (),
@@ -90,6 +92,10 @@ def fit_model(
         What no label may contain, as `structure.mask` takes it.
     own_constraints : sequence or None
         For each example, its own constraints or None; they hold in training only.
+    allowed : sequence or None
+        For each example None if its label is known, or what its label may be, as `structure.mask`
+        takes it; its entry in `gold` is then not looked at. Examples that may have any label are
+        left out.
     sample_weight : array-like or None
         The weight of each example. Those of weight 0 are left out.
     weights : str, WeightRule or None
@@ -126,12 +132,20 @@ def fit_model(
     _check_features(structure, features, encoder)
     weight = check_weights(sample_weight, len(shapes))
     kept = weight > 0.0
+    if allowed is not None:
+        silent = kept & _silent(structure, shapes, allowed, constraints, own_constraints)
+        kept &= ~silent
+        meta = note_left_out(int(silent.sum()), kept, meta)
     if not kept.all():
         features = _take(structure, features, shapes, kept)
         which = np.flatnonzero(kept).tolist()
         shapes, gold = [shapes[i] for i in which], [gold[i] for i in which]
         if own_constraints is not None:
             own_constraints = [own_constraints[i] for i in which]
+        if allowed is not None:
+            allowed = [allowed[i] for i in which]
+    if allowed is not None and all(mine is None for mine in allowed):
+        allowed = None
     given = [weakref.ref(rows) for rows in features]
     problem = build_problem(
         structure,
@@ -143,6 +157,7 @@ def fit_model(
         sample_weight=weight[kept],
         constraints=constraints,
         own_constraints=own_constraints,
+        allowed=allowed,
     )
     # The problem has copied what it needs of the features, and often nothing else holds them.
     del features
@@ -187,6 +202,35 @@ def fit_model(
         fits = _from(initial, first, fits)
     models = ((model(l2, fit), fit) for l2, fit in zip(values, fits, strict=False))
     return next(models) if descent is None else descent.follow(models)
+
+
+def _silent(
+    structure: Structure,
+    shapes: Sequence[Any] | Ints,
+    allowed: Sequence[Any],
+    constraints: Any,
+    own_constraints: Sequence[Any] | None,
+) -> npt.NDArray[np.bool_]:
+    """Return for each example whether nothing is known of its label."""
+    if len(allowed) != len(shapes):
+        raise DataError(f"allowed labels of {len(allowed)} examples where there are {len(shapes)}")
+    topologies = make_topologies(structure, shapes)
+    return says_nothing(structure, topologies, allowed, constraints, own_constraints)
+
+
+def note_left_out(
+    n: int, kept: npt.NDArray[np.bool_], meta: dict[str, Any] | None
+) -> dict[str, Any] | None:
+    """Log how many examples are left out for want of a label, and add the number to the meta."""
+    if not n:
+        return meta
+    if not kept.any():
+        raise DataError(
+            "no example has a label, so there is nothing to train on; give some of them labels"
+        )
+    _log.info("%d examples have no label at all, add nothing to the objective, and are left out", n)
+    meta = meta or {}
+    return {**meta, "left_out": n + meta.get("left_out", 0)}
 
 
 def _fits(

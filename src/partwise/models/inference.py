@@ -20,14 +20,8 @@ from ..errors import DataError
 from ..problem.design import make_design, score, site_rows
 from ..problem.evaluation import not_finite
 from ..problem.layout import Layout
-from ..problem.problem import (
-    Arrays,
-    example_marginals,
-    example_maximum,
-    make_masks,
-    make_topologies,
-    pointers,
-)
+from ..problem.masks import make_masks, pointers
+from ..problem.problem import Arrays, example_marginals, example_maximum, make_topologies
 from ..problem.rows import Rows
 from ..problem.storage import Storage
 from ..structures.base import Structure, no_oracle

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ..errors import DataError, MismatchError, ModelFileError
 from ..memory import memory_limit
-from ..training.certificate import Certificate
+from ..training.certificate import Certificate, Steps
 
 if TYPE_CHECKING:
     from ..structures.base import Structure
@@ -117,11 +117,24 @@ def check_labels(check: Checker, header: dict[str, Any]) -> None:
 
 def check_certificate(check: Checker, held: Any) -> None:
     """Check that the certificate has its fields and that they are numbers."""
-    names = {field.name for field in dataclasses.fields(Certificate)}
-    check(isinstance(held, dict) and held.keys() == names, "its certificate is incomplete")
+    names = {field.name for field in dataclasses.fields(Certificate)} - {"steps"}
+    given = held.keys() - {"steps"} if isinstance(held, dict) else set()
+    check(given == names, "its certificate is incomplete")
     check(isinstance(held["verdict"], str), "its certificate has no verdict")
+    if "steps" in held:
+        _check_steps(check, held["steps"])
     numbers = (held[name] for name in names - {"verdict"})
     check(all(map(is_number, numbers)), "its certificate holds something that is no number")
+
+
+def _check_steps(check: Checker, held: Any) -> None:
+    names = {field.name for field in dataclasses.fields(Steps)}
+    check(isinstance(held, dict) and held.keys() == names, "the steps of its fit are incomplete")
+    counts = (held["count"], held["partial"])
+    check(all(type(n) is int and n >= 0 for n in counts), "the steps of its fit are not counted")
+    check(type(held["settled"]) is bool, "its steps have no verdict")
+    numbers = (held["objective"], held["decrease"])
+    check(all(map(is_number, numbers)), "its steps hold something that is no number")
 
 
 def check_arrays(

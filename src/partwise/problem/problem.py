@@ -25,6 +25,8 @@ from .design import Design, make_design, site_rows
 from .footprint import held_bytes
 from .layout import Layout
 from .losses import Loss
+from .masks import make_masks, pointers
+from .partial import PartialLabels, encode_partial
 from .rows import Rows
 from .storage import Storage
 from .weight_rule import WeightRule
@@ -45,7 +47,7 @@ class Arrays(NamedTuple):
     cost: Floats  # one number per part; empty if there is no cost
     mask: Floats  # 0 or -inf per part; examples of one shape share it; empty without constraints
     mask_ptr: Ints
-    gold_ptr: Ints  # the parts of the gold label and their counts
+    gold_ptr: Ints  # the parts of the gold label and their counts, which may be expected ones
     gold_part: Ints
     gold_count: Floats
     weight: Floats  # c_i
@@ -63,6 +65,8 @@ class Problem:
     max_parts: int
     reach: Floats  # for each example, a bound on |F_i^T (gold_i - y)| over all labels y
     build_bytes: int = 0  # the memory while it was built, with the features that it is made of
+    partial: PartialLabels | None = None  # the labels that are known in part, if there are any
+    gold_entropy: Floats | None = None  # then, the entropy of the gold label of each example
 
     @property
     def layout(self) -> Layout:
@@ -98,6 +102,7 @@ def build_problem(
     sample_weight: Floats | None = None,
     constraints: Any = None,
     own_constraints: Sequence[Any] | None = None,
+    allowed: Sequence[Any] | None = None,
 ) -> Problem:
     """Build a training problem.
 
@@ -122,6 +127,9 @@ def build_problem(
         Hard constraints on all examples, as `structure.mask` takes them.
     own_constraints : sequence or None
         For each example, further constraints of its own or None.
+    allowed : sequence or None
+        For each example None if its label is known, or what its label may be, in the form of
+        constraints; its entry in `gold` is then not looked at. See :mod:`partwise.problem.partial`.
     """
     n = len(shapes)
     if n == 0:
@@ -131,7 +139,14 @@ def build_problem(
     _check_size(structure, features, rule)
     topologies = make_topologies(structure, shapes)
     site_ptr, sites, rows = site_rows(structure, topologies, features)
-    gold_ptr, gold_part, gold_count = structure.encode_all(gold, topologies)
+    partial, gold_entropy = None, None
+    if allowed is None:
+        gold_ptr, gold_part, gold_count = structure.encode_all(gold, topologies)
+    else:
+        _check_partial(loss, allowed)
+        (gold_ptr, gold_part, gold_count), partial, gold_entropy = encode_partial(
+            structure, topologies, gold, allowed, constraints, own_constraints
+        )
     part_ptr = pointers([structure.n_parts(topo) for topo in topologies])
 
     counts = [r.counts() * (1 if len(r) > 1 or n == 1 else n) for r in features]
@@ -175,6 +190,8 @@ def build_problem(
         max_parts=int(np.diff(part_ptr).max(initial=0)),
         reach=_reach(site_ptr, sites.uses, rows),
         build_bytes=held_bytes(storage, arrays, *features, rows, sites),
+        partial=partial,
+        gold_entropy=gold_entropy,
     )
 
 
@@ -185,6 +202,18 @@ def _check_loss(structure: Structure, loss: Loss) -> None:
         raise MismatchError(
             f"the {loss.name} loss needs {ORACLE_WORDS[oracle]}; for {structure.name} labels use "
             f"the {others} loss"
+        )
+
+
+def _check_partial(loss: Loss, allowed: Sequence[Any]) -> None:
+    """Raise a MismatchError if the loss is not defined for labels that are known in part."""
+    if loss.tau == 1.0 and not loss.has_cost:
+        return
+    first = next((i for i, mine in enumerate(allowed) if mine is not None), None)
+    if first is not None:
+        raise MismatchError(
+            f"the label of example {first} (counted from 0) is known in part only, and the "
+            f"{loss.name} loss has no cost for a set of labels; use the log loss"
         )
 
 
@@ -237,50 +266,6 @@ def make_topologies(
 
 def _distinct(topologies: Sequence[Ints]) -> list[Ints]:
     return list({t.tobytes(): t for t in topologies}.values())
-
-
-def pointers(sizes: Sequence[int] | Ints) -> Ints:
-    """Return where runs of these sizes begin, one after the other, and where the last one ends."""
-    found = np.zeros(len(sizes) + 1, dtype=np.int64)
-    np.cumsum(sizes, dtype=np.int64, out=found[1:])
-    return found
-
-
-def make_masks(
-    structure: Structure,
-    topologies: Sequence[Ints],
-    constraints: Any,
-    own_constraints: Sequence[Any] | None,
-) -> tuple[Floats, Ints]:
-    """Make one mask per shape, which is shared, and one per example with its own constraints.
-
-    Returns the masks, one after the other, and where each example's begins; no masks at all if
-    nothing is constrained.
-    """
-    own = own_constraints if own_constraints is not None else [None] * len(topologies)
-    if len(own) != len(topologies):
-        raise DataError(f"constraints for {len(own)} examples where there are {len(topologies)}")
-    pointers = np.zeros(len(topologies), dtype=np.int64)
-    if constraints is None and all(mine is None for mine in own):
-        return np.zeros(0), pointers
-    begins: dict[bytes, int] = {}
-    masks = [np.zeros(0)]
-    at = 0
-    for i, (topo, mine) in enumerate(zip(topologies, own, strict=True)):
-        key = topo.tobytes()
-        if mine is None and key in begins:
-            pointers[i] = begins[key]
-            continue
-        if mine is None:
-            begins[key] = at
-        pointers[i] = at
-        mask = np.zeros(structure.n_parts(topo))
-        for rules in (constraints, mine):
-            if rules is not None:
-                mask += structure.mask(topo, rules)
-        masks.append(mask)
-        at += len(mask)
-    return np.concatenate(masks), pointers
 
 
 def _check_gold(mask: Floats, mask_ptr: Ints, gold_ptr: Ints, gold_part: Ints) -> None:

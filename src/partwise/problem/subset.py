@@ -8,7 +8,8 @@ import numpy as np
 
 from ..arrays import Ints
 from .design import Design
-from .problem import Problem, pointers
+from .masks import pointers
+from .problem import Problem
 
 
 def subset(problem: Problem, examples: Ints) -> Problem:
@@ -48,6 +49,8 @@ def subset(problem: Problem, examples: Ints) -> Problem:
         arrays=arrays,
         max_parts=int(np.diff(part_ptr).max(initial=0)),
         reach=problem.reach[examples],
+        partial=None,
+        gold_entropy=None if problem.gold_entropy is None else problem.gold_entropy[examples],
     )
 
 

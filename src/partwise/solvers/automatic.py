@@ -147,6 +147,8 @@ def first_choice(
         )
     if l1 > 0.0:
         return "proximal-eg", "l1 > 0; its duals certify"
+    if problem.gold_entropy is not None and not options:
+        return "proximal-eg", "labels are known in part; it goes on from weights"
     if problem.loss.tau == 0.0 and "multiclass" in offered(problem):
         return "crammer-singer", "a classifier with the hinge loss"
     if problem.loss.tau == 0.0:

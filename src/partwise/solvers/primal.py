@@ -2,7 +2,8 @@
 
 With u_i = p(.|x_i; w) the gap is |grad P(w)|^2 / (2 l2) where l1 = 0, so a primal method needs no
 duals to be certified. If another point between the gold labels and u is better, that one is used
-(`dual_line_search.py`); its entropy is exact, since log u_i(gold) = -loss_i(w) / tau.
+(`dual_line_search.py`); its entropy is exact, since log u_i(gold) = -loss_i(w) / tau. Where labels
+are known in part, gold_i is a distribution itself, and the entropy is bounded from below.
 
 If l2 is small a single point is a poor one: its w(u) is off by grad P(w) / l2. So the points of
 earlier evaluations are kept, as one mixture:
@@ -13,6 +14,8 @@ with the g for which D, with this bound on the entropy, is largest. The result i
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -72,7 +75,12 @@ def primal_value(problem: Problem, slope: Slope, l2: float, l1: float = 0.0) -> 
 
 def certified(problem: Problem, slope: Slope, l2: float, l1: float = 0.0) -> Evaluation:
     """Return the primal and dual values of a slope."""
-    dual, _ = search_dual_line(_Mixture(problem, slope).linear, slope.v, l2, l1)
+    linear: Callable[[float], float]
+    if problem.gold_entropy is None:
+        linear = _Mixture(problem, slope).linear
+    else:
+        linear = _between(problem, slope, problem.gold_entropy)
+    dual, _ = search_dual_line(linear, slope.v, l2, l1)
     return Evaluation(slope.weights, primal_value(problem, slope, l2, l1), dual)
 
 
@@ -110,6 +118,17 @@ class DualBound:
         self.v = v.copy() if self.v is None else (1.0 - g) * self.v + g * v
         self.linear = (1.0 - g) * self.linear + g * linear
         return self.best
+
+
+def _between(problem: Problem, slope: Slope, gold: Floats) -> Callable[[float], float]:
+    """Return a bound on sum_i c_i H(u_i(s)) where the gold labels are distributions.
+
+    The entropy is concave, so that of a mixture is at least the mixture of the entropies.
+    """
+    arrays = problem.arrays
+    there = float(inner(slope.linear, arrays.weight))
+    here = arrays.tau * float(inner(gold, arrays.weight))
+    return lambda s: (1.0 - s) * here + s * there
 
 
 class _Mixture:

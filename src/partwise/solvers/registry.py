@@ -96,6 +96,7 @@ _WORDS: Final = {
     "tau=0": "the hinge loss",
     "tau>0": "the log or the softmax-margin loss",
     "unconstrained labels": "labels without constraints",
+    "whole labels": "labels that are not known in part only",
 }
 
 
@@ -118,4 +119,6 @@ def offered(problem: Problem) -> frozenset[str]:
         offers.add("log loss")
     if not problem.arrays.mask.size:
         offers.add("unconstrained labels")
+    if problem.gold_entropy is None:
+        offers.add("whole labels")
     return frozenset(offers)

@@ -97,7 +97,7 @@ class Task(ABC, Generic[Examples]):
         for extra, value in parameters.items():
             if extra not in known and value != getattr(kind, extra, None):
                 raise DataError(f"--task {self.name} has no {extra}; leave it out")
-        every = {**parameters, **self.parameters(given)}
+        every = {**parameters, **self.parameters(given), "missing_label": given.get("missing")}
         return kind(**{key: value for key, value in every.items() if key in known})
 
     def trainer_for(self, given: Mapping[str, Any]) -> str:

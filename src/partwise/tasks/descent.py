@@ -169,7 +169,11 @@ def deal_out(trainer: Trainer, source: Source, n_folds: int) -> list[tuple[list[
         raise DataError(f"{n} examples cannot make {n_folds} folds")
     order = np.random.default_rng(trainer.seed).permutation(n)
     if trainer.task == "classify":
-        codes = np.unique(np.asarray(source.given()[1]), return_inverse=True)[1]
+        labels = source.given()[1]
+        # Missing labels and sets of labels have no order.
+        if np.asarray(labels).dtype == object:
+            labels = [repr(label) for label in labels]
+        codes = np.unique(np.asarray(labels), return_inverse=True)[1]
         order = order[np.argsort(codes[order], kind="stable")]
     fold = np.empty(n, dtype=np.int64)
     fold[order] = np.arange(n) % n_folds

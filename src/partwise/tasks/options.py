@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-__all__ = ["CLASS_WEIGHT", "MIN_COUNT", "Option"]
+__all__ = ["CLASS_WEIGHT", "MIN_COUNT", "MISSING", "Option"]
 
 
 @dataclass(frozen=True)
@@ -64,3 +64,7 @@ CLASS_WEIGHT: Final = Option(
     kind="weights of labels",
     metavar="WEIGHTS",
 )
+MISSING: Final = Option(
+    "--missing", "the label MARK stands for one that is not known; needs the log loss",
+    metavar="MARK",
+)  # fmt: skip

@@ -60,6 +60,9 @@ class Prepared:
         The names of the labels, in the order of their numbers.
     constraints, own_constraints
         What no label may contain, and what the label of each example may not contain.
+    allowed : sequence or None
+        For each example None if its label is known, or what its label may be, in the form of
+        constraints; its entry in `gold` is then not looked at.
     weight : ndarray or None
         The weight of each example.
     weights : str, WeightRule or None
@@ -86,6 +89,7 @@ class Prepared:
     labels: Sequence[Label] = ()
     constraints: Any = None
     own_constraints: Sequence[Any] | None = None
+    allowed: Sequence[Any] | None = None
     weight: Floats | None = None
     weights: str | WeightRule | None = None
     meta: dict[str, Any] | None = None
@@ -124,11 +128,16 @@ class Trainer(Parameters, ABC):
     callbacks : callable, sequence of callables or None
         Called after each epoch with a :class:`partwise.training.Progress`; a true result stops
         the fit. A :class:`partwise.training.EarlyStopping` among them scores held-out data.
+    missing_label : str, int, float or None
+        A label that stands for one that is missing, such as -100 or "?". None is always a missing
+        label, and a set holds the labels that are possible. Such labels need the log loss, whose
+        objective is then not convex: see the page on missing labels.
     """
 
     warm_start: bool = False
     verbose: int = 0
     callbacks: Any = None
+    missing_label: Any = None
 
     #: The name of the task, in models and on the command line.
     task: ClassVar[str]
@@ -201,6 +210,8 @@ class Trainer(Parameters, ABC):
         kept = {name: value for name, value in given.items() if name not in _NOT_KEPT}
         if not (self.random_state is None or is_integer(self.random_state)):
             kept.pop("random_state", None)
+        if self.missing_label is None:
+            del kept["missing_label"]
         return as_json(kept)
 
     def _train(
@@ -244,7 +255,8 @@ class Trainer(Parameters, ABC):
         fingerprint = prepared.fingerprint() if self.warm_start else ""
         if before is not None:
             known, held = getattr(self, "_dual", ("", None))
-            same = known == fingerprint
+            # The dual point of a fit in steps belongs to its last step only.
+            same = known == fingerprint and prepared.allowed is None
             first, dual_point = (None, held) if same else (prepared.initial or before, None)
         watch = None
         if watched is not None:
@@ -262,6 +274,7 @@ class Trainer(Parameters, ABC):
                 labels=prepared.labels,
                 constraints=prepared.constraints,
                 own_constraints=prepared.own_constraints,
+                allowed=prepared.allowed,
                 sample_weight=prepared.weight,
                 weights=prepared.weights,
                 callbacks=callbacks,

@@ -20,6 +20,45 @@ class ConvergenceWarning(UserWarning):
 
 
 @dataclass(frozen=True)
+class Steps:
+    """The steps of a fit whose labels are known in part only.
+
+    The objective of such a fit is not convex. Each step solves a convex problem that bounds it from
+    above, and a certificate concerns the last of these problems only. See
+    :mod:`partwise.training.partial`.
+
+    Attributes
+    ----------
+    count : int
+        The number of convex problems that were solved.
+    objective : float
+        The objective of the weights: the penalty, and the sum over the examples of the logarithm
+        of a sum over all labels minus that of a sum over the allowed ones.
+    decrease : float
+        How much the last step lowered it, divided by it.
+    settled : bool
+        Whether the steps ended because the last one lowered it by at most tol.
+    partial : int
+        The number of examples whose labels are known in part.
+    """
+
+    count: int
+    objective: float
+    decrease: float
+    settled: bool
+    partial: int
+
+    def __str__(self) -> str:
+        """Return a sentence on what is known about the objective, and what is not."""
+        return (
+            f"{self.partial:,} examples have labels that are known in part, so the objective, "
+            f"{self.objective:.6f}, is not convex and has no certificate: step {self.count}, the "
+            f"last one, lowered it by {self.decrease:.1e} of itself, and the certificate concerns "
+            "that step alone"
+        )
+
+
+@dataclass(frozen=True)
 class Certificate:
     """Primal and dual values of a finished fit.
 
@@ -42,6 +81,9 @@ class Certificate:
         The time that the solver ran.
     verdict : str
         The reason why it stopped, as a sentence.
+    steps : Steps or None
+        The steps, if labels are known in part; then the other values are those of the convex
+        problem of the last step, except for `passes` and `seconds`, which are those of all steps.
     """
 
     primal: float
@@ -50,6 +92,7 @@ class Certificate:
     passes: float
     seconds: float
     verdict: str
+    steps: Steps | None = None
 
     @staticmethod
     def unknown(verdict: str) -> Certificate:
@@ -98,13 +141,20 @@ class Certificate:
 
     @property
     def converged(self) -> bool:
-        """Whether ``relative_gap <= tol``."""
-        return self.relative_gap <= self.tol
+        """Whether ``relative_gap <= tol``, and the steps, if there are any, have settled."""
+        return self.relative_gap <= self.tol and (self.steps is None or self.steps.settled)
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields as plain data; without the steps if there are none."""
+        held = asdict(self)
+        if self.steps is None:
+            del held["steps"]
+        return held
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields and the gap as plain data."""
         return {
-            **asdict(self),
+            **self.fields(),
             "gap": self.gap,
             "relative_gap": self.relative_gap,
             "converged": self.converged,
@@ -120,6 +170,7 @@ class Certificate:
             passes=float(data["passes"]),
             seconds=float(data["seconds"]),
             verdict=str(data["verdict"]),
+            steps=Steps(**data["steps"]) if "steps" in data else None,
         )
 
     def __str__(self) -> str:
@@ -127,10 +178,11 @@ class Certificate:
         if not self.known:
             return self.verdict
         gap = f"relative gap {self.relative_gap:.2e}" if self.consistent else "false by rounding"
-        return (
+        text = (
             f"objective {self.primal:.6f}, dual {self.dual:.6f}, {gap} (tol {self.tol:.0e}) "
             f"after {self.passes:.1f} passes and {self.seconds:.1f} s"
         )
+        return text if self.steps is None else f"{text}; {self.steps}"
 
 
 def consistent(primal: float, dual: float) -> bool:

@@ -100,6 +100,7 @@ class Fit:
     initial_objective: float = math.nan  # the objective of the initial weights, if there were any
     start: Start | None = None  # the other model that the initial weights are from
     kept_passes: float | None = None  # when the weights were found, if a score chose them
+    ended_by_score: bool = False  # whether it ended because a score no longer improved
 
 
 class _Schedule:
@@ -191,6 +192,43 @@ def train(
         Held-out data to score, by weights, and how long to go on without a better score. If the fit
         then ends before the gap is reached, the weights are those with the best score.
     """
+    fit = solve(
+        problem,
+        l2,
+        l1=l1,
+        solver=solver,
+        tol=tol,
+        max_passes=max_passes,
+        n_jobs=n_jobs,
+        seed=seed,
+        callbacks=callbacks,
+        start=start,
+        initial_weights=initial_weights,
+        options=options,
+        watch=watch,
+    )
+    if not fit.ended_by_score:
+        warn_unless_converged(fit.certificate, max_passes)
+    return fit
+
+
+def solve(
+    problem: Problem,
+    l2: float,
+    *,
+    l1: float = 0.0,
+    solver: str = "auto",
+    tol: float = 1e-4,
+    max_passes: float = 1000.0,
+    n_jobs: int = 1,
+    seed: int | np.random.Generator = 0,
+    callbacks: Sequence[Callback] = (),
+    start: DualPoint | None = None,
+    initial_weights: Floats | None = None,
+    options: dict[str, Any] | None = None,
+    watch: Watch | None = None,
+) -> Fit:
+    """Train like :func:`train`, without a warning if the gap is not reached."""
     check_numbers(l2, l1, tol, max_passes)
     if not problem.arrays.weight.any():
         raise DataError("all examples have weight 0; give some a positive sample_weight")
@@ -284,10 +322,6 @@ def train(
         seconds=time.perf_counter() - began - aside,
         verdict=verdict,
     )
-    if not certificate.converged and not watcher.over:
-        warnings.warn(
-            _advice(certificate, max_passes), ConvergenceWarning, stacklevel=level_outside()
-        )
     return Fit(
         problem.storage.gather(best.weights),
         certificate,
@@ -296,6 +330,7 @@ def train(
         interrupt.requested,
         initial_objective,
         kept_passes=None if kept is None else kept.passes,
+        ended_by_score=watcher.over,
     )
 
 
@@ -321,6 +356,14 @@ def _improved(
     return best
 
 
+def warn_unless_converged(certificate: Certificate, max_passes: float) -> None:
+    """Issue a ConvergenceWarning, with advice, if a fit did not reach its tol."""
+    if not certificate.converged:
+        warnings.warn(
+            _advice(certificate, max_passes), ConvergenceWarning, stacklevel=level_outside()
+        )
+
+
 def _bounded(value: Evaluation) -> Evaluation:
     """Replace a negative dual value by 0, the dual value of the gold labels."""
     return value if value.dual >= 0.0 else Evaluation(value.weights, value.primal, 0.0)
@@ -329,6 +372,12 @@ def _bounded(value: Evaluation) -> Evaluation:
 def _advice(certificate: Certificate, max_passes: float) -> str:
     if not certificate.consistent:
         return f"{certificate.verdict}: {certificate.doubt}; {CLOSER_SIZES}"
+    if certificate.steps is not None:
+        return (
+            f"{certificate.verdict} after {certificate.passes:.1f} passes and "
+            f"{certificate.steps.count} steps; {certificate.steps}. Raise max_passes (now "
+            f"{max_passes:g}), go on with warm_start=True, or use a larger l2 or tol"
+        )
     return (
         f"relative gap {certificate.relative_gap:.3g} > tol {certificate.tol:.3g} after "
         f"{certificate.passes:.1f} passes ({certificate.verdict}); the objective is at most "

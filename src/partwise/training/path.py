@@ -27,6 +27,7 @@ from ..problem.problem import Problem
 from ..values import is_integer, is_number
 from .interrupt import Interrupt
 from .loop import Fit, train
+from .partial import train_partial
 
 if TYPE_CHECKING:
     from ..models.model import Model
@@ -142,8 +143,9 @@ def train_path(
     check_values(values)
     logs = [math.log(b / a) for a, b in pairwise(values)]
     before: Fit | None = None
+    method = train if problem.partial is None else train_partial
     for k, l2 in enumerate(values):
-        fit = train(problem, l2, start=start, initial_weights=initial_weights, **training)
+        fit = method(problem, l2, start=start, initial_weights=initial_weights, **training)
         yield fit
         if not fit.certificate.converged or k + 1 == len(values):
             return

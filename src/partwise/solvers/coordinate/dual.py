@@ -64,7 +64,7 @@ class DualCoordinateDescent(Solver):
 
     name: ClassVar[str] = "dual-cd"
     papers = (YU_2011,)
-    needs = frozenset({"multiclass", "log loss", "unconstrained labels"})
+    needs = frozenset({"multiclass", "log loss", "unconstrained labels", "whole labels"})
 
     def __init__(
         self,

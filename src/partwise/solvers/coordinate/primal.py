@@ -197,7 +197,7 @@ class PrimalCoordinateDescent(PrimalSolver):
 
     name: ClassVar[str] = "primal-cd"
     papers = (HUANG_2010, YU_2011)
-    needs = frozenset({"multiclass", "log loss", "unconstrained labels"})
+    needs = frozenset({"multiclass", "log loss", "unconstrained labels", "whole labels"})
 
     def __init__(self, goal: Goal) -> None:
         super().__init__(goal)

@@ -31,7 +31,8 @@ class SegmentConstraints(NamedTuple):
 
     The fields are those of :class:`~partwise.structures.base.Constraints`, where ``transitions``,
     ``starts`` and ``ends`` are about segments and ``allowed`` is about positions. ``segments``
-    holds segments (start, end, label) that must be there; end is exclusive.
+    holds segments (start, end, label) that must be there; end is exclusive. ``begins`` are the
+    positions where a segment must begin, and ``joins`` positions where none may.
     """
 
     labels: Sequence[int] = ()
@@ -40,6 +41,8 @@ class SegmentConstraints(NamedTuple):
     ends: Sequence[int] = ()
     allowed: Sequence[tuple[int, Sequence[int]]] = ()
     segments: Sequence[tuple[int, int, int]] = ()
+    begins: Sequence[int] = ()
+    joins: Sequence[int] = ()
 
 
 @final
@@ -189,9 +192,14 @@ class SemiMarkov(SequenceStructure):
     def mask(self, topo: Ints, constraints: Constraints | SegmentConstraints) -> Floats:
         """Forbid labels and pairs as in all sequences, and segments across fixed ones."""
         mask = super().mask(topo, constraints)
-        if isinstance(constraints, SegmentConstraints) and constraints.segments:
+        if isinstance(constraints, SegmentConstraints):
             segments = mask[self.parts_of("segment", topo)].reshape(-1, self.n_labels)
             self._fix(segments, topo, constraints.segments)
+            starts, ends = self.segments(topo).T
+            for t in constraints.begins:
+                segments[(starts < t) & (t < ends)] = -np.inf
+            for t in constraints.joins:
+                segments[(starts == t) | (ends == t)] = -np.inf
         return mask
 
     def _fix(self, mask: Floats, topo: Ints, fixed: Sequence[tuple[int, int, int]]) -> None:

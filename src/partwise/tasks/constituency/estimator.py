@@ -19,6 +19,7 @@ from ..label_list import LabelList
 from ..spans import ProbableSpan
 from .bracketing import Bracketing
 from .examples import Trees, read_trees
+from .partial_trees import is_marked, read_brackets
 from .phrase_spans import phrase_spans
 from .trainer import ConstituencyTrainer
 
@@ -75,8 +76,11 @@ class ConstituencyParser(ConstituencyTrainer, Estimator):
         ----------
         trees : iterable of Tree
             The trees.
-        y : None
-            Not used: trees are their own labels.
+        y : sequence or None
+            None: trees are their own labels. Otherwise for each tree None, or a list of the
+            brackets that its sentence is known to have, ``(start, end)`` or ``(start, end,
+            label)``, where the label may be a set of labels. The phrases of the tree itself are
+            then not looked at.
         sample_weight : array-like of shape (n_trees,) or None
             The weights c_i; None is 1 each.
 
@@ -89,7 +93,8 @@ class ConstituencyParser(ConstituencyTrainer, Estimator):
         return self
 
     def _given(self, trees: Any, y: Any = None, sample_weight: Any = None) -> tuple[Trees, Any]:
-        return Trees(read_trees(trees)), sample_weight
+        read = read_trees(trees)
+        return Trees(read, None, None if y is None else read_brackets(y, read)), sample_weight
 
     def _labels_in(self, X: Any) -> list[Tree]:
         return read_trees(X)
@@ -179,6 +184,8 @@ class ConstituencyParser(ConstituencyTrainer, Estimator):
     def score(self, trees: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Compute the F1 of labelled brackets, see :mod:`partwise.metrics.bracketing`.
 
+        Trees with missing labels are not counted.
+
         Parameters
         ----------
         trees : iterable of Tree
@@ -189,9 +196,11 @@ class ConstituencyParser(ConstituencyTrainer, Estimator):
             The weights of the trees.
         """
         gold = read_trees(trees)
-        if not gold:
-            raise DataError("there are no trees to score; give at least one")
         weight = check_weights(sample_weight, len(gold))
+        known = [i for i, tree in enumerate(gold) if not is_marked(tree, self.missing_label)]
+        if not known:
+            raise DataError("there are no trees to score; give at least one")
+        gold, weight = [gold[i] for i in known], weight[known]
         correct = total = 0.0
         for c, tree, found in zip(weight.tolist(), gold, self.predict(gold), strict=True):
             score = bracket_scores([tree], [found]).labelled.overall

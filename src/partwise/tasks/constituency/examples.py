@@ -10,6 +10,7 @@ from ...errors import DataError
 from ...formats.brackets import Brackets
 from ...formats.tree import Tree
 from ..source import Source
+from .partial_trees import PartialTree, is_marked, partial_tree
 from .tokens import SpanSentence
 
 if TYPE_CHECKING:
@@ -28,10 +29,14 @@ class Trees(Source):
         The trees.
     path : str or None
         The file that they were read from.
+    partial : list of PartialTree or None
+        For each tree None, or what is known of it instead of the tree. None if there is no such
+        tree.
     """
 
     trees: list[Tree]
     path: str | None = None
+    partial: list[PartialTree | None] | None = None
 
     @classmethod
     def of(cls, brackets: Brackets) -> Self:
@@ -49,7 +54,19 @@ class Trees(Source):
         return self.trees, None, {}
 
     def take(self, which: Sequence[int]) -> Self:
-        return type(self)([self.trees[i] for i in which], self.path)
+        partial = None if self.partial is None else [self.partial[i] for i in which]
+        return type(self)([self.trees[i] for i in which], self.path, partial)
+
+    def known(self, mark: Any) -> list[PartialTree | None]:
+        """Return what is known of each tree; None where the tree is.
+
+        Trees in which a label is the mark of a missing one are known in part.
+        """
+        given = self.partial or [None] * len(self.trees)
+        return [
+            partial_tree(tree, mark) if mine is None and is_marked(tree, mark) else mine
+            for tree, mine in zip(self.trees, given, strict=True)
+        ]
 
 
 def read_trees(trees: Any) -> list[Tree]:

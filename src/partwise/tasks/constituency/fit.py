@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ...arrays import Floats, Ints
 from ...errors import DataError
 from ...formats.tree import Tree
@@ -14,6 +16,7 @@ from ..trainer import Prepared
 from .bracketing import Bracketing
 from .features import SpanFeatures
 from .normal_form import NormalForm, split_symbol
+from .partial_trees import PartialTree
 from .templates import standard_templates
 from .tokens import SpanSentence
 from .treebank import Productions, productions, to_derivation
@@ -104,6 +107,7 @@ def prepare_trees(
     gold: GoldDerivations,
     weight: Floats,
     *,
+    partial: Sequence[tuple[PartialTree, float]] = (),
     tagged: bool = True,
     splits: bool = False,
     templates: Mapping[str, Sequence[str]] | None = None,
@@ -117,6 +121,8 @@ def prepare_trees(
         The trees, as `gold_derivations` returns them.
     weight : ndarray
         The weight of each of them.
+    partial : sequence of pairs
+        Trees that are known in part, and their weights.
     tagged : bool
         Whether sentences come with tags; otherwise these are predicted with the tree.
     splits, templates, min_count
@@ -133,25 +139,60 @@ def prepare_trees(
     bracketing = Bracketing(
         structure, gold.grammar.symbols, gold.form, gold.root, gold.tag, gold.n_long
     )
-    sentences = gold.sentences
+    sentences, derivations, allowed = gold.sentences, gold.derivations, None
+    if partial:
+        open_, more = _derivable(partial, bracketing, tagged)
+        sentences = [*sentences, *(tree.sentence for tree in open_)]
+        derivations = [*derivations, *[np.zeros((0, 4), np.int64)] * len(open_)]
+        rules = [tree.constraints(gold.grammar.symbols) for tree in open_]
+        allowed = [*[None] * len(gold.sentences), *rules]
+        weight = np.concatenate([weight, more])
     return Prepared(
         structure,
         lambda: features.site_rows(sentences),
         [len(sentence.words) for sentence in sentences],
-        gold.derivations,
+        derivations,
         features,
         labels=gold.grammar.symbols,
         own_constraints=bracketing.tag_constraints(sentences) if tagged else None,
+        allowed=allowed,
         weight=weight,
         meta=bracketing.meta(),
         # Given tags forbid symbols; which tags these are is to be seen in the derivations.
-        key=tagged,
+        key=tagged if allowed is None else (tagged, allowed),
         record={
             "n_long": gold.n_long,
             "n_rules": len(gold.grammar.rules),
             "n_symbols": len(gold.grammar.symbols),
         },
     )
+
+
+def _derivable(
+    partial: Sequence[tuple[PartialTree, float]], bracketing: Bracketing, tagged: bool
+) -> tuple[list[PartialTree], Floats]:
+    """Return the trees known in part that the grammar can complete, and their weights.
+
+    A warning of the log says how many it cannot.
+    """
+    grammar = bracketing.grammar
+    trees = [tree for tree, _ in partial]
+    tags = bracketing.tag_constraints([tree.sentence for tree in trees])
+    kept = []
+    for i, tree in enumerate(trees):
+        topo = grammar.topology(len(tree.sentence.words))
+        mask = grammar.mask(topo, tree.constraints(bracketing.symbols))
+        if tagged:
+            mask = mask + grammar.mask(topo, tags[i])
+        if np.isfinite(grammar.log_partition(mask, topo)):
+            kept.append(i)
+    if len(kept) < len(trees):
+        _log.warning(
+            "%d of %d trees that are known in part have no derivation under the grammar of the "
+            "others: they were left out",
+            len(trees) - len(kept), len(trees),
+        )  # fmt: skip
+    return [trees[i] for i in kept], np.array([partial[i][1] for i in kept], dtype=np.float64)
 
 
 def _templates(

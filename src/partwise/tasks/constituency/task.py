@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ...errors import DataError
 from ..base import Task, no_labels
-from ..options import MIN_COUNT, Option
+from ..missing import missing_of, with_unscored
+from ..options import MIN_COUNT, MISSING, Option
 from ..predictions import Predictions, heading, ranking_record
 from ..spans import SPANS, THRESHOLD, SpanTable, check_spans
 
@@ -44,6 +46,7 @@ class BracketTask(Task["Trees"]):
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
         "train": (
             MIN_COUNT,
+            MISSING,
             Option(
                 "--max-length",
                 "words of a sentence at most",
@@ -152,13 +155,19 @@ class BracketTask(Task["Trees"]):
         from .features import SpanFeatures
 
         assert isinstance(model.features, SpanFeatures)
+        n = len(source)
+        known = [i for i, mine in enumerate(source.known(missing_of(model))) if mine is None]
+        if not known:
+            raise DataError(f"{source.path}: no tree has all its labels, so none can be scored")
+        source = source.take(known)
         found = model.predict(source, n_jobs=n_jobs)
         rules: dict[str, Any] = {}
         if given["evalb"]:
             rules = {"delete": PUNCTUATION, "equal": {"PRT": "ADVP"}}
         scores = bracket_scores(source.trees, found, **rules)
         tags = None if model.features.tagged else _tag_accuracy(source.trees, found)
-        return _metrics(scores, tags), _table(scores, tags)
+        metrics, text = _metrics(scores, tags), _table(scores, tags)
+        return with_unscored(metrics, text, n - len(known), "trees")
 
 
 @dataclass(frozen=True, eq=False)

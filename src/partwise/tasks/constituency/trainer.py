@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -107,10 +108,24 @@ class ConstituencyTrainer(Trainer):
     def _prepare(self, source: Trees, sample_weight: Any, initial: Model | None) -> Prepared:
         weight = check_weights(sample_weight, len(source))
         form = NormalForm(self.side, self.horizontal, self.vertical)
-        gold = gold_derivations(source.trees, form, self.max_length)
+        known = source.known(self.missing_label)
+        which = [i for i, mine in enumerate(known) if mine is not None]
+        if which and self.loss != "log":
+            raise DataError(
+                f"tree {which[0]} (counted from 0) is known in part, and the {self.loss} loss has "
+                "no cost for a set of trees; use the log loss"
+            )
+        whole = [i for i, mine in enumerate(known) if mine is None]
+        if which and not whole:
+            raise DataError("the grammar is read off trees that are known; give at least one")
+        gold = gold_derivations([source.trees[i] for i in whole], form, self.max_length)
+        most = self.max_length or math.inf
+        pairs = zip(known, weight.tolist(), strict=True)
+        named = [(mine, c) for mine, c in pairs if mine is not None]
         return prepare_trees(
             gold,
-            weight[gold.kept],
+            weight[whole][gold.kept],
+            partial=[pair for pair in named if len(pair[0].sentence.words) <= most],
             tagged=self.tags == "gold",
             splits=bool(self.splits),
             templates=self.templates,

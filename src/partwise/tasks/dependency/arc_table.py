@@ -95,7 +95,7 @@ class ArcTable:
         sentences
             Their columns: form, lemma, cpos, pos and feats.
         heads
-            For each sentence the heads of its tokens, 0 for the root.
+            For each sentence the heads of its tokens, 0 for the root; -1 for none.
         min_count
             On how many of these arcs a feature must occur.
         n_hashed

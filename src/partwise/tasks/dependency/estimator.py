@@ -193,6 +193,7 @@ class DependencyParser(DependencyTrainer, Estimator):
     ) -> float:
         """Compute the share of words whose head is right; if `labelled`, and whose relation is.
 
+        Words whose head (or relation) is missing or uncertain are not counted.
         All words count, punctuation too; see :mod:`partwise.metrics.attachment` for other rules.
 
         Parameters
@@ -205,22 +206,30 @@ class DependencyParser(DependencyTrainer, Estimator):
         model = self._model
         labelled = bool(model.labels)
         gold = Treebank.of(sentences, heads, labels, labelled)
-        check_trees(gold.sentences, gold.heads)
+        gold = gold.with_missing(self.missing_label, labelled)
+        check_trees(gold.sentences, gold.heads, gold.relations, partial=True)
         if not len(gold):
             raise DataError("there are no sentences to score; give at least one")
         weight = check_weights(sample_weight, len(gold))
         right, words = np.zeros(len(gold)), np.zeros(len(gold))
         found, relations = separated(model.predict(gold, n_jobs=self.n_jobs), labelled)
-        for i in range(len(gold)):
+        for i, known in enumerate(gold.certain()):
             scores = attachment_scores(
-                [gold.heads[i]],
-                [found[i]],
-                gold_labels=None if gold.relations is None else [gold.relations[i]],
-                pred_labels=None if relations is None else [relations[i]],
+                [[gold.heads[i][t] for t in known]],
+                [[found[i][t] for t in known]],
+                gold_labels=_some(gold.relations, i, known),
+                pred_labels=_some(relations, i, known),
             )
             right[i] = scores.both if labelled else scores.heads
             words[i] = scores.words
+        if not weight @ words:
+            raise DataError("there are no words to score; give at least one with a head")
         return float((weight @ right) / (weight @ words))
+
+
+def _some(relations: Any, i: int, words: list[int]) -> list[list[str]] | None:
+    """Return the relations of some words of sentence i, if there are any."""
+    return None if relations is None else [[relations[i][t] for t in words]]
 
 
 @documented

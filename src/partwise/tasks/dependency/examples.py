@@ -85,7 +85,7 @@ def _check_columns(columns: Mapping[Any, list[Any]], where: str) -> None:
 
 def read_trees(
     sentences: Sequence[Sentence], heads: Any, labels: Any, labelled: bool
-) -> tuple[list[list[int]], list[list[str]] | None]:
+) -> tuple[list[list[Any]], list[list[Any]] | None]:
     """Read trees: those that are given, else those of the sentences.
 
     Parameters
@@ -94,9 +94,9 @@ def read_trees(
         The sentences.
     heads
         None, or for each sentence a list of the heads of its words, or of pairs of a head and a
-        label.
+        label. None is a head that is missing, and a set holds possible ones.
     labels
-        None, or for each sentence a list of the labels of its arcs.
+        None, or for each sentence a list of the labels of its arcs, which may be missing, too.
     labelled
         Whether labels are wanted.
 
@@ -105,14 +105,17 @@ def read_trees(
     heads, labels
         A list for each sentence; labels are None if they are not wanted.
     """
+    found: list[list[Any]]
     if heads is None:
         found = [list(sentence.head) for sentence in sentences]
     else:
         rows = _parallel(heads, sentences, "heads")
-        if labels is None and rows and all(_is_pair(item) for row in rows for item in row):
+        pairs = [item for row in rows for item in row if item is not None]
+        if labels is None and pairs and all(map(_is_pair, pairs)):
+            rows = [[(None, None) if item is None else item for item in row] for row in rows]
             labels = [[label for _, label in row] for row in rows]
             rows = [[head for head, _ in row] for row in rows]
-        found = [[_head(h, s, t) for t, h in enumerate(row, 1)] for s, row in enumerate(rows)]
+        found = [[_heads(h, s, t) for t, h in enumerate(row, 1)] for s, row in enumerate(rows)]
     if not labelled:
         return found, None
     if labels is None:
@@ -120,15 +123,28 @@ def read_trees(
         if sentences and {name for of in names for name in of} == {_ABSENT}:
             raise DataError("the sentences have no relations (deprel); give labels")
         return found, names
-    names = _parallel(labels, sentences, "labels")
-    for s, row in enumerate(names):
-        for t, label in enumerate(row, 1):
-            if not isinstance(label, str):
-                raise DataError(
-                    f"labels: sentence {s} (counted from 0), word {t} (counted from 1): {label!r} "
-                    "is no string"
-                )
-    return found, names
+    given = _parallel(labels, sentences, "labels")
+    return found, [[_label(x, s, t) for t, x in enumerate(row, 1)] for s, row in enumerate(given)]
+
+
+def _label(label: Any, s: int, t: int) -> Any:
+    """Return a label, a frozenset of labels, or None."""
+    several = label if isinstance(label, (set, frozenset)) else (label,)
+    if not several or not all(one is None or isinstance(one, str) for one in several):
+        raise DataError(
+            f"labels: sentence {s} (counted from 0), word {t} (counted from 1): {label!r} is no "
+            "string, nor a set of strings"
+        )
+    return frozenset(several) if isinstance(label, (set, frozenset)) else label
+
+
+def _heads(head: Any, s: int, t: int) -> Any:
+    """Return a head, a frozenset of heads, or None."""
+    if head is None:
+        return None
+    if isinstance(head, (set, frozenset)) and head:
+        return frozenset(_head(one, s, t) for one in head)
+    return _head(head, s, t)
 
 
 def _is_pair(item: Any) -> bool:

@@ -98,7 +98,7 @@ class ArcFeatures(Features):
 
     def numbered(self, model: Model, labels: Any, examples: list[Sentence]) -> list[Ints | None]:
         heads, relations = read_trees(examples, labels, None, bool(model.labels))
-        check_trees(examples, heads)
+        check_trees(examples, heads, relations)
         trees = number_trees(heads, relations, model.labels)
         return [tree if _possible(model.structure, tree) else None for tree in trees]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -19,8 +19,26 @@ from ...structures.dependency.projectivity import (
     projectivise,
 )
 from ...values import one_of
+from .partial_trees import (
+    allowed_trees,
+    certain_heads,
+    first_uncertain,
+    is_certain,
+    relation_names,
+)
 
-__all__ = ["NONPROJECTIVE", "GoldTrees", "check_trees", "gold_trees", "number_trees"]
+if TYPE_CHECKING:
+    from ...structures.dependency.arcs import ArcConstraints
+    from .treebank import Treebank
+
+__all__ = [
+    "NONPROJECTIVE",
+    "GoldTrees",
+    "check_trees",
+    "gold_trees",
+    "number_trees",
+    "refuse_partial",
+]
 
 _log = logging.getLogger(__name__)
 
@@ -45,6 +63,11 @@ class GoldTrees:
         Which of the given sentences these are.
     lifted, skipped
         How many trees were made projective, and how many sentences were left out as theirs is not.
+    heads
+        For each sentence the heads of its words; None or a frozenset where they are not certain.
+    allowed
+        For each sentence None if its tree is known, or the trees that it may have; its entry in
+        `trees` then has no meaning. None if all trees are known.
     """
 
     sentences: list[Sentence]
@@ -53,12 +76,14 @@ class GoldTrees:
     kept: list[int]
     lifted: int
     skipped: int
+    heads: list[Sequence[Any]]
+    allowed: list[ArcConstraints | None] | None = None
 
 
 def gold_trees(
     sentences: Sequence[Sentence],
-    heads: Sequence[Sequence[int]],
-    relations: Sequence[Sequence[str]] | None = None,
+    heads: Sequence[Sequence[Any]],
+    relations: Sequence[Sequence[Any]] | None = None,
     *,
     projective: bool = True,
     single_root: bool = True,
@@ -73,9 +98,11 @@ def gold_trees(
     sentences
         The sentences.
     heads
-        For each sentence the head of every word; 0 is the root.
+        For each sentence the head of every word; 0 is the root. A frozenset holds heads of which
+        one is right, and None is any head.
     relations
-        For each sentence the relation of every word to its head; None without relations.
+        For each sentence the relation of every word to its head, or a frozenset, or None; None
+        without relations.
     projective
         Whether trees must be projective.
     single_root
@@ -93,11 +120,15 @@ def gold_trees(
     one_of("nonprojective", nonprojective, NONPROJECTIVE)
     names: tuple[str, ...] = ()
     if relations is not None:
-        names = tuple(sorted({relation for of in relations for relation in of}))
+        names = relation_names(relations)
     kept: list[int] = []
-    chosen: list[Sequence[int]] = []
+    chosen: list[Sequence[Any]] = []
     lifted = words = 0
     for i, (sentence, of) in enumerate(zip(sentences, heads, strict=True)):
+        if not is_certain(of, None if relations is None else relations[i]):
+            kept.append(i)
+            chosen.append(of)
+            continue
         _check_tree(sentence, i, of, single_root)
         if projective and not is_projective(of):
             if nonprojective == "raise":
@@ -123,18 +154,67 @@ def gold_trees(
     own = None if relations is None else [relations[i] for i in kept]
     return GoldTrees(
         [sentences[i] for i in kept],
-        number_trees(chosen, own, names),
+        number_trees(list(map(certain_heads, chosen)), own, names),
         names,
         kept,
         lifted,
         skipped,
+        chosen,
+        _allowed([sentences[i] for i in kept], kept, chosen, own, names),
     )
 
 
-def check_trees(sentences: Sequence[Sentence], heads: Sequence[Sequence[int]]) -> None:
-    """Raise a DataError unless heads form trees of any kind; the message names the sentence."""
+def _allowed(
+    sentences: Sequence[Sentence],
+    numbers: Sequence[int],
+    heads: Sequence[Sequence[Any]],
+    relations: Sequence[Sequence[Any]] | None,
+    names: Sequence[str],
+) -> list[ArcConstraints | None] | None:
+    """Return the trees that sentences may have, None for those whose tree is known."""
+    index = {name: number for number, name in enumerate(names)}
+    found: list[ArcConstraints | None] = []
+    for i, (number, sentence, of) in enumerate(zip(numbers, sentences, heads, strict=True)):
+        own = None if relations is None else relations[i]
+        certain = is_certain(of, own)
+        where = _name(sentence, number)
+        found.append(None if certain else allowed_trees(sentence, where, of, own, index))
+    return None if all(one is None for one in found) else found
+
+
+def refuse_partial(source: Treebank, loss: str) -> None:
+    """Raise a DataError that names the first word whose head or relation is not certain."""
+    for i, (sentence, heads) in enumerate(zip(source.sentences, source.heads, strict=True)):
+        relations = None if source.relations is None else source.relations[i]
+        if not is_certain(heads, relations):
+            raise DataError(
+                f"{_name(sentence, i)}: the head or the relation of word "
+                f"{first_uncertain(heads, relations)} (counted from 1) is missing or uncertain, "
+                f"and the {loss} loss has no cost for a set of labels; use the log loss"
+            )
+
+
+def check_trees(
+    sentences: Sequence[Sentence],
+    heads: Sequence[Sequence[Any]],
+    relations: Sequence[Sequence[Any]] | None = None,
+    *,
+    partial: bool = False,
+) -> None:
+    """Raise a DataError unless heads form trees of any kind; the message names the sentence.
+
+    If trees may be known in part, those that are not certain are not looked at.
+    """
     for i, (sentence, of) in enumerate(zip(sentences, heads, strict=True)):
-        _check_tree(sentence, i, of, single_root=False)
+        own = None if relations is None else relations[i]
+        if is_certain(of, own):
+            _check_tree(sentence, i, of, single_root=False)
+        elif not partial:
+            raise DataError(
+                f"{_name(sentence, i)}: the head or the relation of word "
+                f"{first_uncertain(of, own)} (counted from 1) is missing or uncertain; only whole "
+                "trees have a probability"
+            )
 
 
 def number_trees(
@@ -174,7 +254,8 @@ def _check_tree(sentence: Sentence, i: int, heads: Sequence[int], single_root: b
     if UNKNOWN in heads:
         raise DataError(
             f"{_name(sentence, i)}: word {list(heads).index(UNKNOWN) + 1} (counted from 1) has no "
-            "head; sentences to train on or to compare with must be parsed"
+            "head; sentences to train on or to compare with must be parsed, unless missing_label "
+            "is '_'"
         )
     try:
         cycle = find_cycle(heads)

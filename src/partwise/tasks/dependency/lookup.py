@@ -188,8 +188,8 @@ def _append(
 def arc_keys(plan: Any, tokens: Any, heads: Any, first: Any, last: Any, out: Any) -> Any:
     """Write the keys, with distance, of the arcs from the given heads of some sentences.
 
-    ``heads`` has an entry a position. Returns how many keys were written; ``out`` must have room
-    for one more.
+    ``heads`` has an entry a position; words whose head is negative have no arc. Returns how many
+    keys were written; ``out`` must have room for one more.
     """
     value = np.zeros((plan.atom_place.size + 1, 1), np.int64)  # the last stands for no atom
     found = np.zeros((tokens.code.shape[0], tokens.longest + 1), np.int32)
@@ -199,6 +199,8 @@ def arc_keys(plan: Any, tokens: Any, heads: Any, first: Any, last: Any, out: Any
         at = tokens.start[s] + PAD
         for m in range(1, tokens.start[s + 1] - PAD - at):
             h = heads[at + m]
+            if h < 0:
+                continue
             _look(plan, tokens, at, m, heads[at + m : at + m + 1], value)
             mark += 1
             _look_between(plan, tokens, at + min(h, m), at + max(h, m), stamp, mark, found)

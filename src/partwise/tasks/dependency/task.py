@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from ...errors import DataError, MismatchError
 from ..base import Task
 from ..fixed import FIXED
-from ..options import MIN_COUNT, Option
+from ..missing import missing_of, with_unscored
+from ..options import MIN_COUNT, MISSING, Option
 from ..predictions import Predictions
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Parse(Task["Treebank"]):
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
         "train": (
             MIN_COUNT,
+            MISSING,
             Option(
                 "--labelled",
                 "predict relations too; with many of them, --weights observed saves memory",
@@ -122,10 +124,12 @@ class Parse(Task["Treebank"]):
         from .treebank import Treebank
 
         reader = self.reader(given["format"])
+        # A file with missing heads has no trees to check yet.
+        whole = given["missing"] is None
         if like is not None:
-            return Treebank.of_file(reader, path, labelled=True)
-        single_root = not given["several_roots"]
-        source = Treebank.of_file(reader, path, labelled=True, single_root=single_root)
+            return Treebank.of_file(reader, path, labelled=whole)
+        single_root = whole and not given["several_roots"]
+        source = Treebank.of_file(reader, path, labelled=whole, single_root=single_root)
         if given["labelled"] and {name for of in source.relations or () for name in of} == {"_"}:
             raise DataError(
                 f"{source.path}: --labelled, and no word has a relation (column 8); leave "
@@ -140,7 +144,9 @@ class Parse(Task["Treebank"]):
         from .treebank import Treebank
 
         arc_features_of(model)
-        return Treebank.of_file(self.reader(format), path, labelled=labelled)
+        # A file with missing heads has no trees to check.
+        whole = labelled and missing_of(model) is None
+        return Treebank.of_file(self.reader(format), path, labelled=whole)
 
     def predict(
         self,
@@ -176,12 +182,15 @@ class Parse(Task["Treebank"]):
         from .treebank import separated
 
         punctuation = given["punctuation"]
+        source = source.with_missing(missing_of(model), bool(model.labels))
         trees = model.predict(source, n_jobs=n_jobs)
         heads, relations = separated(trees, bool(model.labels))
         if relations is not None:
-            note_unknown(source.path or "", source.relations or (), spelled(model.labels))
+            note_unknown(source.path or "", _known(source), spelled(model.labels))
         scores = _attachment(source, heads, relations, punctuation)
-        return _metrics(scores, punctuation), _table(scores, punctuation)
+        left = source.n_positions - sum(map(len, source.certain()))
+        metrics, text = _metrics(scores, punctuation), _table(scores, punctuation)
+        return with_unscored(metrics, text, left, "words")
 
 
 def _attachment(
@@ -203,15 +212,28 @@ def _attachment(
         [coarse if coarse in left_out else fine for coarse, fine in zip(s.cpos, s.pos, strict=True)]
         for s in sentences
     ]
+    known = source.certain()
+
+    def some(columns: Sequence[Sequence[Any]] | None) -> Any:
+        if columns is None:
+            return None
+        return [[of[t] for t in words] for of, words in zip(columns, known, strict=True)]
+
     return attachment_scores(
-        source.heads,
-        heads,
-        gold_labels=None if relations is None else source.relations,
-        pred_labels=relations,
-        forms=[sentence.form for sentence in sentences],
-        tags=tags,
+        some(source.heads),
+        some(heads),
+        gold_labels=None if relations is None else some(source.relations),
+        pred_labels=some(relations),
+        forms=some([sentence.form for sentence in sentences]),
+        tags=some(tags),
         punctuation=left_out,
     )
+
+
+def _known(source: Treebank) -> list[list[str]]:
+    """Return the relations of the words of which all is known."""
+    pairs = zip(source.relations or (), source.certain(), strict=False)
+    return [[of[t] for t in words] for of, words in pairs]
 
 
 def _metrics(scores: AttachmentScores, punctuation: str) -> dict[str, Any]:

@@ -168,6 +168,8 @@ def _codes(vocabulary: Vocabulary) -> dict[str, int]:
 def head_positions(lengths: Ints, heads: Sequence[Sequence[int] | Ints]) -> Ints:
     """Return the head of the token at every position of `Tokens`, 0 where there is no token.
 
+    A head of -1 is not known.
+
     Raises
     ------
     DataError
@@ -183,7 +185,7 @@ def head_positions(lengths: Ints, heads: Sequence[Sequence[int] | Ints]) -> Ints
                 f"sentence {s} (counting from 0): heads of shape {head.shape} and type "
                 f"{head.dtype} where {length} integers are expected"
             )
-        bad = np.flatnonzero((head < 0) | (head > length) | (head == np.arange(1, length + 1)))
+        bad = np.flatnonzero((head < -1) | (head > length) | (head == np.arange(1, length + 1)))
         if len(bad):
             raise DataError(
                 f"sentence {s}, token {bad[0] + 1}: its head is {head[bad[0]]}; expected 0 for the "

@@ -14,7 +14,8 @@ from ...values import check_count
 from ..trainer import Prepared, Trainer
 from .arc_table import ArcTable
 from .features import ArcFeatures, arc_features_of
-from .gold import gold_trees
+from .gold import gold_trees, refuse_partial
+from .partial_trees import possible_arcs
 from .templates import ARC_TEMPLATES
 from .treebank import Treebank
 
@@ -95,10 +96,13 @@ class DependencyTrainer(Trainer):
 
     def _prepare(self, source: Treebank, sample_weight: Any, initial: Model | None) -> Prepared:
         weight = check_weights(sample_weight, len(source))
+        source = source.with_missing(self.missing_label, self.labelled)
+        if self.loss != "log":
+            refuse_partial(source, self.loss)
         gold = gold_trees(
             source.sentences,
             source.heads,
-            source.relations if self.labelled else None,
+            source.relations,
             projective=self.projective,
             single_root=self.single_root,
             nonprojective=self.nonprojective_gold,
@@ -110,9 +114,11 @@ class DependencyTrainer(Trainer):
             "projective" if self.projective else "spanning-tree",
             {"n_labels": max(1, len(gold.relations)), "single_root": bool(self.single_root)},
         )
+        arcs = [(s, h) for s, of in zip(gold.sentences, gold.heads, strict=True)
+                for h in possible_arcs(of)]  # fmt: skip
         table = ArcTable.fit(
-            gold.sentences,
-            [tree[:, 0] for tree in gold.trees],
+            [sentence for sentence, _ in arcs],
+            [heads for _, heads in arcs],
             min_count=self.min_count,
             n_hashed=self.hashing or 0,
             templates=self._templates(initial),
@@ -124,10 +130,12 @@ class DependencyTrainer(Trainer):
             gold.trees,
             ArcFeatures(table),
             gold.relations,
+            allowed=gold.allowed,
             weight=weight[gold.kept],
             # A feature has one weight either way, and blocks without slots are faster.
             weights="all" if structure.n_labels == 1 else None,
             meta={"nonprojective": {"lifted": gold.lifted, "skipped": gold.skipped}},
+            key=() if gold.allowed is None else gold.allowed,
             record={"n_lifted": gold.lifted, "n_skipped": gold.skipped},
         )
 

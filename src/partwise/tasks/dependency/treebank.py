@@ -9,6 +9,7 @@ from typing import Any
 from ...formats.conll import Sentence
 from ..source import Source
 from .examples import read_sentences, read_trees
+from .partial_trees import certain_words, with_missing
 
 __all__ = ["Treebank", "filled", "separated"]
 
@@ -23,16 +24,17 @@ class Treebank(Source):
         The sentences.
     heads : list of list of int
         For each sentence the head of every word; `partwise.formats.conll.UNKNOWN` where a file to
-        be parsed leaves it open.
+        be parsed leaves it open, None where the head is missing, and a frozenset of possible heads.
     relations : list of list of str or None
-        For each sentence the relation of every word to its head; None if they were not asked for.
+        For each sentence the relation of every word to its head, or None, or a frozenset; None if
+        they were not asked for.
     path : str or None
         The file that they were read from.
     """
 
     sentences: list[Sentence]
-    heads: list[list[int]]
-    relations: list[list[str]] | None = None
+    heads: list[list[Any]]
+    relations: list[list[Any]] | None = None
     path: str | None = None
 
     @classmethod
@@ -55,6 +57,17 @@ class Treebank(Source):
         heads = [sentence.head for sentence in sentences]
         relations = [sentence.deprel for sentence in sentences]
         return cls(sentences, heads, relations, "<stdin>" if path == "-" else path)
+
+    def with_missing(self, mark: Any, labelled: bool) -> Treebank:
+        """Return the trees with None in the place of a mark, and without unwanted relations."""
+        wanted = self.relations if labelled else None
+        heads, relations = with_missing(self.heads, wanted, mark)
+        return Treebank(self.sentences, heads, relations, self.path)
+
+    def certain(self) -> list[list[int]]:
+        """Return for each sentence the words, counted from 0, of which all is known."""
+        relations = [None] * len(self) if self.relations is None else self.relations
+        return [certain_words(*pair) for pair in zip(self.heads, relations, strict=True)]
 
     def __len__(self) -> int:
         return len(self.sentences)

@@ -18,7 +18,7 @@ from ..description import documented
 from ..estimator import Estimator, has_probabilities
 from ..label_list import LabelList
 from .features import GraphFeatures
-from .labels import read_labels
+from .labels import is_certain, read_labels
 from .sources import Graphs
 from .trainer import GraphTrainer
 
@@ -106,7 +106,7 @@ class GraphLabeler(GraphTrainer, Estimator):
         return self
 
     def _given(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Graphs, Any]:
-        return Graphs.of(X, y), sample_weight
+        return Graphs.of(X, y, self.missing_label), sample_weight
 
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)
@@ -195,7 +195,7 @@ class GraphLabeler(GraphTrainer, Estimator):
         return self._model.log_proba(X, labels=y, n_jobs=self.n_jobs)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Compute the share of vertices whose label is right.
+        """Compute the share of vertices whose label is right, of those whose label is known.
 
         Parameters
         ----------
@@ -206,13 +206,13 @@ class GraphLabeler(GraphTrainer, Estimator):
         """
         model = self._model
         graphs = model.features.read(model.structure, X)
-        gold = read_labels(y, graphs)
-        sizes = [len(labels) for labels in gold]
+        gold = read_labels(y, graphs, True, self.missing_label)
+        sizes = [sum(map(is_certain, labels)) for labels in gold]
         if not sum(sizes):
-            raise DataError("there are no vertices to score; give at least one")
+            raise DataError("there are no vertices to score; give at least one with a label")
         found = model.predict(graphs, n_jobs=self.n_jobs)
         pairs = zip(chain(*found), chain(*gold), strict=True)
-        right = [predicted == label for predicted, label in pairs]
+        right = [predicted == label for predicted, label in pairs if is_certain(label)]
         weight = np.ones(len(gold)) if sample_weight is None else np.asarray(sample_weight, float)
         if weight.shape != (len(gold),):
             raise DataError(f"{weight.size} sample weights for {len(gold)} graphs")

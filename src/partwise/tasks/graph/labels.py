@@ -16,17 +16,32 @@ if TYPE_CHECKING:
     from .features import GraphFeatures
 
 __all__ = [
+    "allowed_labels",
+    "is_certain",
     "label_numbers",
     "named_joint",
     "numbered_joint",
     "read_domains",
     "read_fixed",
     "read_labels",
+    "refuse_partial",
 ]
 
 
-def read_labels(y: Any, graphs: Sequence[ReadGraph]) -> list[list[Any]]:
-    """Return the labels of the vertices of each graph as plain Python values."""
+def read_labels(
+    y: Any, graphs: Sequence[ReadGraph], partial: bool = False, missing: Any = None
+) -> list[list[Any]]:
+    """Return the labels of the vertices of each graph as plain Python values.
+
+    Parameters
+    ----------
+    y, graphs
+        The labels, and the graphs that they belong to.
+    partial
+        Whether labels may be None, and sets of labels, which are returned as frozensets.
+    missing
+        A label that is returned as None, if labels may be None.
+    """
     if isinstance(y, (str, bytes, Mapping)) or not isinstance(y, Iterable):
         raise DataError(f"y is of type {type(y).__name__}; give a list of labels for each graph")
     items = list(y)
@@ -37,15 +52,73 @@ def read_labels(y: Any, graphs: Sequence[ReadGraph]) -> list[list[Any]]:
         if isinstance(item, (str, bytes, Mapping)) or not isinstance(item, Iterable):
             raise DataError(f"y[{i}] is {item!r}; give a list of labels, one for each vertex")
         labels = [each.item() if isinstance(each, np.generic) else each for each in item]
+        if partial:
+            labels = [_partial(label, missing) for label in labels]
         if len(labels) != len(graph.domains):
             raise DataError(
                 f"example {i} (counted from 0) has {len(graph.domains)} vertices in X and "
                 f"{len(labels)} labels in y; give one label for each vertex"
             )
         for v, label in enumerate(labels):
-            _check_label(label, f"example {i}, vertex {v} (counted from 0)")
+            for one in _possible(label) if partial else (label,):
+                _check_label(one, f"example {i}, vertex {v} (counted from 0)")
         found.append(labels)
     return found
+
+
+def _partial(label: Any, missing: Any) -> Any:
+    """Return a label, a frozenset of labels, or None."""
+    if isinstance(label, (set, frozenset)):
+        return frozenset(label)
+    same = type(label) is type(missing) and label == missing
+    return None if missing is not None and same else label
+
+
+def _possible(label: Any) -> Sequence[Any]:
+    """Return the labels that an entry of partial labels names."""
+    if label is None:
+        return ()
+    return tuple(label) or (None,) if isinstance(label, frozenset) else (label,)
+
+
+def is_certain(label: Any) -> bool:
+    """Return whether an entry of partial labels is one label."""
+    return label is not None and not isinstance(label, frozenset)
+
+
+def allowed_labels(
+    y: Sequence[Sequence[Any]], graphs: Sequence[ReadGraph], domains: Mapping[str, Sequence[Any]]
+) -> list[GraphConstraints | None] | None:
+    """Return the labels that the vertices of each graph may have.
+
+    The entry of a graph is None if all its labels are certain. The result is None if all labels of
+    all graphs are.
+    """
+    from ...structures.graph.structure import GraphConstraints
+
+    found: list[GraphConstraints | None] = []
+    for labels, graph in zip(y, graphs, strict=True):
+        if all(map(is_certain, labels)):
+            found.append(None)
+            continue
+        known = [
+            (v, [domains[graph.domains[v]].index(one) for one in _possible(label)])
+            for v, label in enumerate(labels)
+            if label is not None
+        ]
+        found.append(GraphConstraints(allowed=known))
+    return None if all(one is None for one in found) else found
+
+
+def refuse_partial(y: Sequence[Sequence[Any]], loss: str) -> None:
+    """Raise a DataError that names the first vertex whose label is not certain."""
+    for i, labels in enumerate(y):
+        for v, label in enumerate(labels):
+            if not is_certain(label):
+                raise DataError(
+                    f"example {i}, vertex {v} (counted from 0): the label is missing or uncertain, "
+                    f"and the {loss} loss has no cost for a set of labels; use the log loss"
+                )
 
 
 def _check_label(label: Any, where: str) -> None:
@@ -57,7 +130,7 @@ def _check_label(label: Any, where: str) -> None:
         ) from error
     if label is None or label != label:
         raise DataError(
-            f"{where}: the label is missing; train on graphs whose labels are all known"
+            f"{where}: the label is missing; give one, or None in the labels to train on"
         )
 
 
@@ -75,8 +148,10 @@ def read_domains(
     """
     domains = _declared(given)
     seen: dict[str, dict[Any, None]] = {}
-    for i, (graph, labels) in enumerate(zip(graphs, y, strict=True)):
-        for v, (domain, label) in enumerate(zip(graph.domains, labels, strict=True)):
+    for i, (graph, several) in enumerate(zip(graphs, y, strict=True)):
+        named = [(v, label) for v, entry in enumerate(several) for label in _possible(entry)]
+        for v, label in named:
+            domain = graph.domains[v]
             known = seen.setdefault(domain, {})
             first = next(iter(domains.get(domain, known)), label)
             where = f"example {i}, vertex {v} (counted from 0): the label {label!r}"
@@ -127,7 +202,7 @@ def label_numbers(
     graphs: Sequence[ReadGraph],
     domains: Mapping[str, Sequence[Any]],
 ) -> list[Ints]:
-    """Return the number of every label in its domain; -1 for one that is not there."""
+    """Return the number of every label in its domain; -1 if it is not there or not certain."""
     index = {
         domain: {label: k for k, label in enumerate(labels)} for domain, labels in domains.items()
     }

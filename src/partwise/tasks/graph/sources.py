@@ -25,7 +25,8 @@ class Graphs(Source):
     graphs : list of ReadGraph
         The same graphs after checks.
     labels : list of lists
-        The labels of the vertices of each graph.
+        The labels of the vertices of each graph; None for one that is missing, and a frozenset of
+        possible ones.
     """
 
     X: list[Any]
@@ -33,12 +34,12 @@ class Graphs(Source):
     labels: list[list[Any]]
 
     @classmethod
-    def of(cls, X: Any, y: Any) -> Graphs:
-        """Read and check what a user gives."""
+    def of(cls, X: Any, y: Any, missing: Any = None) -> Graphs:
+        """Read and check what a user gives; `missing` is a label that stands for a missing one."""
         # An iterator can be read only once.
         X = list(X) if isinstance(X, Iterator) else X
         graphs = read_graphs(X)
-        return cls(list(X), graphs, read_labels(y, graphs))
+        return cls(list(X), graphs, read_labels(y, graphs, True, missing))
 
     def __len__(self) -> int:
         return len(self.graphs)

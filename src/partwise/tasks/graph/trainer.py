@@ -11,7 +11,14 @@ from ...errors import DataError
 from ...models.fit import check_weights
 from ..trainer import Prepared, Trainer
 from .features import GraphFeatures, fit_features
-from .labels import label_numbers, named_joint, numbered_joint, read_domains
+from .labels import (
+    allowed_labels,
+    label_numbers,
+    named_joint,
+    numbered_joint,
+    read_domains,
+    refuse_partial,
+)
 from .sources import Graphs
 
 if TYPE_CHECKING:
@@ -83,6 +90,8 @@ class GraphTrainer(Trainer):
         graphs = source.graphs
         if not graphs:
             raise DataError("there are no graphs to train on; give at least one")
+        if self.loss != "log":
+            refuse_partial(source.labels, self.loss)
         domains = read_domains(self.domains, graphs, source.labels)
         features, rows = fit_features(
             graphs, domains, constant=bool(self.constant), symmetric=bool(self.symmetric)
@@ -93,6 +102,7 @@ class GraphTrainer(Trainer):
             # A number has one name per domain, or a name of a type that models do not know: only
             # the features can tell it.
             names = tuple(range(structure.n_labels))
+        allowed = allowed_labels(source.labels, graphs, domains)
         return Prepared(
             structure,
             lambda: rows,
@@ -101,6 +111,7 @@ class GraphTrainer(Trainer):
             features,
             names,
             constraints=numbered_joint(self.forbidden, features),
+            allowed=allowed,
             weight=check_weights(sample_weight, len(graphs)),
-            key=domains,
+            key=domains if allowed is None else (domains, allowed),
         )

@@ -17,8 +17,10 @@ from ...errors import DataError
 from ..cross_validation import PathEstimator
 from ..description import documented
 from ..estimator import Estimator, has_probabilities
+from .examples import read_labels
 from .features import PositionFeatures
-from .sources import Table
+from .partial_labels import holds_partial, is_certain
+from .sources import Table, without_marks
 from .trainers import ClassifierTrainer
 
 if TYPE_CHECKING:
@@ -94,11 +96,45 @@ class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
         return self
 
     def _given(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Table, Any]:
+        if holds_partial(y):
+            return self._given_partial(X, y), sample_weight
         check_one_kind(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         return Table(X, y), sample_weight
+
+    def _given_partial(self, X: Any, y: Any) -> Table:
+        """Check examples of which some have no label, or a set of labels."""
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        labels = read_labels([list(y)], np.array([len(y)]), False, True, self.missing_label)
+        if len(labels) != X.shape[0]:
+            raise DataError(f"{len(labels)} labels for {X.shape[0]} rows; give one label per row")
+        found = np.empty(len(labels), dtype=object)
+        found[:] = labels
+        return Table(X, found)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Compute the fraction of examples whose label is right, of those whose label is known.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The features.
+        y : array-like of shape (n_samples,)
+            The labels. Examples whose label is None, `missing_label` or a set are not counted.
+        sample_weight : array-like of shape (n_samples,) or None
+            The weights of the examples.
+        """
+        if self.missing_label is None and not holds_partial(y):
+            return float(super().score(X, y, sample_weight))
+        labels = without_marks(list(y), self.missing_label)
+        known = np.flatnonzero([is_certain(label) for label in labels])
+        if not len(known):
+            raise DataError("there are no examples to score; give at least one with a label")
+        right = [guess == labels[i] for i, guess in zip(known, self.predict(X)[known], strict=True)]
+        weight = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(np.average(right, weights=weight))
 
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)

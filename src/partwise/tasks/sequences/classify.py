@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...errors import DataError
 from ...metrics.labels import accuracy
 from ..base import no_labels
-from ..options import CLASS_WEIGHT, MIN_COUNT, Option
+from ..missing import missing_of, with_unscored
+from ..options import CLASS_WEIGHT, MIN_COUNT, MISSING, Option
 from ..predictions import Predictions, ranking_record
 from .kernel_options import KERNEL_OPTIONS, KernelTask
 
@@ -44,6 +45,7 @@ class Classify(KernelTask["Table"]):
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
         "train": (
             MIN_COUNT,
+            MISSING,
             CLASS_WEIGHT,
             Option(
                 "--bias",
@@ -110,13 +112,19 @@ class Classify(KernelTask["Table"]):
     ) -> tuple[dict[str, Any], str]:
         from ..labels import by_type, label_scores, label_table, note_unknown, spelled
 
-        gold = [[label] for label in source.y]
-        predicted = [[label] for label in spelled(model.predict(source, n_jobs=n_jobs))]
+        missing = missing_of(model)
+        scored = [i for i, label in enumerate(source.y) if label != missing]
+        if not scored:
+            raise DataError(f"{source.path}: no example has a label to compare with")
+        found = spelled(model.predict(source, n_jobs=n_jobs))
+        gold = [[source.y[i]] for i in scored]
+        predicted = [[found[i]] for i in scored]
         note_unknown(source.path or "", gold, spelled(model.labels))
         scores = label_scores(gold, predicted)
         metrics = {"accuracy": accuracy(gold, predicted), "by_label": by_type(scores)}
         first = f"accuracy  {metrics['accuracy']:.4%} of {len(gold):,} examples"
-        return metrics, "\n".join([first, *label_table(scores)])
+        text = "\n".join([first, *label_table(scores)])
+        return with_unscored(metrics, text, len(source) - len(scored), "examples")
 
 
 @dataclass(frozen=True, eq=False)

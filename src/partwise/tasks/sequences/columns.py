@@ -16,6 +16,7 @@ from ...metrics.labels import (
     span_scores,
 )
 from ..base import no_labels
+from ..missing import with_unscored
 from ..options import Option
 from ..predictions import Predictions, heading, ranking_record
 
@@ -124,9 +125,15 @@ def read_inputs(
 
 
 def tag_scores(
-    source: ColumnFile, predicted: list[list[str]], known: Iterable[str], scheme: str | None
+    source: ColumnFile,
+    predicted: list[list[str]],
+    known: Iterable[str],
+    scheme: str | None,
+    missing: str | None = None,
 ) -> tuple[dict[str, Any], str]:
     """Score labels and sentences, and also spans if the labels look like spans.
+
+    Tokens without a label are not scored, and neither are the spans of their sentences.
 
     Parameters
     ----------
@@ -138,28 +145,47 @@ def tag_scores(
         The labels that the model knows; they help to distinguish spans from other labels.
     scheme : str or None
         How to read spans. If None, as conlleval does, if the labels look like spans.
+    missing : str or None
+        The label that stands for one that is missing.
     """
     from ..labels import by_type, label_scores, label_table, numbers
 
-    gold = source.sentences()
+    whole, found = source.sentences(), predicted
+    gold = whole
+    if missing is not None:
+        pairs = list(zip(whole, predicted, strict=True))
+        gold = [[label for label in of if label != missing] for of in whole]
+        predicted = [
+            [guess for label, guess in zip(*pair, strict=True) if label != missing]
+            for pair in pairs
+        ]
+        whole = [of for of, _ in pairs if missing not in of]
+        found = [guesses for of, guesses in pairs if missing not in of]
+    n = sum(map(len, gold))
+    if not n and missing is not None:
+        raise DataError(f"{source.path}: no token has a label to compare with")
+    labelled = (gold, predicted)
+    if missing is not None:
+        kept = [i for i, labels in enumerate(gold) if labels]
+        labelled = ([gold[i] for i in kept], [predicted[i] for i in kept])
     metrics: dict[str, Any] = {
         "accuracy": accuracy(gold, predicted),
-        "sequence_accuracy": sequence_accuracy(gold, predicted),
+        "sequence_accuracy": sequence_accuracy(*labelled),
     }
     lines = [
-        f"token accuracy     {metrics['accuracy']:.4%} of {source.n_positions:,} tokens",
-        f"sequence accuracy  {metrics['sequence_accuracy']:.4%} of {len(gold):,} sequences",
+        f"token accuracy     {metrics['accuracy']:.4%} of {n:,} tokens",
+        f"sequence accuracy  {metrics['sequence_accuracy']:.4%} of {len(labelled[0]):,} sequences",
     ]
-    if scheme or looks_like_spans({*(source.columns.labels or ()), *known}):
+    if scheme or looks_like_spans({*(source.columns.labels or ()), *known} - {missing}):
         scheme = scheme or "conlleval"
-        spans = _spans(source.path, gold, predicted, scheme)
+        spans = _spans(source.path, whole, found, scheme)
         metrics.update(numbers(spans.overall), scheme=scheme, by_type=by_type(spans))
         lines.append(f"spans, by {scheme} rules, in per cent:\n{spans.table()}")
     else:
         labels = label_scores(gold, predicted)
         metrics["by_label"] = by_type(labels)
         lines += label_table(labels)
-    return metrics, "\n".join(lines)
+    return with_unscored(metrics, "\n".join(lines), source.n_positions - n, "tokens")
 
 
 def _spans(path: str, gold: list[list[str]], predicted: list[list[str]], scheme: str) -> SpanScores:

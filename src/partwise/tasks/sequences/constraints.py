@@ -66,15 +66,16 @@ def check_labels(
     """Raise a DataError that names the first place where a gold sequence is forbidden.
 
     ``place`` names a position of a sequence. If the end is forbidden, it is called with the last
-    position.
+    position. A label of -1 is not known, and nothing is forbidden beside it.
     """
     n = len(labels)
-    table = np.zeros((n + 1, n + 1), dtype=bool)  # the last row and column: start and end
+    # Row and column n are the start and the end, and the last ones are labels that are not known.
+    table = np.zeros((n + 2, n + 2), dtype=bool)
     for a, b in constraints.transitions:
         table[a, b] = True
     table[n, list(constraints.starts)] = True
     table[list(constraints.ends), n] = True
-    table[:, list(constraints.labels)] = True
+    table[:-1, list(constraints.labels)] = True
     for i, y in enumerate(gold):
         if not len(y):
             continue

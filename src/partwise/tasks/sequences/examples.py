@@ -15,6 +15,7 @@ from ...models.vocabulary import Vocabulary, fit_rows, transform_rows
 from ...problem.rows import Rows, is_matrix
 
 __all__ = [
+    "is_missing",
     "read_features",
     "read_fixed",
     "read_labels",
@@ -202,7 +203,9 @@ def _place(position: int, lengths: Ints) -> tuple[int, int]:
     return s, position - int(ends[s] - lengths[s])
 
 
-def read_labels(y: Any, lengths: Ints, stacked: bool) -> list[Any]:
+def read_labels(
+    y: Any, lengths: Ints, stacked: bool, partial: bool = False, missing: Any = None
+) -> list[Any]:
     """Read the labels of all sequences, one after the other, as plain Python values.
 
     Parameters
@@ -213,20 +216,37 @@ def read_labels(y: Any, lengths: Ints, stacked: bool) -> list[Any]:
         The lengths of the sequences.
     stacked
         Whether y may be flat.
+    partial
+        Whether labels may be None, and sets of labels, which are returned as frozensets.
+    missing
+        A label that is returned as None, if labels may be None.
     """
     if isinstance(y, (str, bytes, Mapping)) or not isinstance(y, Iterable):
         raise DataError(f"y is of type {type(y).__name__}; give one list of labels per sequence")
     items = list(y)
-    if stacked and items and all(_is_label(item) for item in items):
+    if stacked and items and all(_is_label(item) or _is_set(item) for item in items):
         if len(items) != int(lengths.sum()):
             raise DataError(f"y has {len(items)} labels where X has {int(lengths.sum())} rows")
         flat = items
     else:
         flat = _joined(items, lengths)
     kinds = set(map(type, flat))
+    if partial and missing is not None:
+        flat = [None if is_missing(item, missing) else item for item in flat]
     if len(kinds) > 1 or not kinds <= {str, int}:
-        flat = _normalised(flat, lengths)
+        flat = _normalised(flat, lengths, partial)
     return flat
+
+
+def is_missing(label: Any, missing: Any) -> bool:
+    """Return whether a label is the mark of a missing one; 0 is not False, and 1 is not True."""
+    plain = label.item() if isinstance(label, np.generic) else label
+    same = isinstance(plain, bool) == isinstance(missing, bool)
+    return same and not _is_set(plain) and bool(plain == missing)
+
+
+def _is_set(item: Any) -> bool:
+    return isinstance(item, (set, frozenset))
 
 
 def _is_label(item: Any) -> bool:
@@ -253,25 +273,48 @@ def _joined(items: Sequence[Any], lengths: Ints) -> list[Any]:
     return flat
 
 
-def _normalised(flat: list[Any], lengths: Ints) -> list[Any]:
+def _normalised(flat: list[Any], lengths: Ints, partial: bool) -> list[Any]:
     """Convert numpy scalars to Python values, and raise a DataError for the first invalid label."""
     plain = [item.item() if isinstance(item, np.generic) else item for item in flat]
-    kind = type(plain[0]) if plain else str
-    for position, label in enumerate(plain):
-        why = ""
-        if label is None or label != label:
-            why = "the label is missing; sequences with unknown labels cannot be trained on"
-        elif not isinstance(label, (str, int, float, bool)):
-            why = f"a label of type {type(label).__name__}; use strings or whole numbers"
-        elif type(label) is not kind:
-            why = (
-                f"the label {label!r} is of type {type(label).__name__} where the first label, "
-                f"{plain[0]!r}, is of type {kind.__name__}; use one type for all labels"
-            )
+    if partial:
+        plain = [_frozen(item) if _is_set(item) else item for item in plain]
+    first = _first_label(plain)
+    for position, item in enumerate(plain):
+        several = item if partial and isinstance(item, frozenset) else (item,)
+        why = "" if several else "no label is allowed; give at least one, or None for any"
+        for label in several:
+            if not (partial and label is None and item is None):
+                why = why or _fault(label, first)
         if why:
             s, t = _place(position, lengths)
             raise DataError(f"sequence {s}, position {t} (counted from 0): {why}")
     return plain
+
+
+def _frozen(labels: Iterable[Any]) -> frozenset[Any]:
+    return frozenset(item.item() if isinstance(item, np.generic) else item for item in labels)
+
+
+def _first_label(plain: Sequence[Any]) -> Any:
+    """Return the first label that is there, to compare the types of others with."""
+    for item in plain:
+        if item is not None and not (isinstance(item, frozenset) and not item):
+            return min(item, key=repr) if isinstance(item, frozenset) else item
+    return ""
+
+
+def _fault(label: Any, first: Any) -> str:
+    """Return what is wrong with a label, or an empty string."""
+    if label is None or label != label:
+        return "the label is missing; give one, or None in the labels to train on"
+    if not isinstance(label, (str, int, float, bool)):
+        return f"a label of type {type(label).__name__}; use strings or whole numbers"
+    if type(label) is not type(first):
+        return (
+            f"the label {label!r} is of type {type(label).__name__} where the first label, "
+            f"{first!r}, is of type {type(first).__name__}; use one type for all labels"
+        )
+    return ""
 
 
 def read_fixed(

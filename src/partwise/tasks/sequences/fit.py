@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,43 +18,20 @@ from ...values import is_number
 from ..trainer import Prepared
 from .constraints import check_labels, make_constraints
 from .features import PositionFeatures
-from .sources import Tokens, cut
+from .partial_labels import UNKNOWN, Labelled, NumberedLabels
+from .sources import Tokens
 
 if TYPE_CHECKING:
     from ...structures.base import Structure
 
-__all__ = ["check_class_weight", "class_factors", "drop_rare", "number_labels",
-           "prepare_positions"]  # fmt: skip
-
-
-class Labelled(Protocol):
-    """Positions with labels: the common interface of the sources of sequences."""
-
-    def labels(self, tokens: Tokens) -> list[Any]:
-        """Return the labels of all positions, one after the other."""
-
-    def ordered(self, labels: set[Any]) -> list[Any]:
-        """Return distinct labels in the order of their numbers."""
-
-    def place(self, s: int, t: int) -> str:
-        """Return the name of the place of position t of example s."""
-
-
-def number_labels(source: Labelled, tokens: Tokens) -> tuple[list[Any], list[Ints]]:
-    """Return the distinct labels in order, and the label numbers of each example."""
-    flat = source.labels(tokens)
-    labels = source.ordered(set(flat))
-    numbers = {label: number for number, label in enumerate(labels)}
-    numbered = np.fromiter(map(numbers.__getitem__, flat), np.int64, len(flat))
-    return labels, cut(numbered, tokens.lengths)
+__all__ = ["check_class_weight", "class_factors", "drop_rare", "prepare_positions"]
 
 
 def prepare_positions(
     source: Labelled,
     tokens: Tokens,
     structure: Structure,
-    labels: Sequence[Label],
-    gold: Sequence[Ints],
+    numbered: NumberedLabels,
     *,
     weight: Floats,
     class_weight: Any = None,
@@ -72,8 +49,8 @@ def prepare_positions(
         The features of the positions.
     structure : Structure
         A structure whose first kind of site is a position.
-    labels, gold
-        The labels in the order of their numbers, and the label numbers of each example.
+    numbered : NumberedLabels
+        The labels of the positions.
     weight : ndarray
         The weights of the examples.
     class_weight, min_count, constraints
@@ -82,6 +59,7 @@ def prepare_positions(
         The value of a constant feature of every position; 0 for none.
     """
     rows, lengths = tokens.rows, tokens.lengths
+    labels, gold, allowed = numbered
     check_positions(tokens)
     weight = weight * class_factors(class_weight, lengths, gold, weight, labels)
     check_classes(gold, weight, labels)
@@ -109,8 +87,10 @@ def prepare_positions(
         features,
         labels,
         constraints=rules,
+        allowed=allowed,
         weight=weight,
         beside=(rows, steps),
+        key=() if allowed is None else allowed,
     )
 
 
@@ -151,6 +131,7 @@ def check_classes(gold: Sequence[Ints], weight: Floats, labels: Sequence[Label])
     """Raise a DataError unless the examples have at least two labels."""
     used = [y for y, c in zip(gold, weight.tolist(), strict=True) if c > 0.0]
     seen = np.unique(np.concatenate([*used, np.zeros(0, np.int64)]))
+    seen = seen[seen != UNKNOWN]
     if len(seen) < 2:
         what = f"one class only, {labels[seen[0]]!r}" if len(seen) else "no labels"
         raise DataError(
@@ -162,19 +143,26 @@ def check_classes(gold: Sequence[Ints], weight: Floats, labels: Sequence[Label])
 def class_factors(
     given: Any, lengths: Ints, gold: Sequence[Ints], weight: Floats, labels: Sequence[Label]
 ) -> Floats:
-    """Return one factor per example: the mean weight of the labels of its positions."""
+    """Return one factor per example: the mean weight of the labels of its positions.
+
+    Positions without a certain label are not counted; if there is no other, the factor is 1.
+    """
     n = len(lengths)
     if given is None:
         return np.ones(n)
     flat = np.concatenate([*gold, np.zeros(0, np.int64)])
+    owner = np.repeat(np.arange(n), lengths)
+    sure = flat != UNKNOWN
+    if not sure.all():
+        flat, owner = flat[sure], owner[sure]
+        lengths = np.bincount(owner, minlength=n)
     if isinstance(given, str):
-        counts = np.bincount(flat, np.repeat(weight, lengths), minlength=len(labels))
+        counts = np.bincount(flat, weight[owner], minlength=len(labels))
         occurring = counts > 0.0
         by_label = np.ones(len(labels))
         by_label[occurring] = counts.sum() / (np.count_nonzero(occurring) * counts[occurring])
     else:
         by_label = _named_weights(given, labels)
-    owner = np.repeat(np.arange(n), lengths)
     totals = np.bincount(owner, by_label[flat], minlength=n)
     return np.where(lengths > 0, totals / np.maximum(lengths, 1), 1.0)
 

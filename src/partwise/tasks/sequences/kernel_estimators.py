@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from .features import PositionFeatures
 from .fit import class_factors
 from .gram import factor_gram
 from .kernel import make_kernel
+from .partial_labels import NumberedLabels
 from .support import Support
 from .tagger import SequenceTagger
 from .trainers import PositionTrainer
@@ -102,13 +102,18 @@ class KernelEstimator(PositionTrainer, Estimator):
         source: Any,
         tokens: Tokens,
         structure: Structure,
-        labels: Sequence[Any],
-        gold: Sequence[Ints],
+        numbered: NumberedLabels,
         weight: Floats,
         initial: Model | None,
     ) -> Prepared:
         from .kernel_fit import kernel_positions
 
+        labels, gold, allowed = numbered
+        if allowed is not None:
+            raise DataError(
+                "some labels are missing or uncertain; a kernel needs labels that are known: leave "
+                "these examples out, or use the estimator without a kernel"
+            )
         tokens.rows.check_finite("the features")
         factors = class_factors(self.class_weight, tokens.lengths, gold, weight, labels)
         kept = weight * factors > 0.0
@@ -122,7 +127,7 @@ class KernelEstimator(PositionTrainer, Estimator):
         made, machine = kernel_positions(
             kernel, tokens, used, tokens.lengths[kept], factor, thread_count(self.n_jobs)
         )
-        prepared = super()._positions(source, made, structure, labels, gold, weight, initial)
+        prepared = super()._positions(source, made, structure, numbered, weight, initial)
         first = None if initial is None else machine.begin(initial)
         return replace(prepared, finish=machine.finish, initial=first)
 

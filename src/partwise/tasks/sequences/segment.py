@@ -9,7 +9,8 @@ from ...errors import DataError
 from ...formats.tag_schemes import SEGMENT_SCHEMES
 from ..base import Task
 from ..fixed import FIXED
-from ..options import CLASS_WEIGHT, MIN_COUNT, Option
+from ..missing import missing_of
+from ..options import CLASS_WEIGHT, MIN_COUNT, MISSING, Option
 from ..predictions import Predictions
 from ..spans import SPANS, THRESHOLD, SpanTable, check_spans
 from .columns import (
@@ -55,6 +56,7 @@ class Segment(Task["ColumnFile"]):
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
         "train": (
             MIN_COUNT,
+            MISSING,
             CLASS_WEIGHT,
             SPELLING,
             TEMPLATE,
@@ -178,7 +180,8 @@ class Segment(Task["ColumnFile"]):
         self, model: Model, source: ColumnFile, given: Mapping[str, Any], n_jobs: int | None = 1
     ) -> tuple[dict[str, Any], str]:
         predicted = model.predict(source, n_jobs=n_jobs)
-        return tag_scores(source, predicted, (), given["scheme"] or "conlleval")
+        scheme = given["scheme"] or "conlleval"
+        return tag_scores(source, predicted, (), scheme, missing_of(model))
 
 
 def _by_token(found: Mapping[str, list[Any]]) -> list[list[float]]:

@@ -17,6 +17,7 @@ from ..trainer import Prepared
 from .constraints import make_constraints
 from .features import PositionFeatures
 from .fit import class_factors, drop_rare
+from .partial_segments import PartialSegmentation
 from .segment_features import SegmentFeatures, SegmentTokens, number_segments
 from .segment_functions import function_of, name_of, seen_rows
 from .segment_tags import Segment
@@ -31,6 +32,7 @@ def prepare_segments(
     how: SegmentTrainer,
     tokens: SegmentTokens,
     gold: Sequence[Sequence[Segment]],
+    partial: Sequence[PartialSegmentation | None],
     *,
     most: int,
     weight: Floats,
@@ -46,7 +48,10 @@ def prepare_segments(
     tokens : SegmentTokens
         The sequences.
     gold : sequence of sequences of (start, end, label)
-        The segments of each sequence, which cover all positions in order.
+        The segments of each sequence, which cover all positions in order; those that are certain
+        if a sequence is known in part.
+    partial : sequence
+        What is known of such sequences; None for the others.
     most : int
         The maximum number of positions of a segment.
     weight : ndarray
@@ -57,10 +62,16 @@ def prepare_segments(
     from ...structures.segments.structure import SemiMarkov
 
     positions, lengths, words = tokens.positions, tokens.lengths, tokens.tokens
-    labels = _labels(gold)
+    labels = _labels(gold, partial)
     numbers = {label: number for number, label in enumerate(labels)}
     numbered = [number_segments(segments, numbers) for segments in gold]
-    by_position = [np.repeat(y[:, 2], y[:, 1] - y[:, 0]) for y in numbered]
+    by_position = [
+        np.repeat(y[:, 2], y[:, 1] - y[:, 0]) if one is None else one.numbers(numbers)
+        for y, one in zip(numbered, partial, strict=True)
+    ]
+    allowed = None
+    if any(one is not None for one in partial):
+        allowed = [None if one is None else one.constraints(numbers) for one in partial]
     weight = weight * class_factors(how.class_weight, lengths, by_position, weight, labels)
     _check_choice(gold, weight, most)
     used = weight > 0.0
@@ -92,15 +103,20 @@ def prepare_segments(
         features,
         labels,
         constraints=_constraints(how.constraints, labels),
+        allowed=allowed,
         weight=weight,
         meta={"scheme": scheme, "outside": outside},
         beside=rows,
+        key=() if allowed is None else allowed,
     )
 
 
-def _labels(gold: Sequence[Sequence[Segment]]) -> list[Any]:
-    """Return the labels of all segments, sorted."""
-    return sorted({label for segments in gold for _, _, label in segments})
+def _labels(
+    gold: Sequence[Sequence[Segment]], partial: Sequence[PartialSegmentation | None] = ()
+) -> list[Any]:
+    """Return the labels of all segments, and those that are named in part, sorted."""
+    named = set().union(*(one.names() for one in partial if one is not None))
+    return sorted({label for segments in gold for _, _, label in segments} | named)
 
 
 def _check_choice(gold: Sequence[Sequence[Segment]], weight: Floats, most: int) -> None:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from ...errors import DataError
 from ...models.fit import check_weights
 from ...models.model import Model
 from ...values import is_integer
 from ..trainer import Prepared
+from .partial_segments import PartialSegmentation, cut_items, find_partial, is_partial
 from .segment_features import SegmentFeatures, SegmentTokens, features_of, scheme_of
 from .segment_fit import prepare_segments
 from .segment_functions import BUILT_IN, name_of
-from .segment_tags import longest_segment
+from .segment_tags import Segment, longest_segment
 from .segmentations import held, read_segmentations, segment_tokens
-from .sources import ColumnFile, Sequences
+from .sources import ColumnFile, Sequences, Tokens
 from .trainers import SequenceTrainer
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["SegmentTrainer"]
 
@@ -109,20 +108,58 @@ class SegmentTrainer(SequenceTrainer):
         if named != "none":
             words = segment_tokens(source, named in BUILT_IN)
         y = source.sentences() if isinstance(source, ColumnFile) else source.y
-        gold, scheme = read_segmentations(
-            y, positions.lengths, positions.stacked, self.outside, self.scheme, source.place
-        )
+        gold, partial, scheme = self._segmentations(y, positions, source.place)
         if not len(positions):
             raise DataError(
                 "there are no sequences to train on; give at least one with its segments"
             )
         positions.rows.check_finite("the features")
         most = None if self.max_length is None else int(self.max_length)
+        longest = longest_segment(gold, most, source.place)
+        if most is None:
+            longest = max([longest, *(one.longest() for one in partial if one is not None)])
         return prepare_segments(
             self,
             SegmentTokens(positions, words),
             gold,
-            most=longest_segment(gold, most, source.place),
+            partial,
+            most=longest,
             weight=check_weights(sample_weight, len(positions)),
             scheme=scheme,
         )
+
+    def _segmentations(
+        self, y: Any, tokens: Tokens, place: Callable[[int, int], str]
+    ) -> tuple[list[list[Segment]], list[PartialSegmentation | None], str | None]:
+        """Read the segments of all sequences, what is known of others, and the scheme of tags.
+
+        The segments of sequences that are known in part are those that are certain.
+        """
+        lengths, missing = tokens.lengths, self.missing_label
+        items = cut_items(y, lengths) if isinstance(y, (list, tuple)) else y
+        several = items if isinstance(items, list) and len(items) == len(lengths) else []
+        which = [s for s, item in enumerate(several) if is_partial(item, missing)]
+        if not which:
+            gold, scheme = read_segmentations(
+                y, lengths, tokens.stacked, self.outside, self.scheme, place
+            )
+            return gold, [None] * len(gold), scheme
+        if self.loss != "log":
+            raise DataError(
+                f"sequence {which[0]} (counted from 0): some labels are missing or uncertain, and "
+                f"the {self.loss} loss has no cost for a set of labels; use the log loss"
+            )
+        found, used = find_partial(several, lengths, self.outside, self.scheme, missing, place)
+        known = [s for s, one in enumerate(found) if one is None]
+        whole, scheme = read_segmentations(
+            [several[s] for s in known],
+            lengths[known],
+            False,
+            self.outside,
+            used,
+            lambda s, t: place(known[s], t),
+        )
+        of_whole = iter(whole)
+        gold = [next(of_whole) if one is None else one.segments() for one in found]
+        tags = any(isinstance(one, str) for item in several for one in item or ())
+        return gold, found, used if tags else scheme

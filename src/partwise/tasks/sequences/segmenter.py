@@ -16,6 +16,7 @@ from ..description import documented
 from ..estimator import has_probabilities
 from ..label_list import LabelList
 from ..spans import ProbableSpan
+from .partial_segments import cut_items, is_partial
 from .segment_features import features_of
 from .segment_spans import segment_spans
 from .segment_trainer import SegmentTrainer
@@ -216,6 +217,7 @@ class SegmentTagger(SegmentTrainer, SequenceEstimator):
         """Compute the F1 of segments: start, end and label must be right.
 
         Segments of the label `outside` do not count. The score is 0 if there are no others.
+        Sequences with missing or uncertain labels are not counted.
 
         Parameters
         ----------
@@ -227,9 +229,18 @@ class SegmentTagger(SegmentTrainer, SequenceEstimator):
         model = self._model
         features = features_of(model)
         tokens = features.read(model.structure, X, lengths=lengths)
-        gold = features.gold(model, y, tokens)
         if not len(tokens):
             raise DataError("there are no sequences to score; give at least one")
+        items = cut_items(y, tokens.lengths) if isinstance(y, (list, tuple)) else []
+        partial = [is_partial(item, self.missing_label) for item in items]
+        if any(partial):
+            kept = [s for s, open_ in enumerate(partial) if not open_]
+            if not kept:
+                raise DataError("no sequence has all its labels; give at least one to score")
+            X = Sequences.of(X, lengths).take(kept).X
+            weight = check_weights(sample_weight, len(partial))[kept]
+            return self.score(X, [items[s] for s in kept], weight)
+        gold = features.gold(model, y, tokens)
         weight = check_weights(sample_weight, len(tokens))
         found: list[Any] = []
         for inputs in model.inputs(tokens):

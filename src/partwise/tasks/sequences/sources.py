@@ -18,6 +18,7 @@ from ...problem.rows import Rows
 from ..labels import order_of_labels
 from ..source import Source
 from .examples import (
+    is_missing,
     read_features,
     read_labels,
     read_lengths,
@@ -158,7 +159,7 @@ class Sequences(Source):
                 labels = (
                     list(self.y)
                     if _holds_segments(self.y)
-                    else _cut(read_labels(self.y, self.lengths, True), self.lengths)
+                    else _cut(read_labels(self.y, self.lengths, True, True), self.lengths)
                 )
             transitions = None
             if self.transitions is not None:
@@ -216,9 +217,9 @@ class Sequences(Source):
             return self
         return replace(self, separator=first.vocabulary.separator)
 
-    def labels(self, tokens: Tokens) -> list[Any]:
-        """Return the labels of all tokens, one after the other."""
-        return read_labels(self.y, tokens.lengths, tokens.stacked)
+    def labels(self, tokens: Tokens, missing: Any = None) -> list[Any]:
+        """Return the labels of all tokens, one after the other; None and sets may be among them."""
+        return read_labels(self.y, tokens.lengths, tokens.stacked, True, missing)
 
     def ordered(self, labels: set[Any]) -> list[Any]:
         """Return distinct labels in the order of their numbers."""
@@ -315,10 +316,10 @@ class ColumnFile(Source):
             raise not_columns()
         return known_tokens(self.columns, known.templates, known)
 
-    def labels(self, tokens: Tokens) -> list[str]:
-        """Return the labels of all tokens, one after the other."""
+    def labels(self, tokens: Tokens, missing: Any = None) -> list[Any]:
+        """Return the labels of all tokens, one after the other; None where they are missing."""
         assert self.columns.labels is not None
-        return self.columns.labels
+        return without_marks(self.columns.labels, missing)
 
     def words(self) -> list[list[str]]:
         """Return the first column of every sentence."""
@@ -336,6 +337,13 @@ class ColumnFile(Source):
     def place(self, s: int, t: int) -> str:
         """Return ``file:line`` of token t of sentence s."""
         return self.columns.place(s, t)
+
+
+def without_marks(labels: list[Any], missing: Any) -> list[Any]:
+    """Return the labels with None in the place of a mark; the list itself without a mark."""
+    if missing is None:
+        return labels
+    return [None if is_missing(label, missing) else label for label in labels]
 
 
 def not_columns() -> DataError:
@@ -384,10 +392,11 @@ class Table(Source):
             tally.add(len(rows.indices), int((rows.indices < known.n_inputs).sum()))
         return Tokens(rows, np.ones(len(rows), dtype=np.int64), rows.n_features, tally=tally)
 
-    def labels(self, tokens: Tokens) -> list[Any]:
-        """Return the labels of all examples."""
+    def labels(self, tokens: Tokens, missing: Any = None) -> list[Any]:
+        """Return the labels of all examples; None and sets may be among them."""
         assert self.y is not None
-        return self.y.tolist() if isinstance(self.y, np.ndarray) else list(self.y)
+        labels = self.y.tolist() if isinstance(self.y, np.ndarray) else list(self.y)
+        return without_marks(labels, missing)
 
     def ordered(self, labels: set[Any]) -> list[Any]:
         """Return distinct labels in the order of their numbers."""

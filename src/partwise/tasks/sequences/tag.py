@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from ...errors import MismatchError
 from ...formats.tag_schemes import TAG_SCHEMES
 from ..fixed import FIXED
-from ..options import CLASS_WEIGHT, MIN_COUNT, Option
+from ..missing import missing_of
+from ..options import CLASS_WEIGHT, MIN_COUNT, MISSING, Option
 from ..predictions import Predictions
 from ..spans import SPANS, THRESHOLD, SpanTable, check_spans
 from .columns import (
@@ -69,6 +70,7 @@ class Tag(KernelTask["ColumnFile"]):
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
         "train": (
             MIN_COUNT,
+            MISSING,
             CLASS_WEIGHT,
             SPELLING,
             TEMPLATE,
@@ -186,8 +188,10 @@ class Tag(KernelTask["ColumnFile"]):
 
         names = spelled(model.labels)
         predicted = [spelled(labels) for labels in model.predict(source, n_jobs=n_jobs)]
-        note_unknown(source.path, source.sentences(), names)
-        return tag_scores(source, predicted, names, given["scheme"])
+        missing = missing_of(model)
+        gold = [[label for label in of if label != missing] for of in source.sentences()]
+        note_unknown(source.path, gold, names)
+        return tag_scores(source, predicted, names, given["scheme"], missing)
 
 
 def _spans(

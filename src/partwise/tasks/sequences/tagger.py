@@ -19,6 +19,7 @@ from ..estimator import Estimator, has_probabilities
 from ..label_list import LabelList
 from ..spans import ProbableSpan
 from .features import PositionFeatures
+from .partial_labels import is_certain
 from .sources import Sequences
 from .template_file import as_templates
 from .trainers import TaggerTrainer
@@ -107,7 +108,8 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
             - one matrix, dense or sparse, of all tokens, with `lengths`;
             - with `templates`, sequences of tokens that are columns: lists of strings, or strings.
         y : iterable of sequences of str or int
-            The labels of each sequence; with `lengths` also one flat list of all labels.
+            The labels of each sequence; with `lengths` also one flat list of all labels. None is a
+            label that is missing, and a set holds the labels that a token may have.
         sample_weight : array-like of shape (n_sequences,) or None
             The weights c_i; None means 1 for each.
         lengths : array-like of int or None
@@ -310,7 +312,7 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
         lengths: Any = None,
         X_transitions: Any = None,
     ) -> float:
-        """Compute the fraction of tokens whose label is right.
+        """Compute the fraction of tokens whose label is right, of those whose label is known.
 
         Parameters
         ----------
@@ -322,13 +324,14 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
         model = self._model
         more: Any = {"lengths": lengths, "X_transitions": X_transitions}
         tokens = model.features.read(model.structure, X, **more)
-        gold = Sequences(None, y=y).labels(tokens)
-        if not gold:
-            raise DataError("there are no tokens to score; give at least one")
+        gold = Sequences(None, y=y).labels(tokens, self.missing_label)
+        known = np.array([is_certain(label) for label in gold], dtype=np.bool_)
+        if not known.any():
+            raise DataError("there are no tokens to score; give at least one with a label")
         found = [label for labels in model.predict(tokens, n_jobs=self.n_jobs) for label in labels]
-        right = [predicted == label for predicted, label in zip(found, gold, strict=True)]
+        right = np.array([guess == label for guess, label in zip(found, gold, strict=True)])
         weight = check_weights(sample_weight, len(tokens))
-        return float(np.average(right, weights=np.repeat(weight, tokens.lengths)))
+        return float(np.average(right[known], weights=np.repeat(weight, tokens.lengths)[known]))
 
     def _constant(self, kind: str, missing: str) -> Floats:
         """Return the weights of the single feature of a kind of site."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -11,21 +11,30 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ...errors import DataError
-from ...models.fit import check_weights
+from ...models.fit import check_weights, note_left_out
 from ...problem.rows import Rows
 from ...problem.weight_rule import WeightRule
 from ...values import check_count, is_integer, is_number, one_of
 from ..trainer import Prepared, Trainer
 from .distinct import distinct_examples
 from .features import PositionFeatures
-from .fit import check_class_weight, number_labels, prepare_positions
+from .fit import check_class_weight, prepare_positions
+from .partial_labels import (
+    UNKNOWN,
+    NumberedLabels,
+    holds_partial,
+    number_labels,
+    number_sets,
+    refuse_partial,
+)
 from .template_file import Templates
 
 if TYPE_CHECKING:
     from ...models.model import Model
-    from ...structures.base import Structure
+    from ...structures.base import Constraints, Structure
     from ...training.early_stopping import Watch
     from ...training.loop import Fit
+    from .partial_labels import Labelled
     from .sources import ColumnFile, Sequences, Table, Tokens
 
 __all__ = ["ClassifierTrainer", "PositionTrainer", "SequenceTrainer", "TaggerTrainer"]
@@ -62,13 +71,19 @@ class PositionTrainer(Trainer):
         """The value of a constant feature of every position; 0 for none."""
         return 0.0
 
+    def _numbered(self, source: Labelled, tokens: Tokens) -> NumberedLabels:
+        """Number the labels; a loss that cannot take uncertain ones raises a DataError."""
+        numbered = number_labels(source, tokens, self.missing_label)
+        if numbered.allowed is not None and self.loss != "log":
+            refuse_partial(source, numbered.gold, self.loss)
+        return numbered
+
     def _positions(
         self,
         source: Any,
         tokens: Tokens,
         structure: Structure,
-        labels: Sequence[Any],
-        gold: Sequence[Ints],
+        numbered: NumberedLabels,
         weight: Floats,
         initial: Model | None,
     ) -> Prepared:
@@ -77,8 +92,7 @@ class PositionTrainer(Trainer):
             source,
             tokens,
             structure,
-            labels,
-            gold,
+            numbered,
             weight=weight,
             class_weight=self.class_weight,
             min_count=self.min_count,
@@ -135,7 +149,8 @@ class ClassifierTrainer(PositionTrainer):
         watched: Callable[[int], Watch] | None = None,
     ) -> tuple[Prepared, Fit]:
         result = super()._train(source, sample_weight, initial, watched)
-        if isinstance(source.y, np.ndarray):
+        certain = self.missing_label is None and not holds_partial(source.y)
+        if isinstance(source.y, np.ndarray) and certain:
             # The labels as y has them, because a model only has plain values.
             self.classes_ = np.unique(source.y)
         return result
@@ -149,16 +164,27 @@ class ClassifierTrainer(PositionTrainer):
 
         weight = check_weights(sample_weight, len(source))
         tokens = source.tokens()
-        labels, gold = number_labels(source, tokens)
+        labels, gold, allowed = self._numbered(source, tokens)
         numbers = np.concatenate([*gold, np.zeros(0, np.int64)])
+        sets: list[Constraints] = []
+        meta = None
+        if allowed is not None:
+            numbers, sets = number_sets(numbers, allowed, len(labels))
+            unlabelled = (numbers < 0) & (weight > 0.0)
+            weight = np.where(numbers < 0, 0.0, weight)
+            meta = note_left_out(int(unlabelled.sum()), weight > 0.0, None)
         chosen, weight = self._chosen(tokens.rows, numbers, weight)
         ones = np.ones(len(chosen), dtype=np.int64)
         tokens = replace(tokens, rows=tokens.rows.take(chosen), lengths=ones)
-        right = list(numbers[chosen].reshape(-1, 1))
+        right = [np.array([k if k < len(labels) else UNKNOWN]) for k in numbers[chosen].tolist()]
+        mine = None
+        if sets:
+            mine = [None if k < len(labels) else sets[k - len(labels)] for k in numbers[chosen]]
         structure = Multiclass(max(1, len(labels)))
-        prepared = self._positions(source, tokens, structure, labels, right, weight, initial)
+        numbered = NumberedLabels(labels, right, mine)
+        prepared = self._positions(source, tokens, structure, numbered, weight, initial)
         # Equal examples were merged.
-        return replace(prepared, record={"n_examples": len(source)})
+        return replace(prepared, record={"n_examples": len(source)}, meta=meta)
 
     def _chosen(self, rows: Rows, label: Ints, weight: Floats) -> tuple[Ints, Floats]:
         """Return examples and weights in a form that does not depend on order or repetition."""
@@ -261,15 +287,15 @@ class TaggerTrainer(SequenceTrainer):
     ) -> Prepared:
         first = None if initial is None else initial.features
         tokens = source.like(first if isinstance(first, PositionFeatures) else None).tokens()
-        labels, gold = number_labels(source, tokens)
+        numbered = self._numbered(source, tokens)
         weight = check_weights(sample_weight, len(tokens))
         if self.order == 2 and not tokens.plain_transition:
             raise DataError(
                 "a chain of order 2 has weights of pairs of labels; add a line with just B to the "
                 "templates, or use order 1"
             )
-        structure = self._structure(len(labels), tied=tokens.transitions is None)
-        found = self._positions(source, tokens, structure, labels, gold, weight, initial)
+        structure = self._structure(len(numbered.labels), tied=tokens.transitions is None)
+        found = self._positions(source, tokens, structure, numbered, weight, initial)
         return replace(found, weights=self._weight_rule(structure))
 
     def _weight_rule(self, structure: Structure) -> WeightRule:
