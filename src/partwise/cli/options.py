@@ -9,16 +9,23 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from partwise.errors import DataError, MismatchError
+from partwise.formats.choice import Chosen
+from partwise.formats.options import Option
+from partwise.formats.registry import format_options
+from partwise.formats.source import check_encoding
 from partwise.tasks.base import Task
-from partwise.tasks.options import Option
 from partwise.tasks.registry import all_tasks
 
 from .report import UsageError
 
 __all__ = [
+    "add_format",
+    "add_format_options",
     "add_options",
+    "checked_format",
     "finite",
     "fraction",
+    "given_format",
     "given_options",
     "natural",
     "not_negative",
@@ -63,6 +70,52 @@ def add_options(
                 group.add_argument(option.flag, default=argparse.SUPPRESS, **_arguments(option))
 
 
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """Add ``--format`` and the options of all formats to a verb."""
+    parser.add_argument(
+        "--format", metavar="NAME", help="the format of the files (default: that of the task)"
+    )
+    add_format_options(parser)
+
+
+def add_format_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of all formats to a verb."""
+    owners: dict[str, tuple[Option, list[str]]] = {}
+    for name, options in format_options().items():
+        for option in options:
+            owners.setdefault(option.flag, (option, []))[1].append(name)
+    group = parser.add_argument_group("options of formats")
+    for flag, (option, names) in owners.items():
+        told = _arguments(option)
+        if option.name != "encoding":
+            told["help"] = f"{', '.join(names)}: {told['help']}"
+        group.add_argument(flag, default=argparse.SUPPRESS, **told)
+
+
+def given_format(arguments: argparse.Namespace, name: str | None) -> Chosen:
+    """Return the format that the arguments describe, with the options that were given.
+
+    Raises a UsageError for values that cannot be used.
+    """
+    known = {option.name for options in format_options().values() for option in options}
+    options = {key: getattr(arguments, key) for key in known if hasattr(arguments, key)}
+    try:
+        check_encoding(options.get("encoding"))
+    except DataError as error:
+        raise UsageError(str(error)) from error
+    return Chosen(name, options)
+
+
+def checked_format(arguments: argparse.Namespace, task: Task[Any]) -> Chosen:
+    """Return the format that the arguments describe, after checking that the task can read it."""
+    chosen = given_format(arguments, arguments.format)
+    try:
+        task.reader(chosen)
+    except (DataError, MismatchError) as error:
+        raise UsageError(str(error)) from error
+    return chosen
+
+
 def _arguments(option: Option) -> dict[str, Any]:
     """Return the arguments of argparse for an option."""
     told: dict[str, Any] = {"help": option.help}
@@ -82,7 +135,8 @@ def _arguments(option: Option) -> dict[str, Any]:
 def given_options(arguments: argparse.Namespace, task: Task[Any], verb: str) -> dict[str, Any]:
     """Return the values of the options of a task.
 
-    Raises a UsageError for options of other tasks and for formats that the task cannot read.
+    Raises a UsageError for options of other tasks and, in training, for formats that the task
+    cannot read.
 
     Parameters
     ----------
@@ -93,11 +147,6 @@ def given_options(arguments: argparse.Namespace, task: Task[Any], verb: str) -> 
     verb : str
         The verb that the options belong to.
     """
-    if arguments.format is not None:
-        try:
-            task.reader(arguments.format)
-        except (DataError, MismatchError) as error:
-            raise UsageError(str(error)) from error
     own = task.defaults(verb)
     owners: dict[str, list[str]] = {}
     spelled: dict[str, list[str]] = {}
@@ -113,7 +162,10 @@ def given_options(arguments: argparse.Namespace, task: Task[Any], verb: str) -> 
                 f"{' or '.join(spelled[name])} belongs to --task {' or '.join(names)}, not to "
                 f"--task {task.name}"
             )
-    return {name: getattr(arguments, name, value) for name, value in own.items()}
+    given = {name: getattr(arguments, name, value) for name, value in own.items()}
+    if "format" in own:
+        given["format"] = checked_format(arguments, task)
+    return given
 
 
 def finite(text: str) -> float:
@@ -169,6 +221,14 @@ def power_of_two(text: str) -> int:
     return number
 
 
+def place(text: str) -> int:
+    """Read an integer that is not 0: a place from 1, or from -1 at the end."""
+    number = int(text)
+    if number == 0:
+        raise argparse.ArgumentTypeError("0 is no column; count from 1, or from -1 at the end")
+    return number
+
+
 def threads(text: str) -> int:
     """Read a number of threads; -1 is one per core."""
     if text != "-1":
@@ -195,6 +255,7 @@ for _type, _name in (
     (passes, "number"),
     (natural, "integer"),
     (power_of_two, "integer"),
+    (place, "integer"),
     (threads, "integer"),
     (seed, "integer"),
 ):
@@ -206,4 +267,5 @@ _READERS: Final = {
     "number from 0": seed,
     "number": finite,
     "power of two": power_of_two,
+    "place": place,
 }

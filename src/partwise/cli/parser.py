@@ -16,6 +16,7 @@ from partwise.tasks.registry import all_tasks
 from partwise.training.path_table import RULES
 
 from .options import (
+    add_format,
     add_options,
     fraction,
     natural,
@@ -230,7 +231,7 @@ def _path(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
 
 def _what(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
     parser.add_argument("file", metavar="TRAIN", help="the training file; - is stdin")
-    _format(parser)
+    add_format(parser)
     parser.add_argument(
         "--task", required=True, choices=[task.name for task in tasks],
         help="; ".join(f"{task.name}: {task.summary}" for task in tasks),
@@ -259,7 +260,7 @@ def _predict(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> Non
     add = parser.add_argument
     add("model", metavar="MODEL", help="a model file")
     add("file", metavar="FILE", help="the file to label, with or without labels; - is stdin")
-    _format(parser)
+    add_format(parser)
     add("--marginals", action="store_true", help="also probabilities (not for --loss hinge)")
     add("--k", type=natural, metavar="N", help="the N best labellings and their scores")
     add("--output", default="-", metavar="OUT", help="where to write (default: -, stdout)")
@@ -271,15 +272,9 @@ def _evaluate(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> No
     add = parser.add_argument
     add("model", metavar="MODEL", help="a model file")
     add("file", metavar="FILE", help="a file with the right labels; - is stdin")
-    _format(parser)
+    add_format(parser)
     _jobs(parser)
     add_options(parser, "evaluate", tasks, chosen=False)
-
-
-def _format(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--format", metavar="NAME", help="the format of the files (default: that of the task)"
-    )
 
 
 def _jobs(parser: argparse.ArgumentParser) -> None:

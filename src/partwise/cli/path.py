@@ -170,7 +170,14 @@ class _Walk:
         with self._quiet():
             tables = list(
                 fold_tables(
-                    self.trainer, self.values, source, None, parts, self._scorer, self._row, begin
+                    self.trainer,
+                    self.values,
+                    source,
+                    source.weights,
+                    parts,
+                    self._scorer,
+                    self._row,
+                    begin,
                 )
             )
         self.whole = all(_certified(rows, self.values, arguments.tol) for rows in tables)
@@ -204,7 +211,7 @@ class _Walk:
         from partwise.tasks.descent import descend
 
         with self._quiet():
-            found = descend(self.trainer, values, source, None, score, self._row)
+            found = descend(self.trainer, values, source, source.weights, score, self._row)
         self.whole &= _certified(found.best.rows, values, self.arguments.tol)
         self.interrupted = found.interrupted
         return found

@@ -9,7 +9,7 @@ from typing import Any
 from partwise.compiled.compilation import noted_compilation
 from partwise.tasks.registry import task_of
 
-from .options import given_options
+from .options import checked_format, given_options
 from .report import Outcome, check_target, logged_warnings
 from .resemblance import explained
 
@@ -27,8 +27,9 @@ def run(arguments: argparse.Namespace) -> Outcome:
         task = task_of(model.task)
         task.check(model)
         given = given_options(arguments, task, "predict")
+        chosen = checked_format(arguments, task)
         with explained(arguments.file, task):
-            source = task.read_for(model, arguments.file, labelled=False, format=arguments.format)
+            source = task.read_for(model, arguments.file, labelled=False, format=chosen)
         began = time.perf_counter()
         # The JSON record on stdout already holds the predictions.
         inline = arguments.json and arguments.output == "-"

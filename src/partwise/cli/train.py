@@ -175,7 +175,7 @@ def _fit(
         # _advice reports the same in terms of the command line.
         with warnings.catch_warnings(), explained(arguments.file, task), named(arguments.file):
             warnings.simplefilter("ignore", ConvergenceWarning)
-            prepared, _ = trainer._train(source, None, initial)
+            prepared, _ = trainer._train(source, source.weights, initial)
     except BaseException:
         if line is not None:
             line.abandon()

@@ -37,6 +37,8 @@ class Format:
     finds_all : bool
         Whether `read` takes `faults`, a :class:`partwise.formats.faults.Faults`, and reports all
         faults of a file to it.
+    by_name : bool
+        Whether the files hold features of tokens by name, and no columns.
     """
 
     holds: str
@@ -46,6 +48,7 @@ class Format:
     options: tuple[Option, ...] = ()
     signs: Callable[[Sequence[str]], str | None] | None = None
     finds_all: bool = False
+    by_name: bool = False
 
     def own(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return those of some options that the format has."""

@@ -20,7 +20,7 @@ def listed(given: Any) -> list[str] | None:
     items = given.split(",") if isinstance(given, str) else [str(item) for item in given]
     names = [item.strip() for item in items]
     if not names or "" in names:
-        raise DataError(f"{given!r} names nothing between two commas; write such as 1,3 or form,pos")
+        raise DataError(f"{given!r} has nothing between two commas; write such as 1,3")
     return names
 
 

@@ -19,7 +19,7 @@ from partwise.formats.base import Format
 from partwise.formats.column_choice import ColumnChoice, check_inputs
 from partwise.formats.faults import STRICT, Faults
 from partwise.formats.layout import Layout
-from partwise.formats.options import COLUMNS, ENCODING, Option
+from partwise.formats.options import OPTIONS
 from partwise.formats.source import Text, read_text, writing
 from partwise.formats.tokens import Columns
 
@@ -151,9 +151,7 @@ def _layout(
     return Layout("columns", sentences, tuple(line for _, line in rest), {}, extras)
 
 
-def _token_lines(
-    text: str, mark: str | None
-) -> tuple[list[str], str, list[tuple[int, str]]]:
+def _token_lines(text: str, mark: str | None) -> tuple[list[str], str, list[tuple[int, str]]]:
     """Return the lines, empty where they separate sentences, the separator and the boundaries."""
     if mark is None:
         first = _TOKEN_LINE.search(text)
@@ -327,7 +325,9 @@ def write_tokens(
     if layout is not None and labels is None:
         sentences = [(boundaries, None) for boundaries, _ in layout.sentences]
         layout = replace(layout, sentences=sentences)
-    write_columns(path, replace(columns, separator=mark or columns.separator, layout=layout), *extra)
+    write_columns(
+        path, replace(columns, separator=mark or columns.separator, layout=layout), *extra
+    )
 
 
 def _separator(separator: str, table: list[Sequence[str]], alone: bool = True) -> str:
@@ -362,21 +362,6 @@ FORMAT: Final = Format(
     read_columns,
     "one token per line, the label last, a blank line after each sentence",
     write_tokens,
-    (
-        Option(
-            "--label-column",
-            "the column of the label, from 1, or from the end if negative (default: -1, the last)",
-            kind="place",
-            metavar="N",
-        ),
-        COLUMNS,
-        Option(
-            "--separator",
-            "what separates columns: a character, tab or blank (default: a tab if the first line "
-            "has one, else blanks and tabs)",
-            metavar="TEXT",
-        ),
-        ENCODING,
-    ),
+    OPTIONS["columns"],
     finds_all=True,
 )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -65,6 +68,18 @@ class Faults:
         if not self.keep:
             raise DataError(f"{path}: {text}" if line is None else f"{path}:{line}: {text}")
         self.found.append(Fault(path, line, column, text))
+
+    @contextmanager
+    def from_errors(self, path: str) -> Iterator[None]:
+        """Report a DataError about a file, which begins with ``path:line:``, as a fault."""
+        try:
+            yield
+        except DataError as error:
+            if not self.keep:
+                raise
+            found = re.match(rf"{re.escape(path)}:(?:([0-9]+):)? ?(.*)", str(error), re.DOTALL)
+            line, text = (None, str(error)) if found is None else found.groups()
+            self.add(path, None if line is None else int(line), text or "", 1 if line else None)
 
 
 #: The first fault is raised.

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-__all__ = ["COLUMNS", "ENCODING", "LABEL", "Option"]
+from partwise.formats.tag_schemes import TAG_SCHEMES
+
+__all__ = ["OPTIONS", "Option"]
 
 
 @dataclass(frozen=True)
@@ -50,18 +53,59 @@ class Option:
         return [self.flag, f"--no-{self.flag[2:]}"]
 
 
-ENCODING: Final = Option(
+_ENCODING: Final = Option(
     "--encoding", "the encoding of the text that is read (default: utf-8)", metavar="NAME"
 )
-COLUMNS: Final = Option(
+_COLUMNS: Final = Option(
     "--columns",
-    "the inputs, separated by commas: numbers from 1 and ranges for columns, names for other "
-    "formats (default: all columns but the label, or the words)",
+    "the inputs, separated by commas: for columns numbers from 1 and ranges, elsewhere names "
+    "(default: all columns but the label, or the words)",
     metavar="LIST",
 )
-LABEL: Final = Option(
+_LABEL: Final = Option(
     "--label",
     "where the label is: upos, xpos, feats, deprel, lemma, feats:KEY or misc:KEY (default: upos); "
     "for jsonl the key of the labels (default: tags, labels or ner_tags)",
     metavar="NAME",
 )
+_LABEL_COLUMN: Final = Option(
+    "--label-column",
+    "the column of the label, from 1, or from the end if negative (default: -1, the last)",
+    kind="place",
+    metavar="N",
+)
+_SEPARATOR: Final = Option(
+    "--separator",
+    "what separates columns: a character, tab or blank (default: a tab if the first line has one, "
+    "else blanks and tabs)",
+    metavar="TEXT",
+)
+_LABEL_NAMES: Final = Option(
+    "--label-names", "the names of labels that are numbers, from 0, with commas", metavar="LIST"
+)
+_TOKENIZER: Final = Option(
+    "--tokenizer",
+    "how text without tokens is cut: words and single marks, or at blanks only (default: words)",
+    choices=("words", "blanks"),
+)
+_SPAN_TAGS: Final = Option(
+    "--span-tags", "the tags that spans become (default: IOB2)", choices=tuple(TAG_SCHEMES)
+)
+
+_SPANS: Final = (_TOKENIZER, _SPAN_TAGS, _ENCODING)
+
+#: The options of the formats of this package, by the name of the format. They stand here and not
+#: beside the readers because the help of the command must not load numpy.
+OPTIONS: Final[Mapping[str, tuple[Option, ...]]] = {
+    "columns": (_LABEL_COLUMN, _COLUMNS, _SEPARATOR, _ENCODING),
+    "crfsuite": (_ENCODING,),
+    "conllu": (_LABEL, _COLUMNS, _ENCODING),
+    "conllx": (_LABEL, _COLUMNS, _ENCODING),
+    "jsonl": (_LABEL, _COLUMNS, _LABEL_NAMES, _ENCODING),
+    "spacy": _SPANS,
+    "prodigy": _SPANS,
+    "doccano": _SPANS,
+    "svmlight": (_ENCODING,),
+    "conll": (_ENCODING,),
+    "brackets": (_ENCODING,),
+}

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from partwise.errors import DataError
 from partwise.formats.tag_schemes import PREFIXES, TAG_SCHEMES, UNTYPED, Rule
+from partwise.formats.tag_spans import lenient_spans
 
 __all__ = [
     "SCHEMES",
@@ -153,29 +154,10 @@ def spans(labels: Sequence[str], scheme: str = "conlleval") -> list[Span]:
         If the scheme is unknown, or a strict scheme does not know a prefix.
     """
     if scheme == "conlleval":
-        return _lenient_spans(labels)
+        return [Span(*found) for found in lenient_spans(labels)]
     if scheme not in TAG_SCHEMES:
         raise DataError(f"unknown span scheme {scheme!r}; use one of {', '.join(SCHEMES)}")
     return _strict_spans(labels, scheme)
-
-
-def _lenient_spans(labels: Sequence[str]) -> list[Span]:
-    found = []
-    before, before_type, start = "O", "", 0
-    for place, label in enumerate([*labels, "O"]):
-        if not label:
-            raise DataError(f"label {place} (counting from 0) is empty; use `O` outside of spans")
-        now = {"L": "E", "U": "S"}.get(label[0], label[0])
-        type_ = label[1:].split("-", maxsplit=1)[-1] or UNTYPED
-        changed = before_type != type_
-        ends = before in "ES" or (before in "BI" and now in "BSO")
-        if ends or (before not in "O." and changed):
-            found.append(Span(before_type, start, place))
-        begins = now in "BS" or (before in "ESO" and now in "EI")
-        if begins or (now not in "O." and changed):
-            start = place
-        before, before_type = now, type_
-    return found
 
 
 def _strict_spans(labels: Sequence[str], scheme: str) -> list[Span]:

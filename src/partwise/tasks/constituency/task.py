@@ -12,6 +12,7 @@ from ..predictions import Predictions, heading, ranking_record
 
 if TYPE_CHECKING:
     from ...arrays import Floats
+    from ...formats.choice import Chosen
     from ...formats.tree import Tree
     from ...metrics.bracketing import BracketScores
     from ...models.model import Candidate, Model
@@ -104,7 +105,9 @@ class BracketTask(Task["Trees"]):
 
         return Trees.of(self.reader(given["format"])(path))
 
-    def read_for(self, model: Model, path: str, labelled: bool, format: str | None = None) -> Trees:
+    def read_for(
+        self, model: Model, path: str, labelled: bool, format: Chosen | str | None = None
+    ) -> Trees:
         from .examples import Trees
 
         source = self.reader(format)(path, empty=True)

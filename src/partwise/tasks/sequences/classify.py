@@ -15,6 +15,7 @@ from ..predictions import Predictions, ranking_record
 
 if TYPE_CHECKING:
     from ...arrays import Floats
+    from ...formats.choice import Chosen
     from ...models.model import Candidate, Model
     from .sources import Table
 
@@ -74,7 +75,9 @@ class Classify(Task["Table"]):
             data.check_memory()
         return Table(data.rows, data.labels, data.path)
 
-    def read_for(self, model: Model, path: str, labelled: bool, format: str | None = None) -> Table:
+    def read_for(
+        self, model: Model, path: str, labelled: bool, format: Chosen | str | None = None
+    ) -> Table:
         from .features import PositionFeatures
         from .sources import Table
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import DataError
@@ -113,7 +113,7 @@ class SegmentTrainer(SequenceTrainer):
             )
         positions.rows.check_finite("the features")
         most = None if self.max_length is None else int(self.max_length)
-        return prepare_segments(
+        found = prepare_segments(
             self,
             SegmentTokens(positions, words),
             gold,
@@ -121,3 +121,4 @@ class SegmentTrainer(SequenceTrainer):
             weight=check_weights(sample_weight, len(positions)),
             scheme=scheme,
         )
+        return replace(found, meta={**(found.meta or {}), **source.meta})

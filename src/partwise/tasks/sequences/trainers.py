@@ -247,7 +247,8 @@ class TaggerTrainer(SequenceTrainer):
         weight = check_weights(sample_weight, len(tokens))
         structure = self._structure(len(labels), tied=tokens.transitions is None)
         found = self._positions(source, tokens, structure, labels, gold, weight, initial)
-        return replace(found, weights=self._weight_rule(structure))
+        kept = {**(found.meta or {}), **source.meta}
+        return replace(found, weights=self._weight_rule(structure), meta=kept or None)
 
     def _weight_rule(self, structure: Structure) -> WeightRule:
         """Return which weights there are; all but the first kind of site are transitions."""
