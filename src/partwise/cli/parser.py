@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 import partwise
+from partwise.formats.tag_schemes import SCHEME_ALIASES, TAG_SCHEMES
 from partwise.problem.losses import LOSS_NAMES
 from partwise.tasks.base import Task
 from partwise.tasks.registry import all_tasks
@@ -17,6 +18,7 @@ from partwise.training.path_table import RULES
 
 from .options import (
     add_format,
+    add_format_options,
     add_options,
     fraction,
     natural,
@@ -84,6 +86,25 @@ _INFO = """\
 examples:
   partwise info chunks.model
   partwise info chunks.model --json"""
+
+_CONVERT = """\
+examples:
+  partwise convert train.txt train.jsonl --from columns --to jsonl
+  partwise convert sentences.conllu words.txt --from conllu --to columns --label xpos --drop
+  partwise convert names.txt names.conllu --from columns --to conllu --out label=misc:NE
+
+Formats: columns, crfsuite, conllu, conllx, jsonl, spacy, prodigy, doccano. What the other format
+has no place for is named and refused; with --drop it is left out and counted."""
+
+_VALIDATE = """\
+examples:
+  partwise validate train.txt
+  partwise validate train.txt --scheme IOBES --json
+  partwise validate sentences.conllu --format conllu --label xpos
+
+Prints every fault as FILE:LINE:CHARACTER: what is wrong; what to do. Tags such as B-NP and I-NP
+are checked too, by --scheme or by the scheme that they seem to follow. With faults, the exit code
+is 1."""
 
 _DEMO = """\
 examples:
@@ -163,6 +184,8 @@ def build_parser() -> argparse.ArgumentParser:
     _evaluate(verb("evaluate", "score a model on a file with labels", _EVALUATE), tasks)
     info = verb("info", "say what a model file holds", _INFO)
     info.add_argument("model", metavar="MODEL", help="a model file")
+    _convert(verb("convert", "convert a file to another format", _CONVERT))
+    _validate(verb("validate", "find all faults of a file", _VALIDATE), tasks)
     demo = verb("demo", "train, certify and evaluate on data made up on the spot", _DEMO)
     demo.add_argument(
         "--output", metavar="DIR", default="demo", help="folder for the files (default: demo)"
@@ -275,6 +298,34 @@ def _evaluate(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> No
     add_format(parser)
     _jobs(parser)
     add_options(parser, "evaluate", tasks, chosen=False)
+
+
+def _convert(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("source", metavar="IN", help="the file to read; - is stdin")
+    add("target", metavar="OUT", help="the file to write; - is stdout")
+    add("--from", dest="from_format", required=True, metavar="NAME", help="the format of IN")
+    add("--to", dest="to_format", required=True, metavar="NAME", help="the format of OUT")
+    add("--drop", action="store_true", help="leave out what OUT has no place for")
+    add("--unlabelled", action="store_true", help="IN has no labels")
+    add(
+        "--out", action="append", metavar="NAME=VALUE",
+        help="an option for writing, such as label=misc:NE, columns=form,xpos or separator=tab",
+    )  # fmt: skip
+    add_format_options(parser)
+
+
+def _validate(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
+    add = parser.add_argument
+    add("file", metavar="FILE", help="the file to check; - is stdin")
+    add(
+        "--task", default="tag", choices=[task.name for task in tasks],
+        help="the task that it is for (default: tag)",
+    )  # fmt: skip
+    schemes = [*TAG_SCHEMES, *SCHEME_ALIASES]
+    add("--scheme", choices=schemes, help="the scheme of its tags (default: by their letters)")
+    add("--constraints", choices=schemes, help="the same as --scheme, as in train")
+    add_format(parser)
 
 
 def _jobs(parser: argparse.ArgumentParser) -> None:

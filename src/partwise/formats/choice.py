@@ -85,7 +85,7 @@ class Chosen:
             )
         return form
 
-    def read(self, default: str, path: str | os.PathLike[str], **wanted: Any) -> Any:
+    def read(self, default: str, path: str | os.PathLike[str] | Text, **wanted: Any) -> Any:
         """Read a file.
 
         Parameters

@@ -140,6 +140,7 @@ class _Reading:
                 return
         if not found:
             self.empty.append(record.value)
+            self._extra("objects without tokens")
             return
         for field, one in zip(self.fields, lists, strict=True):
             field.extend(one or ())
@@ -150,7 +151,10 @@ class _Reading:
         self.sentences.append((tuple(self.empty), record.value))
         self.empty = []
         for key in record.value.keys() - {*self.keys, self.label}:
-            self.extras[f"values of {key!r}"] = self.extras.get(f"values of {key!r}", 0) + 1
+            self._extra(f"values of {key!r}")
+
+    def _extra(self, what: str) -> None:
+        self.extras[what] = self.extras.get(what, 0) + 1
 
     def _strings(self, record: Record, key: str, names: list[str] | None) -> list[str] | None:
         """Return a list of strings or numbers; None after a fault."""

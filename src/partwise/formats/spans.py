@@ -144,6 +144,7 @@ class _Reading:
         rejected = self.style == "prodigy" and value.get("answer", "accept") != "accept"
         if rejected and training:
             self.empty.append(value)
+            self._extra("texts that were not accepted")
             return
         borders = self._borders(record, text)
         spans = self._spans(record, text) if has_labels else []
@@ -154,6 +155,7 @@ class _Reading:
             return
         if not borders:
             self.empty.append(value)
+            self._extra("texts without tokens")
             return
         self.words.extend(text[start:end] for start, end in borders)
         self.labels.extend(tags)
@@ -162,7 +164,12 @@ class _Reading:
         self.sentences.append((tuple(self.empty), value, borders))
         self.empty = []
         for key in value.keys() - {"text", "tokens", self.key}:
-            self.extras[f"values of {key!r}"] = self.extras.get(f"values of {key!r}", 0) + 1
+            self._extra(f"values of {key!r}")
+        if text != " ".join(text[start:end] for start, end in borders):
+            self._extra("texts that are more than tokens with single blanks between them")
+
+    def _extra(self, what: str) -> None:
+        self.extras[what] = self.extras.get(what, 0) + 1
 
     def _fault(self, record: Record, key: str, text: str) -> None:
         self.faults.add(self.name, record.line, text, record.column(key))

@@ -49,7 +49,7 @@ def attribute_rows(
     key = token * max(1, len(vocabulary)) + number
     _, first, group = np.unique(key, return_index=True, return_inverse=True)
     order = np.argsort(first)
-    sums: Floats = np.bincount(group, values, minlength=len(first))[order]
+    sums: Floats = np.bincount(group, values, minlength=len(first)).astype(np.float64)[order]
     first = first[order]
     ends = np.concatenate([[0], np.cumsum(np.bincount(token[first], minlength=len(attributes)))])
     ones = bool((sums == 1.0).all())
