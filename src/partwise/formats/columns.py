@@ -334,7 +334,8 @@ def _separator(separator: str, table: list[Sequence[str]], alone: bool = True) -
     """Return a separator that no value holds; `alone` says that these are all columns."""
     for position, column in enumerate(table):
         for value in set(column):
-            if any(mark in value for mark in "\t\n\r"):
+            tabs = "\t" if separator in " \t" else ""
+            if any(mark in value for mark in "\n\r" + tabs):
                 raise DataError(
                     f"column {position + 1} holds {value!r}; tabs and line ends cannot be written "
                     "to a column file, so replace them"

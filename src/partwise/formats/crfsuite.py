@@ -98,7 +98,7 @@ class _Reader:
             if not any(fields):
                 return
         label, value = self._field(number, at, fields[0])
-        if not label:
+        if not label.strip(" "):
             self._fault(number, at, "empty label; begin the line with its label and a tab")
             label = "?"
         elif value is None:
@@ -237,13 +237,15 @@ def _pairs(columns: Columns, token: int) -> Iterable[tuple[str, float]]:
 def _label(label: str) -> str:
     if label.startswith("@"):
         raise DataError(f"the label {label!r} cannot be written: @ begins declarations; rename it")
+    if not label.strip(" "):
+        raise DataError("an empty label cannot be written to CRFsuite's data; name it, say, `_`")
     return _written(label, 1.0)
 
 
 def _written(name: str, value: float) -> str:
-    if not name.strip(" ") or any(mark in name for mark in "\t\n\r"):
+    if not name or any(mark in name for mark in "\t\n\r"):
         raise DataError(
-            f"{name!r} cannot be written to CRFsuite's data; names are not blank and hold no tabs "
+            f"{name!r} cannot be written to CRFsuite's data; names are not empty and hold no tabs "
             "or line ends, so replace them"
         )
     escaped = name.replace("\\", "\\\\").replace(":", "\\:")
@@ -253,8 +255,9 @@ def _written(name: str, value: float) -> str:
 def _signs(lines: Sequence[str]) -> str | None:
     if any(line.startswith("@weight:") for line in lines):
         return "a line begins with @weight"
-    rows = [line.split("\t") for line in lines]
-    if any(len(row) < 2 for row in rows):
+    rows = [row for row in (line.split("\t") for line in lines) if len(row) > 1]
+    # A token may have no attributes at all.
+    if len(rows) < 0.5 * len(lines):
         return None
     fields = [field for row in rows for field in row[1:]]
     last = [row[-1] for row in rows]

@@ -93,7 +93,10 @@ def read_text(
 def check_encoding(encoding: str | None) -> None:
     """Raise a DataError unless an encoding is None or the name of one that Python knows."""
     try:
-        b"".decode("utf-8" if encoding is None else encoding)
+        b"a".decode("utf-8" if encoding is None else encoding)
+    except UnicodeDecodeError:
+        # One byte can be less than a character.
+        return
     except (LookupError, UnicodeError, ValueError):
         raise DataError(
             f"unknown encoding {encoding!r}; name one that Python knows, such as utf-8, latin-1, "
@@ -298,8 +301,21 @@ def _text(raw: BinaryIO, target: str) -> Iterator[TextIO]:
         yield from _wrapped(packed)
 
 
+class _Stream(io.TextIOWrapper):
+    """A stream whose first character is not lost if it is a byte order mark, which readers drop."""
+
+    _begun = False
+
+    def write(self, text: str) -> int:
+        if text and not self._begun:
+            self._begun = True
+            if text.startswith("\ufeff"):
+                super().write("\ufeff")
+        return super().write(text)
+
+
 def _wrapped(binary: IO[bytes] | gzip.GzipFile) -> Iterator[TextIO]:
-    stream = io.TextIOWrapper(binary, encoding="utf-8", errors="backslashreplace", newline="\n")
+    stream = _Stream(binary, encoding="utf-8", errors="backslashreplace", newline="\n")
     try:
         yield stream
         stream.flush()

@@ -9,7 +9,7 @@ from partwise.formats.tag_schemes import PREFIXES, SCHEME_ALIASES, TAG_SCHEMES, 
 __all__ = ["broken_rule", "fits", "likely_scheme", "may_follow"]
 
 #: The share of labels that must be tags of spans for a file to be taken as one of spans.
-_MOST = 0.9
+_MOST = 0.8
 
 
 def fits(scheme: TagScheme, label: object) -> bool:

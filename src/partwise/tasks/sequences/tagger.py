@@ -10,13 +10,14 @@ from sklearn.utils.metaestimators import available_if
 
 from ...arrays import Floats
 from ...errors import DataError
+from ...formats.columns import Columns
 from ...models.fit import check_weights
 from ...models.vocabulary import Vocabulary
 from ..cross_validation import PathEstimator
 from ..description import documented
 from ..estimator import Estimator, has_probabilities
 from .features import PositionFeatures
-from .sources import Sequences
+from .sources import ColumnFile, Sequences
 from .trainers import TaggerTrainer
 
 __all__ = ["SequenceEstimator", "SequenceTagger", "SequenceTaggerCV"]
@@ -63,7 +64,7 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         lengths: Any = None,
         X_transitions: Any = None,
@@ -78,7 +79,9 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
             - sequences of tokens, where a token is a dict (``{"w": "the", "title": True}``), some
               strings, or one string; see :func:`partwise.models.vocabulary.fit_rows`;
             - matrices, dense or sparse, one per sequence, with one row per token;
-            - one matrix, dense or sparse, of all tokens, with `lengths`.
+            - one matrix, dense or sparse, of all tokens, with `lengths`;
+            - what a reader of :mod:`partwise.formats` returns, without y: the features are then
+              made as the command makes them.
         y : iterable of sequences of str or int
             The labels of each sequence; with `lengths` also one flat list of all labels.
         sample_weight : array-like of shape (n_sequences,) or None
@@ -100,11 +103,15 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
     def _given(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         lengths: Any = None,
         X_transitions: Any = None,
-    ) -> tuple[Sequences, Any]:
+    ) -> tuple[Sequences | ColumnFile, Any]:
+        if isinstance(X, Columns):
+            if X.labels is None or y is not None:
+                raise DataError("a file that was read has labels of its own; read them, without y")
+            return ColumnFile(X), X.weights if sample_weight is None else sample_weight
         return Sequences.of(X, lengths, X_transitions, y), sample_weight
 
     @property
