@@ -13,7 +13,7 @@ from partwise.models.model import Model
 #: For each format: its name on the command line, the options to read it, and those to write it.
 WAYS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "tabs": ("columns", {"separator": "tab"}, {"separator": "tab"}),
-    "commas": ("columns", {"separator": ";"}, {"separator": ";"}),
+    "bars": ("columns", {"separator": "¦"}, {"separator": "¦"}),
     "conllu": ("conllu", {"label": "misc:NE"}, {"label": "misc:NE"}),
     "conllx": ("conllx", {"label": "postag"}, {"label": "postag"}),
     "jsonl": ("jsonl", {}, {}),
