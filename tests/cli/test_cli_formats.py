@@ -71,6 +71,10 @@ def test_the_same_tokens_in_all_formats_give_the_same_model(folder: Path, run: R
         # The model remembers the format of its file.
         code, out, _ = run("evaluate", model, path, "--json")
         assert (code, one_object(out)["metrics"]) == (0, metrics), name
+        if name == "conllu":
+            # An option alone changes what the model remembers.
+            code, _, err = run("evaluate", model, path, "--label", "upos")
+            assert (code, "no labels" in sentence(err)) == (1, True)
         # A model of another format reads the file if the format is named.
         code, out, _ = run(
             "evaluate", folder / "model", path, "--format", kind, *flags(options), "--json"

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import importlib
+import importlib.util
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.same_tokens import digest
 
 from partwise import SequenceTagger
 from partwise.errors import DataError
+from partwise.formats.columns import read_columns
 from partwise.formats.frames import frame_columns, read_frame, read_parquet
 from partwise.formats.jsonl import write_jsonl
 
@@ -135,3 +139,25 @@ def test_tables_become_files(tmp_path: Path) -> None:
 def test_tables_that_do_not_fit(table: Any, options: dict[str, Any], says: str) -> None:
     with pytest.raises(DataError, match=says):
         read_frame(table, **options)
+
+
+def test_tables_give_the_same_model_as_files(tmp_path: Path) -> None:
+    path = tmp_path / "words.txt"
+    text = "".join(f"{w} {t}\n" for w, t in (("Ann", "B-P"), ("Lee", "I-P"), ("ran", "O")))
+    path.write_text(f"{text}\n{text[10:]}\n{text[:10]}", "utf-8")
+    file = read_columns(path)
+    lists = {"tokens": file.split(file.fields[0]), "tags": file.split(file.labels or [])}
+    number = [s for s, length in enumerate(file.lengths.tolist()) for _ in range(length)]
+    long = {"sentence": number, "token": file.fields[0], "tag": file.labels}
+    tables = {"dict": (lists, long)}
+    for name, kind in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "table")):
+        if importlib.util.find_spec(name) is not None:
+            make = getattr(importlib.import_module(name), kind)
+            tables[name] = (make(lists), make(long))
+    if importlib.util.find_spec("datasets") is not None:
+        make = importlib.import_module("datasets").Dataset.from_dict
+        tables["datasets"] = (make(lists), make(long))
+    expected = digest(SequenceTagger(tol=1e-6).fit(file).model_)
+    for name, (by_sentence, by_token) in tables.items():
+        for columns in (frame_columns(by_sentence), frame_columns(by_token, sentence="sentence")):
+            assert digest(SequenceTagger(tol=1e-6).fit(columns).model_) == expected, name

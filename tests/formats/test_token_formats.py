@@ -349,6 +349,8 @@ def test_a_choice_and_what_a_model_keeps_of_it() -> None:
     assert Chosen(None, {"label": "upos"}).after(kept) == Chosen("conllu", {"label": "upos"})
     assert Chosen("jsonl").after(kept) == Chosen("jsonl")
     assert Chosen().record() is None
+    odd_values = {"label": 3, "columns": [1], "label_column": "x"}
+    assert Chosen().after({"name": "conllu", "options": odd_values}) == Chosen("conllu")
     for odd in (None, 3, {"name": 3, "options": {}}, {"name": "x"}):
         assert Chosen().after(odd) == Chosen()
 

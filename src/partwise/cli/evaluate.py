@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         task = task_of(model.task)
         task.check(model)
         given = given_options(arguments, task, "evaluate")
-        chosen = checked_format(arguments, task)
+        chosen = checked_format(arguments, task, model)
         with explained(arguments.file, task):
             source = task.read_for(model, arguments.file, labelled=True, format=chosen)
         began = time.perf_counter()

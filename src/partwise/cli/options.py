@@ -6,7 +6,7 @@ import argparse
 import math
 import os
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from partwise.errors import DataError, MismatchError
 from partwise.formats.choice import Chosen
@@ -17,6 +17,9 @@ from partwise.tasks.base import Task
 from partwise.tasks.registry import all_tasks
 
 from .report import UsageError
+
+if TYPE_CHECKING:
+    from partwise.models.model import Model
 
 __all__ = [
     "add_format",
@@ -73,7 +76,9 @@ def add_options(
 def add_format(parser: argparse.ArgumentParser) -> None:
     """Add ``--format`` and the options of all formats to a verb."""
     parser.add_argument(
-        "--format", metavar="NAME", help="the format of the files (default: that of the task)"
+        "--format",
+        metavar="NAME",
+        help="the format of the files, such as conllu or jsonl (default: that of the task)",
     )
     add_format_options(parser)
 
@@ -106,9 +111,16 @@ def given_format(arguments: argparse.Namespace, name: str | None) -> Chosen:
     return Chosen(name, options)
 
 
-def checked_format(arguments: argparse.Namespace, task: Task[Any]) -> Chosen:
-    """Return the format that the arguments describe, after checking that the task can read it."""
+def checked_format(
+    arguments: argparse.Namespace, task: Task[Any], model: Model | None = None
+) -> Chosen:
+    """Return the format that the arguments describe, after checking that the task can read it.
+
+    With a model, what is not given is as it was when the model was trained.
+    """
     chosen = given_format(arguments, arguments.format)
+    if model is not None:
+        chosen = chosen.after(model.meta.get("format"))
     try:
         task.reader(chosen)
     except (DataError, MismatchError) as error:

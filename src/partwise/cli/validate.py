@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import time
 
-from partwise.errors import DataError, MismatchError
 from partwise.tasks.registry import task_of
 
-from .options import given_format
-from .report import BAD_DATA, DONE, Outcome, UsageError
+from .options import checked_format
+from .report import BAD_DATA, DONE, Outcome
 
 __all__ = ["run"]
 
@@ -20,11 +19,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
 
     began = time.perf_counter()
     task = task_of(arguments.task)
-    chosen = given_format(arguments, arguments.format)
-    try:
-        task.reader(chosen)
-    except (DataError, MismatchError) as error:
-        raise UsageError(str(error)) from error
+    chosen = checked_format(arguments, task)
     found = validate(
         arguments.file,
         chosen,

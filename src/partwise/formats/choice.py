@@ -54,7 +54,13 @@ class Chosen:
         options, name = record.get("options"), record.get("name")
         if not isinstance(options, Mapping) or not (name is None or isinstance(name, str)):
             return self
-        return Chosen(name, {**options, **self.options})
+        # A model file may hold anything.
+        sound = {
+            key: value
+            for key, value in options.items()
+            if isinstance(value, int if key == "label_column" else str)
+        }
+        return Chosen(name, {**sound, **self.options})
 
     def format(self, default: str) -> Format:
         """Return the format.

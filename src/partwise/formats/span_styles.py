@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from partwise.errors import DataError
 from partwise.formats.json_lines import first_object
 
-__all__ = ["EXAMPLES", "STYLES", "SpanStyle", "signs"]
+__all__ = ["EXAMPLES", "STYLES", "SpanStyle", "signs", "tokenizer_of"]
 
 
 @dataclass(frozen=True)
@@ -59,3 +61,13 @@ def signs(style: str, lines: Sequence[str]) -> str | None:
     if not keys and not unknown:
         return None
     return "the first line is an object with a text" + (f" and {keys[0]}" if keys else "")
+
+
+_TOKENIZERS: Final = {"words": re.compile(r"\w+|[^\w\s]"), "blanks": re.compile(r"\S+")}
+
+
+def tokenizer_of(name: str | None) -> re.Pattern[str]:
+    """Return the pattern of a token; None is "words"."""
+    if name is not None and name not in _TOKENIZERS:
+        raise DataError(f"unknown tokenizer {name!r}; use one of {', '.join(_TOKENIZERS)}")
+    return _TOKENIZERS[name or "words"]

@@ -27,14 +27,12 @@ from partwise.formats.json_lines import (
 from partwise.formats.layout import Layout
 from partwise.formats.options import OPTIONS
 from partwise.formats.source import Text, read_text
-from partwise.formats.span_styles import EXAMPLES, STYLES, signs
+from partwise.formats.span_styles import EXAMPLES, STYLES, signs, tokenizer_of
 from partwise.formats.tag_schemes import PREFIXES, SCHEME_ALIASES, TAG_SCHEMES
 from partwise.formats.tag_spans import lenient_spans, span_tags
 from partwise.formats.tokens import Columns
 
 __all__ = ["DOCCANO", "PRODIGY", "SPACY", "read_spans", "write_spans"]
-
-_TOKENIZERS: Final = {"words": re.compile(r"\w+|[^\w\s]"), "blanks": re.compile(r"\S+")}
 
 #: The first and the last but one character of each token, or of each span, with its label.
 _Borders = list[tuple[int, int]]
@@ -85,7 +83,7 @@ def read_spans(
     Columns
         Texts without tokens are no sentences; they are kept for the output.
     """
-    cut = _tokenizer(tokenizer)
+    cut = tokenizer_of(tokenizer)
     scheme = SCHEME_ALIASES.get(span_tags or "IOB2", span_tags or "IOB2")
     if scheme not in TAG_SCHEMES:
         raise DataError(f"unknown scheme {span_tags!r}; use one of {', '.join(TAG_SCHEMES)}")
@@ -103,12 +101,6 @@ def read_spans(
     if not reading.sentences and inputs is None:
         faults.add(name, None, f"no text with tokens; expected lines such as {EXAMPLES[style]}")
     return reading.columns(has_labels and bool(reading.sentences))
-
-
-def _tokenizer(name: str | None) -> re.Pattern[str]:
-    if name is not None and name not in _TOKENIZERS:
-        raise DataError(f"unknown tokenizer {name!r}; use one of {', '.join(_TOKENIZERS)}")
-    return _TOKENIZERS[name or "words"]
 
 
 class _Reading:
@@ -360,7 +352,7 @@ def _new(style: str, words: Sequence[str]) -> tuple[dict[str, Any], _Borders]:
     borders: _Borders = []
     at = 0
     for word in words:
-        if not word or (style != "prodigy" and not _TOKENIZERS["blanks"].fullmatch(word)):
+        if not word or (style != "prodigy" and not tokenizer_of("blanks").fullmatch(word)):
             raise DataError(
                 f"the token {word!r} cannot be found again in a text where blanks separate tokens; "
                 "replace its blanks, or use the format prodigy, which holds tokens"

@@ -27,7 +27,8 @@ from ...models.tally import Tally
 from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows, is_matrix
 from .examples import read_fixed, read_labels
-from .sources import ColumnFile, Sequences, Table, Tokens, as_columns, cut
+from .given_columns import as_columns
+from .sources import ColumnFile, Sequences, Table, Tokens, cut
 from .support import Support
 from .templates import MAX_COLUMNS, TemplateSet
 
