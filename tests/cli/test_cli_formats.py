@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,12 @@ from support.same_tokens import digest, reading, spread
 from partwise import SequenceTagger, load_model
 from partwise.cli import main
 from partwise.datasets import tagged_text, write
-from partwise.formats.columns import read_columns
+from partwise.formats.base import Format
+from partwise.formats.columns import Columns, read_columns
 from partwise.formats.crfsuite import read_crfsuite
+from partwise.formats.options import Option
+from partwise.formats.registry import FORMATS
+from partwise.formats.source import read_text
 
 SIGNS = {
     "crfsuite": CRFSUITE.partition("\n")[2],
@@ -351,3 +356,33 @@ def test_validate_other_tasks(run: Run, tmp_path: Path) -> None:
     assert (code, out) == (0, f"{path}: sound; 2 examples\n")
     code, _, err = run("validate", tmp_path / "nonesuch")
     assert (code, "no such file" in sentence(err)) == (1, True)
+
+
+def test_a_format_of_ones_own_with_options(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(path: str, mark: str = "/", **wanted: Any) -> Columns:
+        name, text = read_text(path)
+        tokens = [token.rpartition(mark) for token in text.split()]
+        lengths = np.array([len(line.split()) for line in text.splitlines()])
+        lines = np.repeat(np.arange(1, len(lengths) + 1), lengths)
+        fields = ([word for word, _, _ in tokens],)
+        return Columns(name, fields, [label for _, _, label in tokens], lengths, lines)
+
+    def signs(lines: Sequence[str]) -> str | None:
+        return "a bar in every word" if all("|" in word for word in lines[0].split()) else None
+
+    options = (Option("--mark", "what stands before the label", metavar="TEXT"),)
+    form = Format("tokens in columns", read, "word|label", options=options, signs=signs)
+    monkeypatch.setitem(FORMATS, "bars", form)
+    path, model = tmp_path / "in", tmp_path / "m"
+    path.write_text("the|D dog|N\na|D cat|N\n", "utf-8")
+    code, _, err = run(*train(path, model))
+    assert code == 2
+    assert "looks like the format bars (a bar in every word)" in sentence(err)
+    assert run(*train(path, model), "--format", "bars", "--mark", "|", "-q")[0] == 0
+    assert run("predict", model, path)[1].split()[2::3] == list("DNDN")
+    code, out, _ = run("validate", path, "--format", "bars", "--json")
+    assert (code, one_object(out)["n_examples"]) == (0, 2)
+    code, _, err = run("convert", path, tmp_path / "o", "--from", "columns", "--to", "bars")
+    assert (code, "can be read and not written" in sentence(err)) == (1, True)

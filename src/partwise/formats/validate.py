@@ -87,47 +87,43 @@ def validate(
         raise DataError(f"unknown scheme {scheme!r}; use one of {known}")
     form = chosen.format(default)
     faults = Faults(keep=True)
-    if not form.finds_all:
-        return _first_only(chosen, default, path)
-    source = read_text(path, chosen.options.get("encoding"), faults)
+    source: Any = path
+    name = "<stdin>" if os.fspath(path) == "-" else os.fspath(path)
+    wanted: dict[str, Any] = {}
+    if form.finds_all:
+        source = read_text(path, chosen.options.get("encoding"), faults)
+        wanted["faults"] = faults
+    found: Any = None
     try:
-        found = chosen.read(default, source, faults=faults)
+        found = chosen.read(default, source, **wanted)
     except FormatError:
         raise
     except DataError as error:
         # What concerns the whole file ends the reading.
-        with faults.from_errors(source.name):
+        with faults.from_errors(name):
             raise error
-        return Verdict(source.name, _ordered(faults), 0)
-    n_examples = len(found.lengths) if isinstance(found, Columns) else len(found)
-    if isinstance(found, Columns) and found.labels is not None:
+    complete = form.finds_all or not faults.found
+    if not isinstance(found, Columns):
+        n_examples = 0 if found is None else len(getattr(found, "lines", found))
+        return Verdict(name, _ordered(faults), n_examples, None, complete)
+    if found.labels is None:
+        scheme = None
+    else:
         scheme = scheme or likely_scheme(found.split(found.labels) if len(found) else [])
         if scheme is not None:
-            _check_tags(found, source, scheme, faults)
-    else:
-        scheme = None
-    return Verdict(source.name, _ordered(faults), n_examples, scheme)
-
-
-def _first_only(chosen: Chosen, default: str, path: str | os.PathLike[str]) -> Verdict:
-    name = "<stdin>" if os.fspath(path) == "-" else os.fspath(path)
-    faults = Faults(keep=True)
-    n_examples = 0
-    with faults.from_errors(name):
-        found = chosen.read(default, path)
-        n_examples = len(found) if hasattr(found, "__len__") else len(found.lines)
-    return Verdict(name, faults.found, n_examples, complete=not faults.found)
+            text = source.text.split("\n") if isinstance(source, Text) else None
+            _check_tags(found, text, scheme, faults)
+    return Verdict(name, _ordered(faults), len(found.lengths), scheme, complete)
 
 
 def _ordered(faults: Faults) -> list[Fault]:
     return sorted(faults.found, key=lambda fault: (fault.line or 0, fault.column or 0))
 
 
-def _check_tags(columns: Columns, source: Text, scheme: str, faults: Faults) -> None:
+def _check_tags(columns: Columns, text: list[str] | None, scheme: str, faults: Faults) -> None:
     """Report all tags that break a scheme, but not beside lines that have faults already."""
     assert columns.labels is not None
     known = {fault.line for fault in faults.found}
-    text = source.text.split("\n")
     lines = columns.lines.tolist()
     begin = 0
     for length in columns.lengths.tolist():
@@ -141,7 +137,8 @@ def _check_tags(columns: Columns, source: Text, scheme: str, faults: Faults) -> 
             wrong = broken_rule(scheme, before, now) if sound and here else None
             if wrong is not None:
                 label = columns.labels[token - ended]
-                faults.add(source.name, line, wrong, _column(columns, text[line - 1], label))
+                at = None if text is None else _column(columns, text[line - 1], label)
+                faults.add(columns.path, line, wrong, at)
             before, sound = now, here
         begin += length
 
