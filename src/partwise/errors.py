@@ -13,6 +13,10 @@ class DataError(PartwiseError, ValueError):
     """Invalid input; the message says where it is, what was expected and what to do."""
 
 
+class FormatError(DataError):
+    """A file that looks like another format than the one that it would be read in."""
+
+
 class LabelError(DataError):
     """A gold label that is not one of the expected labels.
 

@@ -8,7 +8,7 @@ import time
 from partwise.compiled.compilation import noted_compilation
 from partwise.tasks.registry import task_of
 
-from .options import given_options
+from .options import checked_format, given_options
 from .report import Outcome
 from .resemblance import explained
 from .train import scored
@@ -25,8 +25,9 @@ def run(arguments: argparse.Namespace) -> Outcome:
         task = task_of(model.task)
         task.check(model)
         given = given_options(arguments, task, "evaluate")
+        chosen = checked_format(arguments, task, model)
         with explained(arguments.file, task):
-            source = task.read_for(model, arguments.file, labelled=True, format=arguments.format)
+            source = task.read_for(model, arguments.file, labelled=True, format=chosen)
         began = time.perf_counter()
         metrics, text = scored(task, model, source, given, arguments.jobs)
     record = {

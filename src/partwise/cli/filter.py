@@ -18,7 +18,7 @@ from partwise.errors import DataError
 from partwise.models.tally import UnknownFeaturesWarning
 
 if TYPE_CHECKING:
-    from partwise.formats.base import Format
+    from partwise.formats.choice import Chosen
     from partwise.formats.stream import Piece
     from partwise.models.model import Model
     from partwise.tasks.base import Task
@@ -30,20 +30,19 @@ _log = logging.getLogger(__name__)
 _PLACE: Final = re.compile(r"<stdin>:(\d+):")
 
 
-def can_answer(arguments: argparse.Namespace, task: Task[Any]) -> bool:
+def can_answer(arguments: argparse.Namespace, task: Task[Any], chosen: Chosen) -> bool:
     """Return whether examples come from stdin one by one, and go to stdout as text."""
     whole = arguments.file != "-" or arguments.output != "-" or arguments.json
-    return not whole and _format(arguments, task).ends is not None
-
-
-def _format(arguments: argparse.Namespace, task: Task[Any]) -> Format:
-    from partwise.formats.registry import FORMATS
-
-    return FORMATS[arguments.format or task.format]
+    plain = chosen.options.get("encoding") is None
+    return not whole and plain and chosen.format(task.format).ends is not None
 
 
 def answers(
-    arguments: argparse.Namespace, task: Task[Any], model: Model, given: dict[str, Any]
+    arguments: argparse.Namespace,
+    task: Task[Any],
+    model: Model,
+    chosen: Chosen,
+    given: dict[str, Any],
 ) -> int:
     """Write a prediction for every example on stdin, and return how many there were.
 
@@ -53,14 +52,16 @@ def answers(
         The arguments of the command.
     task, model
         The task, and a model of it.
+    chosen : Chosen
+        The format of the text.
     given : dict
         The values of the options of the task.
     """
     from partwise.formats.source import universal, writing
     from partwise.formats.stream import pieces
 
-    form = _format(arguments, task)
-    answer = _Answer(arguments, task, model, given)
+    form = chosen.format(task.format)
+    answer = _Answer(arguments, task, model, chosen, given)
     assert form.ends is not None
     for piece in pieces(form.ends):
         if piece.blank and form.verbatim:
@@ -101,8 +102,10 @@ class _Answer:
         arguments: argparse.Namespace,
         task: Task[Any],
         model: Model,
+        chosen: Chosen,
         given: dict[str, Any],
     ) -> None:
+        self.chosen = chosen
         self.arguments, self.task, self.model, self.options = arguments, task, model, given
         self.head = b""
         self.lines = self.skipped = self.total = 0
@@ -122,7 +125,7 @@ class _Answer:
 
         arguments, task = self.arguments, self.task
         with fed(data):
-            source = task.read_for(self.model, "-", labelled=False, format=arguments.format)
+            source = task.read_for(self.model, "-", labelled=False, format=self.chosen)
         n = len(source)
         if data and n == self.skipped:
             return

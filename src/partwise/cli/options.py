@@ -6,19 +6,29 @@ import argparse
 import math
 import os
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from partwise.errors import DataError, MismatchError
+from partwise.formats.choice import Chosen
+from partwise.formats.options import Option
+from partwise.formats.registry import format_options
+from partwise.formats.source import check_encoding
 from partwise.tasks.base import Task
-from partwise.tasks.options import Option
 from partwise.tasks.registry import all_tasks
 
 from .report import UsageError
 
+if TYPE_CHECKING:
+    from partwise.models.model import Model
+
 __all__ = [
+    "add_format",
+    "add_format_options",
     "add_options",
+    "checked_format",
     "finite",
     "fraction",
+    "given_format",
     "given_options",
     "natural",
     "not_negative",
@@ -63,6 +73,61 @@ def add_options(
                 group.add_argument(option.flag, default=argparse.SUPPRESS, **_arguments(option))
 
 
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """Add ``--format`` and the options of all formats to a verb."""
+    parser.add_argument(
+        "--format",
+        metavar="NAME",
+        help="the format of the files, such as conllu or jsonl (default: that of the task)",
+    )
+    add_format_options(parser)
+
+
+def add_format_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of all formats to a verb."""
+    owners: dict[str, tuple[Option, list[str]]] = {}
+    for name, options in format_options().items():
+        for option in options:
+            owners.setdefault(option.flag, (option, []))[1].append(name)
+    group = parser.add_argument_group("options of formats")
+    for flag, (option, names) in owners.items():
+        told = _arguments(option)
+        if option.name != "encoding":
+            told["help"] = f"{', '.join(names)}: {told['help']}"
+        group.add_argument(flag, default=argparse.SUPPRESS, **told)
+
+
+def given_format(arguments: argparse.Namespace, name: str | None) -> Chosen:
+    """Return the format that the arguments describe, with the options that were given.
+
+    Raises a UsageError for values that cannot be used.
+    """
+    known = {option.name for options in format_options().values() for option in options}
+    options = {key: getattr(arguments, key) for key in known if hasattr(arguments, key)}
+    try:
+        check_encoding(options.get("encoding"))
+    except DataError as error:
+        raise UsageError(str(error)) from error
+    return Chosen(name, options)
+
+
+def checked_format(
+    arguments: argparse.Namespace, task: Task[Any], model: Model | None = None
+) -> Chosen:
+    """Return the format that the arguments describe, after checking that the task can read it.
+
+    With a model, what is not given is as it was when the model was trained.
+    """
+    chosen = given_format(arguments, arguments.format)
+    if model is not None:
+        chosen = chosen.after(model.meta.get("format"))
+    try:
+        task.reader(chosen)
+    except (DataError, MismatchError) as error:
+        raise UsageError(str(error)) from error
+    return chosen
+
+
 def _arguments(option: Option) -> dict[str, Any]:
     """Return the arguments of argparse for an option."""
     told: dict[str, Any] = {"help": option.help}
@@ -94,11 +159,6 @@ def given_options(arguments: argparse.Namespace, task: Task[Any], verb: str) -> 
     verb : str
         The verb that the options belong to.
     """
-    if arguments.format is not None:
-        try:
-            task.reader(arguments.format)
-        except (DataError, MismatchError) as error:
-            raise UsageError(str(error)) from error
     own = task.defaults(verb)
     owners: dict[str, list[str]] = {}
     spelled: dict[str, list[str]] = {}
@@ -119,6 +179,8 @@ def given_options(arguments: argparse.Namespace, task: Task[Any], verb: str) -> 
         task.check_given(verb, given)
     except MismatchError as error:
         raise UsageError(str(error)) from error
+    if "format" in own:
+        given["format"] = checked_format(arguments, task)
     return given
 
 
@@ -210,6 +272,14 @@ def power_of_two(text: str) -> int:
     return number
 
 
+def place(text: str) -> int:
+    """Read an integer that is not 0: a place from 1, or from -1 at the end."""
+    number = int(text)
+    if number == 0:
+        raise argparse.ArgumentTypeError("0 is no column; count from 1, or from -1 at the end")
+    return number
+
+
 def threads(text: str) -> int:
     """Read a number of threads; -1 is one per core."""
     if text != "-1":
@@ -238,6 +308,7 @@ for _type, _name in (
     (share, "number"),
     (number_or_scale, "number, scale or auto"),
     (power_of_two, "integer"),
+    (place, "integer"),
     (threads, "integer"),
     (seed, "integer"),
 ):
@@ -252,4 +323,5 @@ _READERS: Final = {
     "share": share,
     "number or scale": number_or_scale,
     "weights of labels": label_weights,
+    "place": place,
 }

@@ -10,12 +10,15 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 import partwise
+from partwise.formats.tag_schemes import SCHEME_ALIASES, TAG_SCHEMES
 from partwise.problem.losses import LOSS_NAMES
 from partwise.tasks.base import Task
 from partwise.tasks.registry import all_tasks
 from partwise.training.path_table import RULES
 
 from .options import (
+    add_format,
+    add_format_options,
     add_options,
     fraction,
     natural,
@@ -96,9 +99,15 @@ examples:
 
 _CONVERT = """\
 examples:
+  partwise convert train.txt train.jsonl --from columns --to jsonl
+  partwise convert sentences.conllu words.txt --from conllu --to columns --label xpos --drop
+  partwise convert names.txt names.conllu --from columns --to conllu --out label=misc:NE
   partwise convert model.crfsuite chunks.model --from crfsuite-model
   partwise convert model.txt chunks.model --from crfpp-model
   partwise convert chunks.model chunks.json --from partwise-model --to json-model
+
+Formats of data: columns, crfsuite, conllu, conllx, jsonl, spacy, prodigy, doccano. What the other
+format has no place for is named and refused; with --drop it is left out and counted.
 
 Formats of models: crfsuite-model, wapiti-model (text), crfpp-model (text, of crf_learn -t),
 liblinear-model, sklearn-model (of skops), partwise-model, json-model and safetensors-model. To
@@ -115,6 +124,16 @@ examples:
 
 Says for every solver which losses and structures it takes, whether l1 > 0 and threads, its options
 with their defaults, and the papers that it comes from."""
+
+_VALIDATE = """\
+examples:
+  partwise validate train.txt
+  partwise validate train.txt --scheme IOBES --json
+  partwise validate sentences.conllu --format conllu --label xpos
+
+Prints every fault as FILE:LINE:CHARACTER: what is wrong; what to do. Tags such as B-NP and I-NP
+are checked too, by --scheme or by the scheme that they seem to follow. With faults, the exit code
+is 1."""
 
 _DEMO = """\
 examples:
@@ -197,6 +216,7 @@ def build_parser() -> argparse.ArgumentParser:
     _convert(verb("convert", "convert a file from one format to another", _CONVERT))
     solvers = verb("solvers", "list the solvers, or describe one", _SOLVERS)
     solvers.add_argument("name", metavar="NAME", nargs="?", help="a solver (default: all)")
+    _validate(verb("validate", "find all faults of a file", _VALIDATE), tasks)
     demo = verb("demo", "train, certify and evaluate on data made up on the spot", _DEMO)
     demo.add_argument(
         "--output", metavar="DIR", default="demo", help="folder for the files (default: demo)"
@@ -279,7 +299,7 @@ def _path(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
 
 def _what(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
     parser.add_argument("file", metavar="TRAIN", help="the training file; - is stdin")
-    _format(parser)
+    add_format(parser)
     parser.add_argument(
         "--task", required=True, choices=[task.name for task in tasks],
         help="; ".join(f"{task.name}: {task.summary}" for task in tasks),
@@ -319,7 +339,7 @@ def _predict(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> Non
     add = parser.add_argument
     add("model", metavar="MODEL", help="a model file")
     add("file", metavar="FILE", help="the file to label, with or without labels; - is stdin")
-    _format(parser)
+    add_format(parser)
     add("--marginals", action="store_true", help="also probabilities (not for --loss hinge)")
     add("--k", type=natural, metavar="N", help="the N best labellings and their scores")
     add("--output", default="-", metavar="OUT", help="where to write (default: -, stdout)")
@@ -331,15 +351,15 @@ def _evaluate(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> No
     add = parser.add_argument
     add("model", metavar="MODEL", help="a model file")
     add("file", metavar="FILE", help="a file with the right labels; - is stdin")
-    _format(parser)
+    add_format(parser)
     _jobs(parser)
     add_options(parser, "evaluate", tasks, chosen=False)
 
 
 def _convert(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("source", metavar="IN", help="the file to read")
-    add("target", metavar="OUT", help="the file to write")
+    add("source", metavar="IN", help="the file to read; - is stdin")
+    add("target", metavar="OUT", help="the file to write; - is stdout")
     add("--from", dest="from_format", required=True, metavar="NAME", help="the format of IN")
     add(
         "--to", dest="to_format", metavar="NAME",
@@ -349,12 +369,26 @@ def _convert(parser: argparse.ArgumentParser) -> None:
         "--inputs", type=natural, metavar="N",
         help="of a wapiti-model: input columns of its files (default: those its patterns look at)",
     )  # fmt: skip
+    add("--drop", action="store_true", help="leave out what OUT has no place for")
+    add("--unlabelled", action="store_true", help="IN has no labels")
+    add(
+        "--out", action="append", metavar="NAME=VALUE",
+        help="an option for writing, such as label=misc:NE, columns=form,xpos or separator=tab",
+    )  # fmt: skip
+    add_format_options(parser)
 
 
-def _format(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--format", metavar="NAME", help="the format of the files (default: that of the task)"
-    )
+def _validate(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
+    add = parser.add_argument
+    add("file", metavar="FILE", help="the file to check; - is stdin")
+    add(
+        "--task", default="tag", choices=[task.name for task in tasks],
+        help="the task that it is for (default: tag)",
+    )  # fmt: skip
+    schemes = [*TAG_SCHEMES, *SCHEME_ALIASES]
+    add("--scheme", choices=schemes, help="the scheme of its tags (default: by their letters)")
+    add("--constraints", choices=schemes, help="the same as --scheme, as in train")
+    add_format(parser)
 
 
 def _jobs(parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,7 @@ from partwise.compiled.compilation import noted_compilation
 from partwise.tasks.registry import task_of
 
 from .filter import answers, can_answer
-from .options import given_options
+from .options import checked_format, given_options
 from .report import Outcome, UsageError, check_target, logged_warnings
 from .resemblance import explained
 
@@ -29,10 +29,11 @@ def run(arguments: argparse.Namespace) -> Outcome:
         task.check(model)
         given = given_options(arguments, task, "predict")
         _check(arguments, given)
-        if can_answer(arguments, task):
-            return Outcome({"n_examples": answers(arguments, task, model, given)})
+        chosen = checked_format(arguments, task, model)
+        if can_answer(arguments, task, chosen):
+            return Outcome({"n_examples": answers(arguments, task, model, chosen, given)})
         with explained(arguments.file, task):
-            source = task.read_for(model, arguments.file, labelled=False, format=arguments.format)
+            source = task.read_for(model, arguments.file, labelled=False, format=chosen)
         began = time.perf_counter()
         # The JSON record on stdout already holds the predictions.
         inline = arguments.json and arguments.output == "-"

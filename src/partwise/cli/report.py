@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from partwise.errors import DataError, MismatchError, PartwiseError
+from partwise.errors import DataError, FormatError, MismatchError, PartwiseError
 from partwise.formats.whole_files import remedy
 from partwise.models.tally import UnknownFeaturesWarning
 
@@ -230,7 +230,7 @@ def deliver(arguments: argparse.Namespace, work: Callable[[argparse.Namespace], 
         return BROKEN_PIPE
     except KeyboardInterrupt:
         return _fail(arguments, "interrupted; no file was left half-written", INTERRUPTED)
-    except UsageError as error:
+    except (UsageError, FormatError) as error:
         return _fail(arguments, f"{error} (see partwise {arguments.command} --help)", USAGE)
     except PartwiseError as error:
         return _fail(arguments, str(error), BAD_DATA)

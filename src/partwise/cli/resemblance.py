@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from partwise.errors import DataError
+from partwise.errors import DataError, FormatError
 from partwise.tasks.base import Task
 
 __all__ = ["explained"]
@@ -29,6 +29,9 @@ def explained(path: str, task: Task[Any]) -> Iterator[None]:
     """
     try:
         yield
+    except FormatError:
+        # It names another format already.
+        raise
     except DataError as error:
         # An error that does not begin with the file is about something else.
         others = _lookalikes(path, task) if str(error).startswith(f"{path}:") else []

@@ -143,13 +143,15 @@ def check_stdin(arguments: argparse.Namespace) -> None:
 
 
 def sample_weight(arguments: argparse.Namespace, source: Any) -> Floats | None:
-    """Read the weights of the examples, if there is a file of them."""
+    """Return the weights of the examples, those in the file times those in a file of their own."""
+    held: Floats | None = source.weights
     if arguments.sample_weight is None:
-        return None
+        return held
     from partwise.formats.example_weights import read_example_weights
 
     of = "<stdin>" if arguments.file == "-" else arguments.file
-    return read_example_weights(arguments.sample_weight, len(source), of)
+    given = read_example_weights(arguments.sample_weight, len(source), of)
+    return given if held is None else given * held
 
 
 def _resumed(arguments: argparse.Namespace) -> Model | None:

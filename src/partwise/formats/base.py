@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from partwise.formats.options import Option
 
 __all__ = ["Format"]
 
@@ -21,7 +23,7 @@ class Format:
     read : callable
         ``read(path, **wanted)`` reads a file, where ``-`` is stdin. All formats that hold the same
         return the same type, such as :class:`partwise.formats.columns.Columns`. It takes the same
-        keyword arguments as the reader of the built-in format.
+        keyword arguments as the reader of the built-in format, and its own options.
     summary : str
         What the files look like, in a few words.
     ends : {"blank line", "line", "brackets"} or None
@@ -31,10 +33,34 @@ class Format:
         None, the text is read as a whole.
     verbatim : bool
         Whether predictions are written into the file as it is, blank lines included.
+    write : callable or None
+        ``write(path, columns, labels=None, probabilities=None, notes=None, **options)`` writes a
+        file, see :func:`partwise.formats.columns.write_tokens`; None if there is no writer.
+    options : tuple of Option
+        What can be set. Each is a keyword argument of `read`, and of `write` where it applies.
+    signs : callable or None
+        ``signs(lines)`` takes the first lines of a file, without blank ones, and says in a few
+        words why they look like this format; None if they do not.
+    finds_all : bool
+        Whether `read` takes `faults`, a :class:`partwise.formats.faults.Faults`, and reports all
+        faults of a file to it.
+    by_name : bool
+        Whether the files hold features of tokens by name, and no columns.
     """
 
     holds: str
     read: Callable[..., Any]
     summary: str
+    write: Callable[..., None] | None = None
+    options: tuple[Option, ...] = ()
+    signs: Callable[[Sequence[str]], str | None] | None = None
+    finds_all: bool = False
+    by_name: bool = False
+
+    def own(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return those of some options that the format has."""
+        names = {option.name for option in self.options}
+        return {name: value for name, value in given.items() if name in names}
+
     ends: str | None = None
     verbatim: bool = False

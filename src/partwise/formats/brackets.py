@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from partwise.errors import DataError
 from partwise.formats.base import Format
+from partwise.formats.options import OPTIONS
 from partwise.formats.source import read_text, writing
 from partwise.formats.tree import Tree
 
@@ -79,6 +80,7 @@ def read_brackets(
     traces: bool = False,
     functions: bool = False,
     empty: bool = False,
+    encoding: str | None = None,
 ) -> Brackets:
     """Read bracketed trees, which may run over many lines.
 
@@ -97,6 +99,8 @@ def read_brackets(
         and ``NP=2`` become ``NP``, while ``-LRB-`` and ``-NONE-`` are kept.
     empty
         Whether a file without trees is allowed.
+    encoding
+        The encoding of the file; None is UTF-8.
 
     Returns
     -------
@@ -108,7 +112,7 @@ def read_brackets(
     DataError
         If the file cannot be read, is malformed, or holds no tree; the message names file and line.
     """
-    name, text = read_text(source)
+    name, text = read_text(source, encoding)
     trees, lines = _parse(name, text)
     if not trees and not empty:
         raise DataError(f"{name}: no trees; expected brackets such as (S (NP (PRP It)) (VP ...))")
@@ -314,4 +318,5 @@ FORMAT: Final = Format(
     read_brackets,
     "bracketed trees as in the Penn Treebank",
     ends="brackets",
+    options=OPTIONS["brackets"],
 )

@@ -7,105 +7,72 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from partwise.errors import DataError
 from partwise.formats.base import Format
-from partwise.formats.source import read_text, writing
+from partwise.formats.column_choice import ColumnChoice, check_inputs
+from partwise.formats.faults import STRICT, Faults
+from partwise.formats.layout import Layout
+from partwise.formats.options import OPTIONS
+from partwise.formats.source import Text, read_text, writing
+from partwise.formats.tokens import Columns
 
-__all__ = ["FORMAT", "Columns", "read_columns", "write_columns"]
+__all__ = ["FORMAT", "Columns", "read_columns", "write_columns", "write_tokens"]
 
 _TOKEN_LINE = re.compile(r"^.*[^ \t\n].*$", re.MULTILINE)
-
-
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """The tokens of a column file, column by column.
-
-    Attributes
-    ----------
-    path
-        The source of the tokens, for messages.
-    fields
-        One flat list of strings per input column, without the labels.
-    labels
-        The label of every token, or None if the file has no label column.
-    lengths
-        The number of tokens in every sentence; never 0.
-    lines
-        The line of every token, counted from 1.
-    separator
-        The separator of the columns: a tab or a blank.
-    """
-
-    path: str
-    fields: tuple[list[str], ...]
-    labels: list[str] | None
-    lengths: NDArray[np.int64]
-    lines: NDArray[np.int64]
-    separator: str = " "
-
-    def __len__(self) -> int:
-        """Return the number of tokens."""
-        return len(self.lines)
-
-    def place(self, sentence: int, token: int) -> str:
-        """Return ``file:line`` of a token of a sentence, both counted from 0."""
-        return f"{self.path}:{self.lines[int(self.lengths[:sentence].sum()) + token]}"
-
-    def take(self, which: Sequence[int]) -> Columns:
-        """Return some of the sentences, by their numbers from 0."""
-        ends = np.cumsum(self.lengths)
-        lengths = self.lengths[which]
-        tokens = [t for s in which for t in range(ends[s] - self.lengths[s], ends[s])]
-        return Columns(
-            self.path,
-            tuple([field[t] for t in tokens] for field in self.fields),
-            None if self.labels is None else [self.labels[t] for t in tokens],
-            lengths,
-            self.lines[tokens],
-            self.separator,
-        )
-
-    def split(self, flat: Sequence[str]) -> list[list[str]]:
-        """Split a flat list of one string per token into one list per sentence."""
-        if len(flat) != len(self):
-            raise DataError(
-                f"{self.path}: {len(flat)} values for {len(self)} tokens; give one per token"
-            )
-        ends = np.cumsum(self.lengths).tolist()
-        return [list(flat[a:b]) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+_BOUNDARY = "-DOCSTART-"
+_BOUNDARIES = "document boundaries (-DOCSTART-)"
+_SEPARATORS = {"tab": "\t", "\\t": "\t", "blank": " ", "space": " "}
 
 
 def read_columns(
-    source: str | os.PathLike[str],
+    source: str | os.PathLike[str] | Text,
     *,
     labelled: bool = True,
     n_columns: int | None = None,
     inputs: int | None = None,
+    label_column: int | None = None,
+    columns: Any = None,
+    separator: str | None = None,
+    encoding: str | None = None,
+    faults: Faults = STRICT,
 ) -> Columns:
     """Read a column file.
 
     Columns are separated by single tabs if the first token line holds a tab (fields may then hold
-    blanks or be empty), and by runs of blanks and tabs otherwise.
+    blanks or be empty), and by runs of blanks and tabs otherwise. Lines whose first field is
+    ``-DOCSTART-`` are boundaries of documents and no tokens.
 
     Parameters
     ----------
     source
         A path (plain or gzipped), or ``"-"`` for standard input.
     labelled
-        Whether the last column is the label. Ignored when `inputs` is given.
+        Whether there is a label column. Ignored when `inputs` is given.
     n_columns
         The number of columns that the file must have, including the label.
     inputs
         For prediction: the number of input columns that the model was trained with. A file with
         exactly this number of columns has no labels, a file with one more has labels, and anything
         else raises a DataError. An empty file is then allowed.
+    label_column
+        The column of the label, counted from 1, or from the end if it is negative; None is the
+        last one.
+    columns
+        The input columns: numbers counted from 1, in a list or separated by commas, where
+        ``"2-4"`` is a range and -1 the last column. None is all but the label.
+    separator
+        What separates columns: one string, or "tab" or "blank". None decides by the first line.
+    encoding
+        The encoding of the file; None is UTF-8.
+    faults
+        Where faults of lines are reported.
 
     Returns
     -------
@@ -116,60 +83,127 @@ def read_columns(
     DataError
         If the file cannot be read, is ragged, is empty, or has the wrong number of columns.
     """
-    name, text = read_text(source)
-    first = _TOKEN_LINE.search(text)
-    if first is None:
-        if inputs is None:
-            raise DataError(f"{name}: no tokens; expected one token per line, with the label last")
-        none = np.zeros(0, np.int64)
-        return Columns(name, tuple([] for _ in range(inputs)), None, none, none.copy())
-    lines, separator = _token_lines(text, tabs="\t" in first.group())
+    choice = ColumnChoice.of(label_column, columns)
+    mark = _named_separator(separator)
+    name, text = read_text(source, encoding, faults)
+    lines, mark, boundaries = _token_lines(text, mark)
     where = np.flatnonzero(np.fromiter(map(bool, lines), np.bool_, len(lines))) + 1
+    if not len(where):
+        if inputs is None:
+            faults.add(name, None, "no tokens; expected one token per line, with the label last")
+        none = np.zeros(0, np.int64)
+        return Columns(name, tuple([] for _ in range(inputs or 0)), None, none, none.copy())
     lines = [line for line in lines if line]
-    width = _width(name, [line.count(separator) + 1 for line in lines], where, n_columns)
-    with_labels = _has_labels(name, width, labelled, inputs)
+    expected = None if choice.columns is not None else n_columns
+    width = _width(name, lines, mark, where, expected, faults)
+    if choice.given:
+        chosen, label = choice.resolved(name, width, labelled, inputs)
+        check_inputs(name, len(chosen), n_columns, inputs)
+    else:
+        label = width - 1 if _has_labels(name, width, labelled, inputs) else None
+        chosen = list(range(width if label is None else label))
     # One split of everything is much faster than one list per token.
-    flat = separator.join(lines).split(separator)
+    flat = mark.join(lines).split(mark)
     table = [flat[column::width] for column in range(width)]
-    labels = table.pop() if with_labels else None
+    labels = None if label is None else table[label]
     if labels is not None and "" in labels:
-        line = where[labels.index("")]
-        raise DataError(f"{name}:{line}: empty label; remove the trailing tab or add the label")
+        for token in [t for t, value in enumerate(labels) if not value]:
+            text = "empty label; remove the trailing tab or add the label"
+            faults.add(name, int(where[token]), text, 1 + len(lines[token]))
     ends = np.append(np.flatnonzero(np.diff(where) > 1) + 1, len(where))
     lengths = np.diff(ends, prepend=0).astype(np.int64)
-    return Columns(name, tuple(table), labels, lengths, where.astype(np.int64), separator)
+    fields = tuple(table[column] for column in chosen)
+    whole = label is None or [*chosen, label] == list(range(width))
+    layout = None
+    if boundaries or not whole or chosen != list(range(len(chosen))):
+        layout = _layout(where, lengths, boundaries, None if whole else lines)
+    found = Columns(name, fields, labels, lengths, where.astype(np.int64), mark, layout=layout)
+    return found
 
 
-def _token_lines(text: str, tabs: bool) -> tuple[list[str], str]:
-    """Return the lines, empty where they separate sentences, and the separator of columns."""
-    if tabs:
+def _named_separator(separator: str | None) -> str | None:
+    if separator is None:
+        return None
+    mark = _SEPARATORS.get(separator, separator)
+    if not mark or "\n" in mark or "\r" in mark:
+        raise DataError(
+            f"the separator {separator!r} cannot separate columns; give a character, tab or blank"
+        )
+    return mark
+
+
+def _layout(
+    where: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    boundaries: list[tuple[int, str]],
+    lines: list[str] | None,
+) -> Layout:
+    """Return the boundaries before each sentence, and its lines if not all of them are used."""
+    ends = np.cumsum(lengths).tolist()
+    sentences: list[tuple[tuple[str, ...], list[str] | None]] = []
+    rest = list(boundaries)
+    for end, length in zip(ends, lengths.tolist(), strict=True):
+        begin, before = end - length, []
+        while rest and rest[0][0] < where[begin]:
+            before.append(rest.pop(0)[1])
+        sentences.append((tuple(before), None if lines is None else lines[begin:end]))
+    extras = {_BOUNDARIES: len(boundaries)} if boundaries else {}
+    return Layout("columns", sentences, tuple(line for _, line in rest), {}, extras)
+
+
+def _token_lines(text: str, mark: str | None) -> tuple[list[str], str, list[tuple[int, str]]]:
+    """Return the lines, empty where they separate sentences, the separator and the boundaries."""
+    if mark is None:
+        first = _TOKEN_LINE.search(text)
+        while first is not None and first.group().startswith(_BOUNDARY):
+            first = _TOKEN_LINE.search(text, first.end())
+        mark = "\t" if first is not None and "\t" in first.group() else " "
+    if mark != " ":
         lines = text.split("\n")
         if re.search(r"^[ \t]+$", text, re.MULTILINE):
             lines = [line if line.strip(" \t") else "" for line in lines]
-        return lines, "\t"
-    # str.split() would also break fields at no-break spaces; only blanks and tabs separate.
-    text = text.replace("\t", " ")
-    if "  " in text:
-        text = re.sub("  +", " ", text)
-    if " \n" in text or "\n " in text or text[0] == " " or text[-1] == " ":
-        text = text.strip(" ").replace(" \n", "\n").replace("\n ", "\n")
-    return text.split("\n"), " "
+    else:
+        # str.split() would also break fields at no-break spaces; only blanks and tabs separate.
+        text = text.replace("\t", " ")
+        if "  " in text:
+            text = re.sub("  +", " ", text)
+        if text and (" \n" in text or "\n " in text or text[0] == " " or text[-1] == " "):
+            text = text.strip(" ").replace(" \n", "\n").replace("\n ", "\n")
+        lines = text.split("\n")
+    boundaries: list[tuple[int, str]] = []
+    if _BOUNDARY in text:
+        for number, line in enumerate(lines):
+            if line.startswith(_BOUNDARY) and line[len(_BOUNDARY) :][:1] in ("", " ", "\t", mark):
+                boundaries.append((number + 1, line))
+                lines[number] = ""
+    return lines, mark, boundaries
 
 
-def _width(name: str, counts: list[int], where: NDArray[np.int64], n_columns: int | None) -> int:
-    width = counts[0]
+def _width(
+    name: str,
+    lines: list[str],
+    mark: str,
+    where: NDArray[np.int64],
+    n_columns: int | None,
+    faults: Faults,
+) -> int:
+    """Return the number of columns; lines with another number are reported, and cut or filled."""
+    widths = np.array([line.count(mark) for line in lines]) + 1
+    width = int(widths[0])
     if n_columns is not None and width != n_columns:
         raise DataError(
             f"{name}:{where[0]}: {width} columns where {n_columns} are expected; give every token "
             f"{n_columns} columns"
         )
-    widths = np.array(counts)
-    bad = np.flatnonzero(widths != width)
-    if len(bad):
-        raise DataError(
-            f"{name}:{where[bad[0]]}: {widths[bad[0]]} columns where line {where[0]} has {width}; "
-            "every token needs the same columns, and a blank line ends a sentence"
+    for bad in np.flatnonzero(widths != width).tolist():
+        faults.add(
+            name,
+            int(where[bad]),
+            f"{widths[bad]} columns where line {where[0]} has {width}; every token needs the same "
+            "columns, and a blank line ends a sentence",
+            len(mark.join(lines[bad].split(mark)[:width])) + 1,
         )
+        lines[bad] = mark.join([*lines[bad].split(mark), *["?"] * width][:width])
     return width
 
 
@@ -206,9 +240,11 @@ def write_columns(path: str | os.PathLike[str], columns: Columns, *extra: Sequen
     DataError
         If a column has the wrong length, or holds a value that a column file cannot represent.
     """
-    table: list[Sequence[str]] = [*columns.fields]
-    if columns.labels is not None:
-        table.append(columns.labels)
+    table: list[Sequence[str]] = []
+    kept = None if columns.layout is None else columns.layout.sentences
+    whole = kept is None or not len(kept) or kept[0][1] is None
+    if whole:
+        table = [*columns.fields, *([columns.labels] if columns.labels is not None else [])]
     table.extend(extra)
     for position, column in enumerate(table):
         if len(column) != len(columns):
@@ -216,38 +252,118 @@ def write_columns(path: str | os.PathLike[str], columns: Columns, *extra: Sequen
                 f"column {position + 1} has {len(column)} values for {len(columns)} tokens; "
                 "give one value per token"
             )
-    separator = _separator(columns.separator, table)
+    separator = _separator(columns.separator, table, alone=whole)
     rows = [separator.join(row) for row in zip(*table, strict=True)]
+    if not whole and kept is not None:
+        first = [line for _, lines in kept for line in lines]
+        if separator != columns.separator:
+            first = [line.replace(columns.separator, separator) for line in first]
+        rows = [separator.join(pair) for pair in zip(first, rows, strict=True)]
     if any(not row.strip(" \t") for row in rows):
         raise DataError("a token with only empty columns cannot be written; name it, say, `_`")
+    if any(_is_boundary(row, separator) for row in rows):
+        raise DataError(
+            f"a token {_BOUNDARY} cannot be written to a column file, where it is the boundary of "
+            "a document; replace it"
+        )
     with writing(path) as stream:
         start = 0
-        for length in columns.lengths.tolist():
+        for boundaries, length in zip(_marks(columns), columns.lengths.tolist(), strict=True):
+            stream.writelines(f"{line}\n\n" for line in boundaries)
             stream.write("\n".join(rows[start : start + length]))
             stream.write("\n\n")
             start += length
+        if columns.layout is not None and columns.layout.tail:
+            stream.writelines(f"{line}\n\n" for line in columns.layout.tail)
 
 
-def _separator(separator: str, table: list[Sequence[str]]) -> str:
+def _is_boundary(row: str, separator: str) -> bool:
+    return row.startswith(_BOUNDARY) and row[len(_BOUNDARY) :][:1] in ("", " ", "\t", separator)
+
+
+def _marks(columns: Columns) -> Iterator[tuple[str, ...]]:
+    """Return the boundaries of documents before each sentence."""
+    if columns.layout is None:
+        return iter([()] * len(columns.lengths))
+    return (boundaries for boundaries, _ in columns.layout.sentences)
+
+
+def write_tokens(
+    path: str | os.PathLike[str],
+    columns: Columns,
+    labels: Sequence[str] | None = None,
+    probabilities: Sequence[float] | None = None,
+    notes: Any = None,
+    separator: str | None = None,
+) -> None:
+    """Write tokens of any format as a column file, in the form that all writers share.
+
+    Parameters
+    ----------
+    path
+        Where to write; ``"-"`` is standard output and ``.gz`` is gzipped.
+    columns
+        The tokens.
+    labels
+        Predicted labels, one per token, which are written last; None writes the tokens as they
+        are.
+    probabilities
+        The probability of each label, which follows it.
+    notes
+        Not for column files.
+    separator
+        What separates columns. None keeps the separator of the tokens.
+    """
+    if notes is not None:
+        raise DataError("a column file has no place for notes on sentences; leave them out")
+    extra = [] if labels is None else [labels]
+    if probabilities is not None:
+        extra.append([f"{p:.6f}" for p in probabilities])
+    layout, mark = columns.layout, _named_separator(separator)
+    if layout is not None and layout.format != "columns":
+        layout = None
+    if layout is not None and labels is None:
+        sentences = [(boundaries, None) for boundaries, _ in layout.sentences]
+        layout = replace(layout, sentences=sentences)
+    write_columns(
+        path, replace(columns, separator=mark or columns.separator, layout=layout), *extra
+    )
+
+
+def _separator(separator: str, table: list[Sequence[str]], alone: bool = True) -> str:
+    """Return a separator that no value holds; `alone` says that these are all columns."""
     for position, column in enumerate(table):
         for value in set(column):
-            if any(mark in value for mark in "\t\n\r"):
+            tabs = "\t" if separator in " \t" else ""
+            if any(mark in value for mark in "\n\r" + tabs):
                 raise DataError(
                     f"column {position + 1} holds {value!r}; tabs and line ends cannot be written "
                     "to a column file, so replace them"
                 )
-            if not value or " " in value:
+            if separator not in " \t" and separator in value:
+                raise DataError(
+                    f"column {position + 1} holds {value!r}, and {separator!r} separates columns; "
+                    "choose another separator"
+                )
+            if separator == " " and (not value or " " in value):
                 separator = "\t"
-    if separator == "\t" and len(table) == 1:
+    if separator == "\t" and len(table) == 1 and alone and not all(map(_plain, table[0])):
         raise DataError(
             "a column file of one column cannot hold blanks or empty fields; replace them"
         )
     return separator
 
 
+def _plain(value: str) -> bool:
+    return bool(value) and " " not in value
+
+
 FORMAT: Final = Format(
     "tokens in columns",
     read_columns,
     "one token per line, the label last, a blank line after each sentence",
+    write_tokens,
+    OPTIONS["columns"],
+    finds_all=True,
     ends="blank line",
 )

@@ -13,6 +13,8 @@ from typing import Final
 
 from partwise.errors import DataError
 from partwise.formats.base import Format
+from partwise.formats.faults import STRICT, Faults
+from partwise.formats.options import OPTIONS
 from partwise.formats.source import read_text, writing
 from partwise.structures.dependency.projectivity import find_cycle
 
@@ -161,7 +163,12 @@ class Sentence:
 
 
 def read_conll(
-    source: str | os.PathLike[str], *, labelled: bool = True, single_root: bool = False
+    source: str | os.PathLike[str],
+    *,
+    labelled: bool = True,
+    single_root: bool = False,
+    encoding: str | None = None,
+    faults: Faults = STRICT,
 ) -> list[Sentence]:
     """Read dependency trees from a CoNLL-X or CoNLL-U file, or from a file of three columns.
 
@@ -180,6 +187,10 @@ def read_conll(
         heads may be ``_``, the heads need not form a tree, and the file may be empty.
     single_root
         Whether exactly one word of a sentence must have head 0. Only for labelled files.
+    encoding
+        The encoding of the file; None is UTF-8.
+    faults
+        Where faults are reported, one per sentence.
 
     Returns
     -------
@@ -192,7 +203,7 @@ def read_conll(
         If the file cannot be read, is malformed, or holds heads that do not form a tree; the
         message names file and line.
     """
-    name, text = read_text(source)
+    name, text = read_text(source, encoding, faults)
     lines = text.split("\n")
     width = _layout(name, lines)
     if width is None:
@@ -201,10 +212,13 @@ def read_conll(
                 f"{name}: no words; expected one word per line, in columns separated by tabs"
             )
         return []
-    return [
-        _sentence(name, begin + 1, rows, width, labelled=labelled, single_root=single_root)
-        for begin, rows in _blocks(lines)
-    ]
+    found = []
+    for begin, rows in _blocks(lines):
+        with faults.from_errors(name):
+            found.append(
+                _sentence(name, begin + 1, rows, width, labelled=labelled, single_root=single_root)
+            )
+    return found
 
 
 def _layout(name: str, lines: list[str]) -> int | None:
@@ -383,4 +397,6 @@ FORMAT: Final = Format(
     "CoNLL-X or CoNLL-U, or three columns: word, part of speech, head",
     ends="blank line",
     verbatim=True,
+    options=OPTIONS["conll"],
+    finds_all=True,
 )

@@ -39,6 +39,7 @@ from partwise.formats.graph_file import (
     TextGraph,
     checked_field,
 )
+from partwise.formats.options import OPTIONS
 from partwise.formats.source import read_text, writing
 
 __all__ = ["FORMAT", "Factor", "GraphFile", "TextGraph", "read_graph_text", "write_graph_text"]
@@ -62,6 +63,7 @@ def read_graph_text(
     labelled: bool = True,
     empty: bool = False,
     featured: set[str] | None = None,
+    encoding: str | None = None,
 ) -> GraphFile:
     """Read a file of graphs.
 
@@ -76,6 +78,8 @@ def read_graph_text(
     featured
         The kinds of factors that have features. If None, those of which one factor in the file has
         features.
+    encoding
+        The encoding of the file; None is UTF-8.
 
     Raises
     ------
@@ -83,7 +87,7 @@ def read_graph_text(
         If a line cannot be understood, or the graphs are none that a model can be trained on; the
         message names the line and, where there is one, the column.
     """
-    name, text = read_text(source)
+    name, text = read_text(source, encoding)
     reader = _Reader(name, labelled)
     for number, line in enumerate(text.split("\n"), 1):
         reader.line(number, line)
@@ -313,4 +317,5 @@ FORMAT: Final = Format(
     "graphs",
     read_graph_text,
     "one vertex or edge per line, a blank line after each graph",
+    options=OPTIONS["graphs"],
 )

@@ -2,24 +2,47 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Final
 
-from ..errors import DataError
+from ..errors import DataError, MismatchError
 from ..registry import Registry
 from .base import Format
+from .options import OPTIONS, Option
 
-__all__ = ["FORMATS", "format_of"]
+__all__ = ["FORMATS", "format_of", "format_options"]
+
+_log = logging.getLogger(__name__)
 
 FORMATS: Final[Registry[Format]] = Registry(
     "partwise.formats",
     {
         "columns": "formats.columns:FORMAT",
+        "crfsuite": "formats.crfsuite:FORMAT",
+        "conllu": "formats.conllu:FORMAT",
+        "conllx": "formats.conllx:FORMAT",
+        "jsonl": "formats.jsonl:FORMAT",
+        "spacy": "formats.spans:SPACY",
+        "prodigy": "formats.spans:PRODIGY",
+        "doccano": "formats.spans:DOCCANO",
         "svmlight": "formats.svmlight:FORMAT",
         "conll": "formats.conll:FORMAT",
         "brackets": "formats.brackets:FORMAT",
         "graphs": "formats.graph_text:FORMAT",
     },
 )
+
+
+def format_options() -> dict[str, tuple[Option, ...]]:
+    """Return the options of all formats; only formats of other packages are imported for it."""
+    found = {name: OPTIONS[name] for name in FORMATS if name in OPTIONS}
+    for name in FORMATS:
+        if name not in found:
+            try:
+                found[name] = FORMATS[name].options
+            except MismatchError as error:
+                _log.debug("%s", error)
+    return found
 
 
 def format_of(name: str, holds: str) -> Format:

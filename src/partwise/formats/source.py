@@ -6,22 +6,25 @@ import codecs
 import gzip
 import io
 import os
+import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import IO, Any, BinaryIO, Final, TextIO
+from typing import IO, Any, BinaryIO, Final, NamedTuple, TextIO
 
 from partwise.errors import DataError
+from partwise.formats.faults import STRICT, Faults
 from partwise.formats.whole_files import remedy, replacing
 from partwise.memory import memory_limit
 
-__all__ = ["GZIP_MAGIC", "check_size", "fed", "read_text", "universal", "unreadable", "writing"]
+__all__ = ["GZIP_MAGIC", "Text", "check_encoding", "check_size", "fed", "read_text", "universal",
+           "unreadable", "writing"]  # fmt: skip
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
-_UTF8_BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n|$)")
 _HEAD = 8192  # bytes that show whether a file is text
 _CHUNK: Final = 1 << 20
 #: Text may take 1 / _SHARE of the memory, because the strings that it is split into take several
@@ -43,45 +46,117 @@ def fed(data: bytes) -> Iterator[None]:
         _fed.reset(token)
 
 
-def read_text(source: str | os.PathLike[str]) -> tuple[str, str]:
+class Text(NamedTuple):
+    r"""A text that was read already; readers take it in place of a path.
+
+    Attributes
+    ----------
+    name : str
+        The name to use in messages.
+    text : str
+        The text, with ``\n`` as its only line end.
+    """
+
+    name: str
+    text: str
+
+
+def read_text(
+    source: str | os.PathLike[str] | Text, encoding: str | None = None, faults: Faults = STRICT
+) -> Text:
     r"""Read a whole text source.
 
     Parameters
     ----------
     source
         A path, or ``"-"`` for standard input. Gzip is recognised by its first bytes, not by the
-        name.
+        name. A `Text` is returned as it is.
+    encoding
+        The encoding; None is UTF-8. A byte order mark is dropped.
+    faults
+        Where bytes that cannot be decoded are reported: one fault per line.
 
     Returns
     -------
-    name, text
+    Text
         The name to use in messages, and the text with ``\n`` as its only line end.
 
     Raises
     ------
     DataError
-        If the source is missing, is a damaged gzip file, or is not UTF-8.
+        If the source is missing, is a damaged gzip file, or has another encoding.
     """
-    name, data = _read_bytes(os.fspath(source))
+    if isinstance(source, Text):
+        return source
+    check_encoding(encoding)
+    codec = "utf-8" if encoding is None else encoding
+    # Reading ends early where a beginning cannot be decoded, unless all faults are wanted.
+    expected = "latin-1" if faults.keep else codec
+    name, data = _read_bytes(os.fspath(source), expected)
     if data.startswith(GZIP_MAGIC):
-        data = _gunzip(name, data)
-    data = data.removeprefix(_UTF8_BOM)
+        data = _gunzip(name, data, expected)
     try:
-        text = data.decode("utf-8")
+        text = data.decode(codec)
     except UnicodeDecodeError as error:
-        line = universal(data[: error.start].decode("latin-1")).count("\n") + 1
+        text = _undecodable(name, data, error, encoding, faults)
+    except (UnicodeError, ValueError) as error:
         raise DataError(
-            f"{name}:{line}: byte 0x{data[error.start]:02x} is not UTF-8 text; {_remedy(data)}"
+            f"{name}: is not text in {codec} ({error}); name its encoding with --encoding"
         ) from None
-    return name, universal(text)
+    return Text(name, universal(text.removeprefix("\ufeff")))
 
 
-def _remedy(data: bytes) -> str:
+def check_encoding(encoding: str | None) -> None:
+    """Raise a DataError unless an encoding is None or the name of one that Python knows."""
+    try:
+        b"a".decode("utf-8" if encoding is None else encoding)
+    except UnicodeDecodeError:
+        # One byte can be less than a character.
+        return
+    except (LookupError, UnicodeError, ValueError):
+        raise DataError(
+            f"unknown encoding {encoding!r}; name one that Python knows, such as utf-8, latin-1, "
+            "cp1252 or utf-16"
+        ) from None
+
+
+def _undecodable(
+    name: str, data: bytes, error: UnicodeDecodeError, encoding: str | None, faults: Faults
+) -> str:
+    """Report the bytes that cannot be decoded, and return the text with marks in their places."""
+    codec = encoding or "utf-8"
+    remedy = _remedy(data, encoding)
+
+    def report(line: int, begin: bytes, byte: int, at: int) -> None:
+        text = universal(begin.decode(codec, "replace").removeprefix("\ufeff"))
+        what = "UTF-8 text" if encoding is None else f"text in {encoding}"
+        where = f"byte {at + 1:,} of the file"
+        sentence = f"byte 0x{byte:02x} is not {what} ({where}); {remedy}"
+        faults.add(name, line + text.count("\n"), sentence, len(text) - text.rfind("\n"))
+
+    if not faults.keep or "\n".encode(codec) != b"\n":
+        report(1, data[: error.start], data[error.start], error.start)
+    else:
+        for number, line in enumerate(_LINE.finditer(data), 1):
+            try:
+                line.group().decode(codec)
+            except UnicodeDecodeError as bad:
+                begin, byte = line.group()[: bad.start], line.group()[bad.start]
+                report(number, begin, byte, line.start() + bad.start)
+    return data.decode(codec, "replace")
+
+
+def _remedy(data: bytes, encoding: str | None) -> str:
+    if encoding is not None:
+        return "give --encoding the name of another encoding, or leave it out for UTF-8"
     if data.startswith(_UTF16_BOMS):
-        return "convert the file with `iconv -f UTF-16 -t UTF-8`"
+        return "give --encoding utf-16, or convert the file with `iconv -f UTF-16 -t UTF-8`"
     if b"\0" in data[:_HEAD]:
         return "the file is not text at all; give another"
-    return "convert the file, for example with `iconv -f LATIN1 -t UTF-8`"
+    return (
+        "name its encoding, for example --encoding latin-1, or convert the file, for example with "
+        "`iconv -f LATIN1 -t UTF-8`"
+    )
 
 
 def universal(text: str) -> str:
@@ -92,7 +167,7 @@ def universal(text: str) -> str:
     return text
 
 
-def _read_bytes(source: str) -> tuple[str, bytes]:
+def _read_bytes(source: str, codec: str) -> tuple[str, bytes]:
     if source == "-":
         given = _fed.get()
         if given is not None:
@@ -100,7 +175,7 @@ def _read_bytes(source: str) -> tuple[str, bytes]:
         if sys.stdin is None:
             raise DataError("<stdin>: is closed; give a file, or something to read on stdin")
         try:
-            return "<stdin>", _read_stream("<stdin>", _arrived(sys.stdin.buffer))
+            return "<stdin>", _read_stream("<stdin>", _arrived(sys.stdin.buffer), codec)
         except OSError as error:
             raise unreadable("<stdin>", error) from error
     try:
@@ -112,7 +187,7 @@ def _read_bytes(source: str) -> tuple[str, bytes]:
         raise unreadable(source, error) from error
     try:
         with file:
-            return source, _read_stream(source, _arrived(file))
+            return source, _read_stream(source, _arrived(file), codec)
     except OSError as error:
         raise unreadable(source, error) from error
 
@@ -132,7 +207,7 @@ def _arrived(stream: Any) -> Callable[[int], bytes]:
     return found
 
 
-def _read_stream(name: str, read: Callable[[int], bytes]) -> bytes:
+def _read_stream(name: str, read: Callable[[int], bytes], codec: str) -> bytes:
     """Read to the end, within limits, because a device or a pipe may have no end."""
     most = memory_limit()
     chunks: list[bytes] = []
@@ -144,7 +219,7 @@ def _read_stream(name: str, read: Callable[[int], bytes]) -> bytes:
         # The text is checked at its beginning, and again when there is enough of it to judge.
         if not looked or looked < _CHUNK <= size:
             looked = size
-            if not _may_be_text(name, b"".join(chunks)):
+            if not _may_be_text(name, b"".join(chunks), codec):
                 break
     return b"".join(chunks)
 
@@ -159,23 +234,26 @@ def check_size(name: str, size: int, memory: float) -> None:
         )
 
 
-def _may_be_text(name: str, begin: bytes) -> bool:
+def _may_be_text(name: str, begin: bytes, codec: str) -> bool:
     """Return whether the beginning looks like text, so that the rest should be read."""
     if begin.startswith(GZIP_MAGIC):
         return True
     if len(begin) >= _CHUNK and b"\0" in begin and b"\n" not in begin:
         raise DataError(f"{name}:1: zero bytes and no line end; the file is not text; give another")
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(begin)
-    except UnicodeDecodeError:
+        codecs.getincrementaldecoder(codec)().decode(begin)
+    except UnicodeError:
         return False
+    except LookupError:
+        # Some encodings can only be decoded as a whole.
+        return True
     return True
 
 
-def _gunzip(name: str, data: bytes) -> bytes:
+def _gunzip(name: str, data: bytes, codec: str) -> bytes:
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            return _read_stream(name, file.read)
+            return _read_stream(name, file.read, codec)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataError(
             f"{name}: damaged or truncated gzip file ({error}); fetch or compress it again"
@@ -250,8 +328,21 @@ def _text(raw: BinaryIO, target: str) -> Iterator[TextIO]:
         yield from _wrapped(packed)
 
 
+class _Stream(io.TextIOWrapper):
+    """A stream whose first character is not lost if it is a byte order mark, which readers drop."""
+
+    _begun = False
+
+    def write(self, text: str) -> int:
+        if text and not self._begun:
+            self._begun = True
+            if text.startswith("\ufeff"):
+                super().write("\ufeff")
+        return super().write(text)
+
+
 def _wrapped(binary: IO[bytes] | gzip.GzipFile) -> Iterator[TextIO]:
-    stream = io.TextIOWrapper(binary, encoding="utf-8", errors="backslashreplace", newline="\n")
+    stream = _Stream(binary, encoding="utf-8", errors="backslashreplace", newline="\n")
     try:
         yield stream
         stream.flush()

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from partwise.errors import DataError
 from partwise.formats.base import Format
+from partwise.formats.options import OPTIONS
 from partwise.formats.source import read_text
 from partwise.memory import BYTES_A_FEATURE, check_memory
 from partwise.problem.rows import Rows
@@ -67,7 +68,9 @@ class SvmlightData:
         return SvmlightData(self.path, self.rows.take(which), labels, self.lines[which])
 
 
-def read_svmlight(source: str | os.PathLike[str], *, labelled: bool = True) -> SvmlightData:
+def read_svmlight(
+    source: str | os.PathLike[str], *, labelled: bool = True, encoding: str | None = None
+) -> SvmlightData:
     """Read an svmlight file.
 
     Text after ``#`` is a comment. ``qid:`` fields are ignored, and their number is logged. The
@@ -81,6 +84,8 @@ def read_svmlight(source: str | os.PathLike[str], *, labelled: bool = True) -> S
     labelled
         Whether every line must begin with a label. If False, a line may begin with its first
         ``index:value``, and an empty file is allowed.
+    encoding
+        The encoding of the file; None is UTF-8.
 
     Returns
     -------
@@ -91,7 +96,7 @@ def read_svmlight(source: str | os.PathLike[str], *, labelled: bool = True) -> S
     DataError
         If the file cannot be read or a line is malformed; the message names file and line.
     """
-    name, text = read_text(source)
+    name, text = read_text(source, encoding)
     labels: list[str] = []
     pairs: list[str] = []
     ends = [0]
@@ -215,5 +220,9 @@ def _floats(numbers: list[str]) -> NDArray[np.float64]:
 
 
 FORMAT: Final = Format(
-    "rows of numbers", read_svmlight, "one example per line: label index:value ...", ends="line"
+    "rows of numbers",
+    read_svmlight,
+    "one example per line: label index:value ...",
+    options=OPTIONS["svmlight"],
+    ends="line",
 )

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from partwise.errors import DataError
 from partwise.formats.tag_schemes import PREFIXES, TAG_SCHEMES, UNTYPED, Rule
+from partwise.formats.tag_spans import lenient_pair, lenient_spans, lenient_tag
 
 __all__ = [
     "SCHEMES",
@@ -155,7 +156,7 @@ def spans(labels: Sequence[str], scheme: str = "conlleval") -> list[Span]:
         If the scheme is unknown, or a strict scheme does not know a prefix.
     """
     if scheme == "conlleval":
-        return _lenient_spans(labels)
+        return [Span(*found) for found in lenient_spans(labels)]
     if scheme not in TAG_SCHEMES:
         raise DataError(f"unknown span scheme {scheme!r}; use one of {', '.join(SCHEMES)}")
     return _strict_spans(labels, scheme)
@@ -175,7 +176,7 @@ def pair_rule(scheme: str) -> Callable[[str, str], tuple[bool, bool, bool]]:
         As for `spans`.
     """
     if scheme == "conlleval":
-        return _lenient_pair
+        return lenient_pair
     _, starts, inside, ends = TAG_SCHEMES[scheme]
 
     def strict(before: str, now: str) -> tuple[bool, bool, bool]:
@@ -187,40 +188,11 @@ def pair_rule(scheme: str) -> Callable[[str, str], tuple[bool, bool, bool]]:
 
 def span_type(label: str, scheme: str) -> str:
     """Return the type of the spans that a label spells in a scheme of `spans`."""
-    return (_lenient_tag(label) if scheme == "conlleval" else _strict_tag(label))[1]
+    return (lenient_tag(label) if scheme == "conlleval" else _strict_tag(label))[1]
 
 
 def _strict_tag(label: str) -> tuple[str, str]:
     return label[0], label[1:].strip("-") or UNTYPED
-
-
-def _lenient_tag(label: str) -> tuple[str, str]:
-    type_ = label[1:].split("-", maxsplit=1)[-1] or UNTYPED
-    return {"L": "E", "U": "S"}.get(label[0], label[0]), type_
-
-
-def _lenient_pair(before: str, now: str) -> tuple[bool, bool, bool]:
-    (left, left_type), (right, right_type) = _lenient_tag(before), _lenient_tag(now)
-    changed = left_type != right_type
-    ends = left in "ES" or (left in "BI" and right in "BSO") or (left not in "O." and changed)
-    begins = right in "BS" or (left in "ESO" and right in "EI")
-    begins = begins or (right not in "O." and changed)
-    return begins, not ends and left not in "O.", ends
-
-
-def _lenient_spans(labels: Sequence[str]) -> list[Span]:
-    found = []
-    before, start = "O", 0
-    for place, label in enumerate([*labels, "O"]):
-        if not label:
-            raise DataError(f"label {place} (counting from 0) is empty; use `O` outside of spans")
-        begins, _, ends = _lenient_pair(before, label)
-        if ends:
-            found.append(Span(_lenient_tag(before)[1], start, place))
-        if begins:
-            start = place
-        before = label
-    return found
 
 
 def _strict_spans(labels: Sequence[str], scheme: str) -> list[Span]:

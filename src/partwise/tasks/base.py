@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from ..errors import DataError
 from .options import Option
 
 if TYPE_CHECKING:
+    from ..formats.choice import Chosen
     from ..models.model import Model
     from .predictions import Predictions
     from .source import Source
@@ -120,12 +122,13 @@ class Task(ABC, Generic[Examples]):
                 "partwise.load_model"
             )
 
-    def reader(self, name: str | None) -> Callable[..., Any]:
+    def reader(self, chosen: Chosen | str | None) -> Callable[..., Any]:
         """Return the reader of a format; None is the format of the task."""
-        from ..formats.registry import FORMATS, format_of
+        from ..formats.choice import Chosen
 
-        own = FORMATS[self.format]
-        return own.read if name is None else format_of(name, own.holds).read
+        choice = Chosen.of(chosen)
+        choice.format(self.format)
+        return partial(choice.read, self.format)
 
     def resemblance(self, lines: Sequence[str]) -> int:
         """Return whether a file looks like one for this task: 2 surely, 1 perhaps, 0 no.
@@ -148,15 +151,15 @@ class Task(ABC, Generic[Examples]):
         path : str
             The file; ``-`` is stdin.
         given : mapping
-            The values of the options of ``"train"``, and ``format``: the name of the format, or
-            None for the format of the task.
+            The values of the options of ``"train"``, and ``format``: the format and its options,
+            the name of a format, or None for the format of the task.
         like : Source or None
             The training file, if this file is for evaluation.
         """
 
     @abstractmethod
     def read_for(
-        self, model: Model, path: str, labelled: bool, format: str | None = None
+        self, model: Model, path: str, labelled: bool, format: Chosen | str | None = None
     ) -> Examples:
         """Read a file for a model.
 
@@ -169,8 +172,8 @@ class Task(ABC, Generic[Examples]):
         labelled : bool
             Whether it must have labels to compare with (see `no_labels`). If not, labels are
             optional, and it may be empty.
-        format : str or None
-            The name of the format of the file; None is the format of the task.
+        format : Chosen, str or None
+            The format of the file and its options, or its name; None is the format of the task.
         """
 
     @abstractmethod

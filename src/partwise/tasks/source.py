@@ -23,6 +23,16 @@ class Source(ABC):
 
     path: str | None = None
 
+    @property
+    def weights(self) -> Any:
+        """The weights of the examples, if the file gives them; otherwise None."""
+        return None
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """What a model should keep about the file that it was trained on."""
+        return {}
+
     @abstractmethod
     def __len__(self) -> int:
         """Return the number of examples."""

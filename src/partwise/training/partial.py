@@ -110,7 +110,8 @@ def train_partial(
     """
     if watch is not None and watch.patience is not None:
         raise MismatchError(
-            "there is no early stopping where labels are missing or uncertain; leave the patience out"
+            "there is no early stopping where labels are missing or uncertain; leave the patience "
+            "out"
         )
     course = _Course(callbacks, tol, max_passes)
     shared = {

@@ -15,6 +15,7 @@ from ..spans import SPANS, THRESHOLD, SpanTable, check_spans
 
 if TYPE_CHECKING:
     from ...arrays import Floats
+    from ...formats.choice import Chosen
     from ...formats.tree import Tree
     from ...metrics.bracketing import BracketScores
     from ...models.model import Candidate, Model
@@ -113,7 +114,9 @@ class BracketTask(Task["Trees"]):
 
         return Trees.of(self.reader(given["format"])(path))
 
-    def read_for(self, model: Model, path: str, labelled: bool, format: str | None = None) -> Trees:
+    def read_for(
+        self, model: Model, path: str, labelled: bool, format: Chosen | str | None = None
+    ) -> Trees:
         from .examples import Trees
 
         source = self.reader(format)(path, empty=True)

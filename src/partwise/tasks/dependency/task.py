@@ -13,6 +13,7 @@ from ..options import MIN_COUNT, MISSING, Option
 from ..predictions import Predictions
 
 if TYPE_CHECKING:
+    from ...formats.choice import Chosen
     from ...metrics.attachment import AttachmentScores
     from ...models.model import Model
     from .treebank import Treebank
@@ -138,7 +139,7 @@ class Parse(Task["Treebank"]):
         return source
 
     def read_for(
-        self, model: Model, path: str, labelled: bool, format: str | None = None
+        self, model: Model, path: str, labelled: bool, format: Chosen | str | None = None
     ) -> Treebank:
         from .features import arc_features_of
         from .treebank import Treebank

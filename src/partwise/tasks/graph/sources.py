@@ -75,11 +75,14 @@ class GraphFileSource(Graphs):
     featured: frozenset[str]
 
     @classmethod
-    def read(cls, file: GraphFile, featured: set[str] | frozenset[str]) -> GraphFileSource:
-        """Make the source of a file; labels that are not known are None."""
+    def read(
+        cls, file: GraphFile, featured: set[str] | frozenset[str], missing: str | None = None
+    ) -> GraphFileSource:
+        """Make the source of a file; labels that are not known, or a mark for them, are None."""
         examples = file.examples(set(featured))
         graphs = read_graphs(examples)
-        return cls(list(examples), graphs, file.labels(), file, frozenset(featured))
+        labels = [[None if label == missing else label for label in some] for some in file.labels()]
+        return cls(list(examples), graphs, labels, file, frozenset(featured))
 
     @property
     def path(self) -> str:  # type: ignore[override]

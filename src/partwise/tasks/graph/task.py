@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...errors import DataError
 from ..base import Task, no_labels
 from ..fixed import FIXED, known_label
-from ..options import Option
+from ..missing import missing_of, with_unscored
+from ..options import MISSING, Option
 from ..predictions import Predictions, heading, ranking_record
 
 if TYPE_CHECKING:
+    from ...formats.choice import Chosen
     from ...formats.graph_text import TextGraph
     from ...models.model import Candidate, Model
     from .features import GraphFeatures
@@ -45,6 +47,7 @@ class GraphTask(Task["GraphFileSource"]):
     )
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
         "train": (
+            MISSING,
             Option(
                 "--symmetric",
                 "edges score the labels (a, b) as they score (b, a)",
@@ -78,13 +81,14 @@ class GraphTask(Task["GraphFileSource"]):
         from .sources import GraphFileSource
 
         featured = None if like is None else set(like.featured)
-        file = self.reader(given["format"])(path, featured=featured)
+        missing = given["missing"]
+        file = self.reader(given["format"])(path, labelled=missing is None, featured=featured)
         if like is not None:
             file.check_kinds(like.file.kinds)
-        return GraphFileSource.read(file, file.featured if featured is None else featured)
+        return GraphFileSource.read(file, file.featured if featured is None else featured, missing)
 
     def read_for(
-        self, model: Model, path: str, labelled: bool, format: str | None = None
+        self, model: Model, path: str, labelled: bool, format: Chosen | str | None = None
     ) -> GraphFileSource:
         from .sources import GraphFileSource
 
@@ -93,13 +97,15 @@ class GraphTask(Task["GraphFileSource"]):
             path, labelled=False, empty=not labelled, featured=features.featured
         )
         file.check_kinds({kind: held.domains for kind, held in features.kinds.items()})
-        labels = [label for some in file.labels() for label in some]
-        if labelled and None in labels:
-            if not any(labels):
-                raise no_labels(file.path, len(file), "after the name of each vertex")
+        missing = missing_of(model)
+        source = GraphFileSource.read(file, features.featured, missing if labelled else None)
+        labels = [label for some in source.labels for label in some]
+        if labelled and not any(labels):
+            raise no_labels(file.path, len(file), "after the name of each vertex")
+        if labelled and missing is None and None in labels:
             # The reader says where.
             self.reader(format)(path, labelled=True, featured=features.featured)
-        return GraphFileSource.read(file, features.featured)
+        return source
 
     def predict(
         self,
@@ -138,8 +144,9 @@ class GraphTask(Task["GraphFileSource"]):
         from ...metrics.labels import accuracy, sequence_accuracy
         from ..labels import by_type, label_scores, label_table, note_unknown, spelled
 
-        gold = source.labels
-        predicted = [spelled(some) for some in model.predict(source, n_jobs=n_jobs)]
+        found = [spelled(some) for some in model.predict(source, n_jobs=n_jobs)]
+        gold, predicted = _scored(source.labels, found)
+        n_scored = sum(map(len, gold))
         known = [name for held in _features(model).labels.values() for name in spelled(held)]
         note_unknown(source.path, gold, known)
         scores = label_scores(gold, predicted)
@@ -149,10 +156,23 @@ class GraphTask(Task["GraphFileSource"]):
             "by_label": by_type(scores),
         }
         lines = [
-            f"vertex accuracy  {metrics['accuracy']:.4%} of {source.n_positions:,} vertices",
+            f"vertex accuracy  {metrics['accuracy']:.4%} of {n_scored:,} vertices",
             f"graph accuracy   {metrics['graph_accuracy']:.4%} of {len(gold):,} graphs",
         ]
-        return metrics, "\n".join([*lines, *label_table(scores)])
+        text = "\n".join([*lines, *label_table(scores)])
+        return with_unscored(metrics, text, source.n_positions - n_scored, "vertices")
+
+
+def _scored(gold: Sequence[Any], predicted: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Return the known labels of each graph, and the predicted ones of the same vertices."""
+    pairs = [
+        [(right, found) for right, found in zip(*both, strict=True) if right is not None]
+        for both in zip(gold, predicted, strict=True)
+    ]
+    kept = [some for some in pairs if some]
+    return [[right for right, _ in some] for some in kept], [
+        [one for _, one in some] for some in kept
+    ]
 
 
 def _features(model: Model) -> GraphFeatures:

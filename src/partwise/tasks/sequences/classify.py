@@ -17,6 +17,7 @@ from .kernel_options import KERNEL_OPTIONS, KernelTask
 
 if TYPE_CHECKING:
     from ...arrays import Floats
+    from ...formats.choice import Chosen
     from ...models.model import Candidate, Model
     from .sources import Table
 
@@ -80,7 +81,9 @@ class Classify(KernelTask["Table"]):
             data.check_memory()
         return Table(data.rows, data.labels, data.path)
 
-    def read_for(self, model: Model, path: str, labelled: bool, format: str | None = None) -> Table:
+    def read_for(
+        self, model: Model, path: str, labelled: bool, format: Chosen | str | None = None
+    ) -> Table:
         from .features import PositionFeatures
         from .sources import Table
 

@@ -15,14 +15,15 @@ from ...metrics.labels import (
     sequence_accuracy,
     span_scores,
 )
-from ..base import no_labels
+from ..base import Task, no_labels
 from ..missing import with_unscored
 from ..options import Option
 from ..predictions import Predictions, heading, ranking_record
 
 if TYPE_CHECKING:
+    from ...formats.choice import Chosen
     from ...formats.columns import Columns
-    from ...models.model import Candidate
+    from ...models.model import Candidate, Model
     from .extraction import ColumnTemplates
     from .features import PositionFeatures
     from .sources import ColumnFile
@@ -70,18 +71,24 @@ def looks_like_columns(lines: Sequence[str]) -> int:
 
 
 def read_training(
-    reader: Callable[..., Columns], path: str, given: Mapping[str, Any], like: ColumnFile | None
+    task: Task[Any], path: str, given: Mapping[str, Any], like: ColumnFile | None
 ) -> ColumnFile:
-    """Read a column file whose last column is the label, as `Task.read` does."""
+    """Read a file of tokens with labels, as `Task.read` does."""
+    from ...formats.choice import Chosen
     from .sources import ColumnFile
 
     templates = like.templates if like is not None else _templates(given)
     n_columns = None if like is None else len(like.columns.fields) + 1
-    columns = reader(path, n_columns=n_columns)
+    chosen = Chosen.of(given["format"])
+    columns = task.reader(chosen)(path, n_columns=n_columns)
     if templates is not None:
         templates.check(columns)
     return ColumnFile(
-        columns, given["spelling"], templates, given.get("transition_features", False)
+        columns,
+        given["spelling"],
+        templates,
+        given.get("transition_features", False),
+        chosen.record(),
     )
 
 
@@ -111,16 +118,27 @@ def check_templates(given: Mapping[str, Any]) -> None:
 
 
 def read_inputs(
-    reader: Callable[..., Columns], features: PositionFeatures, path: str, labelled: bool
+    task: Task[Any],
+    model: Model,
+    features: PositionFeatures,
+    path: str,
+    labelled: bool,
+    format: Chosen | str | None,
 ) -> ColumnFile:
-    """Read a column file for a model, as `Task.read_for` does."""
+    """Read a file of tokens for a model, as `Task.read_for` does.
+
+    Without `format`, the file is read in the format that the model was trained with.
+    """
+    from ...formats.choice import Chosen
     from .sources import ColumnFile, not_columns
 
-    if features.templates is None:
+    chosen = Chosen.of(format).after(model.meta.get("format"))
+    by_name = features.templates is None
+    if by_name and (features.vocabulary is None or not chosen.format(task.format).by_name):
         raise not_columns()
-    columns = reader(path, inputs=features.n_inputs)
+    columns = task.reader(chosen)(path, inputs=0 if by_name else features.n_inputs)
     if labelled and columns.labels is None:
-        raise no_labels(columns.path, len(columns.lengths), "in the last column")
+        raise no_labels(columns.path, len(columns.lengths), "in the last column of a column file")
     return ColumnFile(columns)
 
 
@@ -220,12 +238,10 @@ class TaggedColumns(Predictions):
     more: Mapping[str, Any]
 
     def write(self, path: str) -> None:
-        from ...formats.columns import write_columns
-
-        extra = [[tag for tags in self.tags for tag in tags]]
-        if self.probabilities is not None:
-            extra.append([f"{p:.6f}" for of in self.probabilities for p in of])
-        write_columns(path, self.source, *extra)
+        flat = [tag for tags in self.tags for tag in tags]
+        beside = self.probabilities
+        chances = None if beside is None else [p for of in beside for p in of]
+        _writer(self.source)(path, self.source, labels=flat, probabilities=chances)
 
     def record(self) -> dict[str, Any]:
         return {"labels": list(self.labels), "predictions": self.tags, **self.more}
@@ -250,8 +266,13 @@ class RankedTags(Predictions):
     probabilities: bool
 
     def write(self, path: str) -> None:
+        from ...formats.columns import write_tokens
         from ...formats.source import writing
 
+        write = _writer(self.source)
+        if write is not write_tokens:
+            write(path, *_ranked(self.source, self.candidates, self.probabilities))
+            return
         separator = self.source.separator
         found = zip(_token_lines(self.source), self.candidates, strict=True)
         with writing(path) as stream:
@@ -266,10 +287,35 @@ class RankedTags(Predictions):
         return ranking_record(self.candidates, "labels")
 
 
+def _writer(columns: Columns) -> Callable[..., None]:
+    """Return the writer of the format that tokens were read from; column files by default."""
+    from ...formats.columns import write_tokens
+    from ...formats.registry import FORMATS
+
+    if columns.layout is None:
+        return write_tokens
+    return FORMATS[columns.layout.format].write or write_tokens
+
+
+def _ranked(
+    columns: Columns, candidates: list[list[Candidate]], probabilities: bool
+) -> tuple[Columns, list[str], None, list[dict[str, Any]]]:
+    """Return each sentence once per candidate, with its labels and a note; see `write_tokens`."""
+    which = [s for s, some in enumerate(candidates) for _ in some]
+    every = [(k, one) for some in candidates for k, one in enumerate(some, 1)]
+    notes = [
+        {"k": k, "score": one.score, **({"probability": one.probability} if probabilities else {})}
+        for k, one in every
+    ]
+    return columns.take(which), [tag for _, one in every for tag in one.label], None, notes
+
+
 def _token_lines(columns: Columns) -> Iterator[list[str]]:
     """Return the lines of every sentence as they were read."""
     if not len(columns):
         return iter(())
+    if columns.layout is not None and columns.layout.sentences[0][1] is not None:
+        return (lines for _, lines in columns.layout.sentences)
     table = [*columns.fields, *([columns.labels] if columns.labels is not None else [])]
     lines = [columns.separator.join(row) for row in zip(*table, strict=True)]
     return iter(columns.split(lines))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
 from ...arrays import Ints
 from ...errors import DataError, LabelError
+from ...formats.tag_rules import fits, may_follow
 from ...formats.tag_schemes import SCHEME_ALIASES, TAG_SCHEMES
 from ...structures.base import Constraints
 from .segment_tags import numbered_place
@@ -147,25 +149,14 @@ def _scheme(name: str, labels: Sequence[Any]) -> Callable[[Any, Any], bool]:
     scheme = TAG_SCHEMES.get(SCHEME_ALIASES.get(name, name))
     if scheme is None:
         raise DataError(f"unknown constraints {name!r}; use one of {', '.join(SCHEME_NAMES)}")
-    sides = scheme.sides
     for label in labels:
-        fits = isinstance(label, str) and label[:1] in sides and label[1:2] in ("", "-")
-        if not fits or (label[:1] == "O" and label != "O"):
+        if not fits(scheme, label):
             raise LabelError(
                 label,
                 f"the label {label!r} does not fit the constraints {name}: a label is O, or one "
-                f"of {', '.join(sorted(set(sides) - {'O'}))} followed by '-' and a type",
+                f"of {', '.join(sorted(set(scheme.sides) - {'O'}))} followed by '-' and a type",
             )
-
-    def allowed(a: str | None, b: str | None) -> bool:
-        right, left = sides[(a or "O")[0]][1], sides[(b or "O")[0]][0]
-        inside = (a or "O") != "O" and (b or "O") != "O"
-        same = inside and str(a)[1:] == str(b)[1:]
-        if "t" in (right, left):
-            return same and "y" not in (right, left)
-        return (same and right in "y?" and left in "y?") or (right in "n?" and left in "n?")
-
-    return allowed
+    return partial(may_follow, scheme)
 
 
 def _some(labels: Sequence[Any]) -> str:

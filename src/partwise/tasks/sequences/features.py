@@ -156,7 +156,7 @@ class PositionFeatures(Features):
             )
         source = self.source(examples, lengths, X_transitions)
         tokens = source.tokens(self)
-        by_name = self.templates is not None and not isinstance(source, ColumnFile)
+        by_name = self.templates is not None and getattr(source, "by_name", True)
         if by_name and tokens.tally.nothing_known:
             raise self._names_unknown(tokens.tally)
         if self.input_transitions and tokens.transitions is None:

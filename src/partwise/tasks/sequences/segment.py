@@ -28,6 +28,7 @@ from .columns import (
 )
 
 if TYPE_CHECKING:
+    from ...formats.choice import Chosen
     from ...models.model import Model
     from .sources import ColumnFile
 
@@ -113,10 +114,10 @@ class Segment(Task["ColumnFile"]):
     def read(
         self, path: str, given: Mapping[str, Any], like: ColumnFile | None = None
     ) -> ColumnFile:
-        return read_training(self.reader(given["format"]), path, given, like)
+        return read_training(self, path, given, like)
 
     def read_for(
-        self, model: Model, path: str, labelled: bool, format: str | None = None
+        self, model: Model, path: str, labelled: bool, format: Chosen | str | None = None
     ) -> ColumnFile:
         from .segment_features import features_of, scheme_of
 
@@ -127,7 +128,7 @@ class Segment(Task["ColumnFile"]):
                 "without tags, so files cannot be given to it; use it from Python, with "
                 "partwise.load_model"
             )
-        return read_inputs(self.reader(format), features.positions, path, labelled)
+        return read_inputs(self, model, features.positions, path, labelled, format)
 
     def predict(
         self,

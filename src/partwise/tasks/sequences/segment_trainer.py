@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ...errors import DataError
@@ -118,7 +118,7 @@ class SegmentTrainer(SequenceTrainer):
         longest = longest_segment(gold, most, source.place)
         if most is None:
             longest = max([longest, *(one.longest() for one in partial if one is not None)])
-        return prepare_segments(
+        found = prepare_segments(
             self,
             SegmentTokens(positions, words),
             gold,
@@ -127,6 +127,7 @@ class SegmentTrainer(SequenceTrainer):
             weight=check_weights(sample_weight, len(positions)),
             scheme=scheme,
         )
+        return replace(found, meta={**(found.meta or {}), **source.meta})
 
     def _segmentations(
         self, y: Any, tokens: Tokens, place: Callable[[int, int], str]

@@ -222,6 +222,11 @@ def segment_tokens(source: ColumnFile | Sequences | Table, built_in: bool) -> li
     """
     if isinstance(source, ColumnFile):
         columns = source.columns
+        if source.by_name:
+            raise DataError(
+                f"{columns.path}: the file gives features by name and no words, so features of "
+                "whole segments cannot be made; use --segment-features none"
+            )
         fields = [columns.split(field) for field in columns.fields] if len(columns) else []
         return [list(sentence) for sentence in zip(*fields, strict=True)]
     if isinstance(source, Table):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -11,12 +11,14 @@ import numpy as np
 
 from ...arrays import Ints
 from ...errors import DataError
+from ...formats.attributes import Attributes
 from ...formats.columns import Columns
 from ...models.tally import Tally
 from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
 from ..labels import order_of_labels
 from ..source import Source
+from .attributes import attribute_rows
 from .examples import (
     is_missing,
     read_features,
@@ -265,12 +267,15 @@ class ColumnFile(Source):
         How features are made from the columns in training. If None, by the default templates.
     transition_features : bool
         Whether the default templates also give features to pairs of neighbouring tokens.
+    format : mapping or None
+        The format of the file and its options, for the model to keep; None for the default.
     """
 
     columns: Columns
     spelling: bool | None = None
     templates: ColumnTemplates | None = None
     transition_features: bool = False
+    format: Mapping[str, Any] | None = None
 
     @property
     def path(self) -> str:  # type: ignore[override]
@@ -287,8 +292,28 @@ class ColumnFile(Source):
     def take(self, which: Sequence[int]) -> ColumnFile:
         return replace(self, columns=self.columns.take(which))
 
+    @property
+    def weights(self) -> Any:
+        return self.columns.weights
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        return {} if self.format is None else {"format": dict(self.format)}
+
+    @property
+    def by_name(self) -> bool:
+        """Whether the file gives features by name, so that there are no templates."""
+        return self.columns.attributes is not None
+
     def like(self, first: PositionFeatures | None) -> ColumnFile:
         """Choose the templates to train with: those of a first model, or the default ones."""
+        if self.by_name:
+            if self.spelling is not None:
+                raise DataError(
+                    f"{self.path}: the features of the file have names, so their spelling cannot "
+                    "be looked into; leave --spelling out"
+                )
+            return self
         n_inputs = len(self.columns.fields)
         templates = self.templates
         if first is not None:
@@ -308,6 +333,8 @@ class ColumnFile(Source):
 
     def tokens(self, known: PositionFeatures | None = None) -> Tokens:
         """Apply the templates, those of the model if there is one."""
+        if self.columns.attributes is not None:
+            return _named_tokens(self.columns, self.columns.attributes, known)
         if known is None:
             templates = self.templates or self.like(None).templates
             assert templates is not None
@@ -346,11 +373,26 @@ def without_marks(labels: list[Any], missing: Any) -> list[Any]:
     return [None if is_missing(label, missing) else label for label in labels]
 
 
+def _named_tokens(
+    columns: Columns, attributes: Attributes, known: PositionFeatures | None
+) -> Tokens:
+    """Number features that have names; in prediction, look them up."""
+    if known is None:
+        rows, names = attribute_rows(attributes)
+        return Tokens(rows, columns.lengths, rows.n_features, names)
+    if known.vocabulary is None:
+        raise not_columns()
+    tally = Tally()
+    rows, names = attribute_rows(attributes, known.vocabulary, tally)
+    templates, n_inputs = known.templates, known.n_inputs
+    return Tokens(rows, columns.lengths, n_inputs, names, templates, tally=tally)
+
+
 def not_columns() -> DataError:
     """Return the error for a column file and a model that cannot read columns."""
     return DataError(
         "the model was not trained on column files, so files cannot be given to it; use it from "
-        "Python, with partwise.load_model"
+        "Python, with partwise.load_model, or give its features by name, with --format crfsuite"
     )
 
 

@@ -29,6 +29,7 @@ from .columns import (
 from .kernel_options import KERNEL_OPTIONS, KernelTask
 
 if TYPE_CHECKING:
+    from ...formats.choice import Chosen
     from ...models.model import Model
     from .sources import ColumnFile
 
@@ -132,15 +133,15 @@ class Tag(KernelTask["ColumnFile"]):
     def read(
         self, path: str, given: Mapping[str, Any], like: ColumnFile | None = None
     ) -> ColumnFile:
-        return read_training(self.reader(given["format"]), path, given, like)
+        return read_training(self, path, given, like)
 
     def read_for(
-        self, model: Model, path: str, labelled: bool, format: str | None = None
+        self, model: Model, path: str, labelled: bool, format: Chosen | str | None = None
     ) -> ColumnFile:
         from .features import PositionFeatures
 
         assert isinstance(model.features, PositionFeatures)
-        return read_inputs(self.reader(format), model.features, path, labelled)
+        return read_inputs(self, model, model.features, path, labelled, format)
 
     def predict(
         self,

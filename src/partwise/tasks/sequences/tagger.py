@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from ...arrays import Floats
 from ...errors import DataError
+from ...formats.columns import Columns
 from ...models.fit import check_weights
 from ...models.vocabulary import Vocabulary
 from ..cross_validation import PathEstimator
@@ -20,7 +21,7 @@ from ..label_list import LabelList
 from ..spans import ProbableSpan
 from .features import PositionFeatures
 from .partial_labels import is_certain
-from .sources import Sequences
+from .sources import ColumnFile, Sequences
 from .template_file import as_templates
 from .trainers import TaggerTrainer
 
@@ -90,7 +91,7 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         lengths: Any = None,
         X_transitions: Any = None,
@@ -106,7 +107,9 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
               strings, or one string; see :func:`partwise.models.vocabulary.fit_rows`;
             - matrices, dense or sparse, one per sequence, with one row per token;
             - one matrix, dense or sparse, of all tokens, with `lengths`;
-            - with `templates`, sequences of tokens that are columns: lists of strings, or strings.
+            - with `templates`, sequences of tokens that are columns: lists of strings, or strings;
+            - what a reader of :mod:`partwise.formats` returns, without y: the features are then
+              made as the command makes them.
         y : iterable of sequences of str or int
             The labels of each sequence; with `lengths` also one flat list of all labels. None is a
             label that is missing, and a set holds the labels that a token may have.
@@ -129,11 +132,17 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
     def _given(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         lengths: Any = None,
         X_transitions: Any = None,
-    ) -> tuple[Sequences, Any]:
+    ) -> tuple[Sequences | ColumnFile, Any]:
+        if isinstance(X, Columns):
+            if X.labels is None or y is not None:
+                raise DataError("a file that was read has labels of its own; read them, without y")
+            templates = None if self.templates is None else as_templates(self.templates)
+            weight = X.weights if sample_weight is None else sample_weight
+            return ColumnFile(X, templates=templates), weight
         found = Sequences.of(X, lengths, X_transitions, y)
         if self.templates is None:
             return found, sample_weight

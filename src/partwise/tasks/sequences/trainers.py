@@ -296,7 +296,8 @@ class TaggerTrainer(SequenceTrainer):
             )
         structure = self._structure(len(numbered.labels), tied=tokens.transitions is None)
         found = self._positions(source, tokens, structure, numbered, weight, initial)
-        return replace(found, weights=self._weight_rule(structure))
+        kept = {**(found.meta or {}), **source.meta}
+        return replace(found, weights=self._weight_rule(structure), meta=kept or None)
 
     def _weight_rule(self, structure: Structure) -> WeightRule:
         """Return which weights there are; all but the first kind of site are transitions."""

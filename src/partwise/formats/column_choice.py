@@ -1,0 +1,147 @@
+"""Which columns of a file are inputs, and which one is the label."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from partwise.errors import DataError
+
+__all__ = ["ColumnChoice", "check_inputs", "listed"]
+
+_RANGE = re.compile(r"(-?[0-9]{1,6})(?:-([0-9]{1,6}))?", re.ASCII)
+
+
+def listed(given: Any) -> list[str] | None:
+    """Return the items of a list, or of a string in which commas separate them."""
+    if given is None:
+        return None
+    items = given.split(",") if isinstance(given, str) else [str(item) for item in given]
+    names = [item.strip() for item in items]
+    if not names or "" in names:
+        raise DataError(f"{given!r} has nothing between two commas; write such as 1,3")
+    return names
+
+
+def check_inputs(name: str, found: int, n_columns: int | None, inputs: int | None) -> None:
+    """Raise a DataError unless a file has as many inputs as are expected.
+
+    Parameters
+    ----------
+    name : str
+        The file.
+    found : int
+        The number of its inputs.
+    n_columns, inputs
+        As in :func:`partwise.formats.columns.read_columns`.
+    """
+    wanted = inputs if inputs is not None else None if n_columns is None else n_columns - 1
+    if wanted is not None and found != wanted:
+        plural = "" if found == 1 else "s"
+        raise DataError(
+            f"{name}: {found} input{plural} where {wanted} are expected; choose with --columns "
+            "those that the model was trained with"
+        )
+
+
+@dataclass(frozen=True)
+class ColumnChoice:
+    """The choice of columns, before it is known how many there are.
+
+    Attributes
+    ----------
+    label : int or None
+        The column of the label, counted from 1, or from the end if negative; None is the last.
+    columns : tuple of tuple of int, or None
+        Ranges of input columns; None is all but the label.
+    """
+
+    label: int | None = None
+    columns: tuple[tuple[int, int], ...] | None = None
+
+    @classmethod
+    def of(cls, label: Any, columns: Any) -> ColumnChoice:
+        """Make a choice from the values of ``--label-column`` and ``--columns``."""
+        if label is not None and (not isinstance(label, int) or label == 0):
+            raise DataError(
+                f"the label column is {label!r}; columns count from 1, or from -1 at the end"
+            )
+        names = listed(columns)
+        return cls(label, None if names is None else tuple(map(_range, names)))
+
+    @property
+    def given(self) -> bool:
+        """Whether anything was chosen."""
+        return self.label is not None or self.columns is not None
+
+    def resolved(
+        self, name: str, width: int, labelled: bool, inputs: int | None
+    ) -> tuple[list[int], int | None]:
+        """Return the input columns and the label column, counted from 0.
+
+        Parameters
+        ----------
+        name : str
+            The file, for messages.
+        width : int
+            The number of its columns.
+        labelled, inputs
+            As in :func:`partwise.formats.columns.read_columns`.
+        """
+        every = list(range(width))
+        if self.columns is not None:
+            chosen = [
+                column
+                for first, last in self.columns
+                for column in _between(name, first, last, width)
+            ]
+            if inputs is not None:
+                check_inputs(name, len(chosen), None, inputs)
+                at = -1 if self.label is None else self.label
+                present = -width <= at <= width
+                label = _at(name, at, width) if present else None
+                return chosen, None if label in chosen else label
+            if not labelled:
+                return chosen, None
+            label = _at(name, -1 if self.label is None else self.label, width)
+            if label in chosen:
+                raise DataError(
+                    f"{name}: column {label + 1} is the label, and --columns names it as an input "
+                    "too; choose another with --label-column"
+                )
+            return chosen, label
+        if inputs is not None and width == inputs:
+            return every, None
+        if inputs is None and not labelled:
+            return every, None
+        label = _at(name, -1 if self.label is None else self.label, width)
+        every.remove(label)
+        check_inputs(name, len(every), None, inputs)
+        return every, label
+
+
+def _range(text: str) -> tuple[int, int]:
+    found = _RANGE.fullmatch(text)
+    if found is None or int(found[1]) == 0:
+        raise DataError(
+            f"{text!r} is no column; write numbers from 1, ranges such as 2-4, or -1 for the last"
+        )
+    first = int(found[1])
+    return first, first if found[2] is None else int(found[2])
+
+
+def _between(name: str, first: int, last: int, width: int) -> list[int]:
+    begin, end = _at(name, first, width), _at(name, last, width)
+    if end < begin:
+        raise DataError(f"{name}: the columns {first}-{last} run backwards; name the smaller first")
+    return list(range(begin, end + 1))
+
+
+def _at(name: str, place: int, width: int) -> int:
+    if not (1 <= place <= width or -width <= place <= -1):
+        raise DataError(
+            f"{name}: there is no column {place} in a file of {width} columns; count from 1, or "
+            "from -1 at the end"
+        )
+    return place - 1 if place > 0 else width + place

@@ -1,0 +1,88 @@
+"""The tokens of a file, in the one form that all formats of tokens are read into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partwise.errors import DataError
+from partwise.formats.attributes import Attributes
+from partwise.formats.layout import Layout
+
+__all__ = ["Columns"]
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The tokens of a file, column by column.
+
+    Attributes
+    ----------
+    path
+        The source of the tokens, for messages.
+    fields
+        One flat list of strings per input column, without the labels.
+    labels
+        The label of every token, or None if the file has no label column.
+    lengths
+        The number of tokens in every sentence; never 0.
+    lines
+        The line of every token, counted from 1.
+    separator
+        The separator of the columns: a tab, a blank, or the one that was named.
+    names
+        The names of the input columns, if the format has names for them.
+    attributes
+        The features of the tokens, for formats that hold features and no columns.
+    weights
+        The weight of every sentence, if the format has weights.
+    layout
+        What the file holds beside all this.
+    """
+
+    path: str
+    fields: tuple[list[str], ...]
+    labels: list[str] | None
+    lengths: NDArray[np.int64]
+    lines: NDArray[np.int64]
+    separator: str = " "
+    names: tuple[str, ...] | None = None
+    attributes: Attributes | None = None
+    weights: NDArray[np.float64] | None = None
+    layout: Layout | None = None
+
+    def __len__(self) -> int:
+        """Return the number of tokens."""
+        return len(self.lines)
+
+    def place(self, sentence: int, token: int) -> str:
+        """Return ``file:line`` of a token of a sentence, both counted from 0."""
+        return f"{self.path}:{self.lines[int(self.lengths[:sentence].sum()) + token]}"
+
+    def take(self, which: Sequence[int]) -> Columns:
+        """Return some of the sentences, by their numbers from 0."""
+        ends = np.cumsum(self.lengths)
+        lengths = self.lengths[which]
+        tokens = [t for s in which for t in range(ends[s] - self.lengths[s], ends[s])]
+        return replace(
+            self,
+            fields=tuple([field[t] for t in tokens] for field in self.fields),
+            labels=None if self.labels is None else [self.labels[t] for t in tokens],
+            lengths=lengths,
+            lines=self.lines[tokens],
+            attributes=None if self.attributes is None else self.attributes.take(tokens),
+            weights=None if self.weights is None else self.weights[which],
+            layout=None if self.layout is None else self.layout.take(which),
+        )
+
+    def split(self, flat: Sequence[str]) -> list[list[str]]:
+        """Split a flat list of one string per token into one list per sentence."""
+        if len(flat) != len(self):
+            raise DataError(
+                f"{self.path}: {len(flat)} values for {len(self)} tokens; give one per token"
+            )
+        ends = np.cumsum(self.lengths).tolist()
+        return [list(flat[a:b]) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
