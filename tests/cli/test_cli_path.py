@@ -26,8 +26,11 @@ FILES = {
     "parse": ("train.conll", "dev.conll"),
     "brackets": ("train.mrg", "dev.mrg"),
     "segment": ("train.txt", "dev.txt"),
+    "graph": ("train.graphs", "train.graphs"),
 }
-SCORES = {"tag": "f1", "classify": "accuracy", "parse": "uas", "brackets": "f1", "segment": "f1"}
+SCORES = {"tag": "f1", "classify": "accuracy", "parse": "uas", "brackets": "f1", "segment": "f1",
+          "graph": "accuracy"}  # fmt: skip
+GRAPHS = "node a x f\nnode b y g:2\nedge a b\n\nnode a y g\nnode b x f\nnode c x\nedge b c\n\n"
 
 
 @pytest.fixture
@@ -41,6 +44,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write(tagged_text(60, seed=1), folder / "train.txt")
     write(tagged_text(20, seed=2), folder / "dev.txt")
     (folder / "train.svm").write_text(SVMLIGHT, "ascii")
+    (folder / "train.graphs").write_text(GRAPHS * 8, "ascii")
     write_conll(folder / "train.conll", arcs(40))
     write_conll(folder / "dev.conll", arcs(15, seed=1))
     write_brackets(folder / "train.mrg", phrases(40))

@@ -142,7 +142,10 @@ def test_models_from_python_on_the_command_line(folder: Path, run: Run, tmp_path
     save_model(GraphLabeler(tol=0.3).fit([graph], [["A", "B"]]), tmp_path / "graph")
     code, _, err = run("predict", tmp_path / "graph", folder / "tag")
     assert code == 1
-    assert "no task" in err
+    assert "begin it with node, edge, vertex, factor or #" in err
+    (tmp_path / "graphs").write_text("node 0 ? w=x\nnode 1 ? w=y\nedge 0 1\n", "utf-8")
+    code, out, _ = run("predict", tmp_path / "graph", tmp_path / "graphs")
+    assert out.split("\n")[:2] == ["node 0 A w=x", "node 1 B w=y"]
 
 
 STRANGE_FILES = {
