@@ -245,6 +245,8 @@ def test_wapiti_without_patterns(tmp_path: Path) -> None:
     model = read_model(put(tmp_path, WAPITI_WITHOUT_PATTERNS), "wapiti-model")
     X = [[["u:w=We"], ["u:w=dog", "*:x"], ["u:w=the"]], [["u:w=dog"], ["u:w=dog"]]]
     steps = [[["*:x", "b"], ["b"]], [["b"]]]
+    # Pairs of labels have no weights where no b is given.
+    assert not model.features.plain_transition  # type: ignore[attr-defined]
     # What Wapiti itself says.
     assert model.predict(X, X_transitions=steps) == [["O", "O", "B"], ["I", "I"]]
     save_model(model, tmp_path / "model")
