@@ -47,6 +47,7 @@ SHARED: dict[str, Any] = {
     "tol": 0.3,
     "max_passes": 70,
     "random_state": 3,
+    "missing_label": "?",
 }
 KERNEL: dict[str, Any] = {
     **{name: SHARED[name] for name in SHARED if name != "l1"},

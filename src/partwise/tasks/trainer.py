@@ -210,8 +210,6 @@ class Trainer(Parameters, ABC):
         kept = {name: value for name, value in given.items() if name not in _NOT_KEPT}
         if not (self.random_state is None or is_integer(self.random_state)):
             kept.pop("random_state", None)
-        if self.missing_label is None:
-            del kept["missing_label"]
         return as_json(kept)
 
     def _train(

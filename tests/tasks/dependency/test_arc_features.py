@@ -356,7 +356,7 @@ def test_same_every_time():
         (Words(["a", "b"]), [0], {}, "2 integers are expected"),
         (Words(["a", "b"]), [0, 2], {}, "token 2: its head is 2"),
         (Words(["a", "b"]), [3, 0], {}, "token 1: its head is 3"),
-        (Words(["a", "b"]), [0, -1], {}, "its head is -1"),
+        (Words(["a", "b"]), [0, -2], {}, "its head is -2"),
         (Words(["a"]), [0], {"min_count": 0}, "min_count is 0"),
         (Words(["a"]), [0], {"min_count": 2, "n_hashed": 8}, "keeps no counts"),
         (Words(["a"]), [0], {"n_hashed": 12}, "power of two"),

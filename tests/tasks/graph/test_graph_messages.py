@@ -43,7 +43,7 @@ Y = ["a", "b", "a"]
         ([(NODES, EDGES)], [Y, Y], "labels of 2 graphs where X has 1"),
         ([(NODES, EDGES)], ["aba"], r"y\[0\] is 'aba'; give a list"),
         ([(NODES, EDGES)], 3, "y is of type int"),
-        ([(NODES, EDGES)], [["a", None, "b"]], "example 0, vertex 1 .*: the label is missing"),
+        ([(NODES, EDGES)], [["a", set(), "b"]], "example 0, vertex 1 .*: the label is missing"),
         ([(NODES, EDGES)], [[0.0, np.nan, 1.0]], "vertex 1 .*: the label is missing"),
         ([(NODES, EDGES)], [["a", 1, "b"]], "the label 1 is of type int where 'a' is of type str"),
         ([(NODES, EDGES)], [[["a"], ["b"], ["a"]]], "a label of type list"),

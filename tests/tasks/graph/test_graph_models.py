@@ -90,6 +90,7 @@ def test_every_parameter_comes_back(tmp_path: Path) -> None:
         "max_passes": 70, "weights": "observed", "cost_matrix": [[0.0, 2.0], [1.0, 0.0]],
         "random_state": 3, "solver_options": {"memory": 4}, "domains": {"label": ("sea", "land")},
         "symmetric": True, "constant": False, "forbidden": {"node": []}, "max_megabytes": 99,
+        "missing_label": "?",
     }  # fmt: skip
     made = GraphLabeler(**parameters).fit(X, y)
     session = {"n_jobs", "warm_start", "verbose", "callbacks"}

@@ -480,7 +480,7 @@ def test_grid_search_and_unfitted(text: Sentences) -> None:
         ({}, [[TOKEN] * 2], [[(0.5, 2, "X")]], "whole numbers"),
         ({}, [[TOKEN] * 2], [[(0, 2, "X"), (1, 2, "Y")]], "must not overlap"),
         ({}, [[TOKEN] * 2], [[(0, 1, 3)]], "use one type for all labels"),
-        ({}, [[TOKEN] * 2], [[(0, 1, None)]], "is None; use strings"),
+        ({}, [[TOKEN] * 2], [[(0, 1, ())]], r"is \(\); use strings"),
         ({"outside": None}, [[TOKEN] * 2], [[(0, 1, "X")]], "no segment holds token 1"),
         ({}, [[TOKEN] * 2], [[(0, 1, "X")], []], "2 sequences where X has 1"),
         ({}, [[TOKEN] * 2], [["O"]], "2 tokens in X and 1 labels in y"),

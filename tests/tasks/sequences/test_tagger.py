@@ -333,7 +333,7 @@ TOKEN = {"w": "a"}
 @pytest.mark.parametrize(
     ("X", "y", "says"),
     [
-        ([[TOKEN, TOKEN]], [["x", None]], "sequence 0, position 1 .* the label is missing"),
+        ([[TOKEN, TOKEN]], [["x", set()]], "sequence 0, position 1 .* no label is allowed"),
         ([[TOKEN, TOKEN]], [["x", float("nan")]], "sequence 0, position 1 .* the label is missing"),
         ([[TOKEN, TOKEN]], [["x"]], "sequence 0 .* 2 tokens in X and 1 labels in y"),
         ([[TOKEN]], [["x"], ["y"]], "y has 2 sequences where X has 1"),

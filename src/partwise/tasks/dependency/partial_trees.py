@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError
 from ...formats.conll import UNKNOWN, Sentence
-from ...structures.dependency.arcs import ArcConstraints
+
+if TYPE_CHECKING:
+    from ...structures.dependency.arcs import ArcConstraints
 
 __all__ = [
     "allowed_trees",
@@ -88,6 +90,9 @@ def allowed_trees(
     numbers
         The number of every relation.
     """
+    # Structures need the compiler, and a model file is read without it.
+    from ...structures.dependency.arcs import ArcConstraints
+
     length = len(sentence)
     chosen = []
     for word, held in enumerate(heads, 1):

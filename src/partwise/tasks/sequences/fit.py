@@ -18,11 +18,11 @@ from ...values import is_number
 from ..trainer import Prepared
 from .constraints import check_labels, make_constraints
 from .features import PositionFeatures
-from .partial_labels import UNKNOWN, Labelled, NumberedLabels
+from .partial_labels import UNKNOWN, Labelled
 from .sources import Tokens
 
 if TYPE_CHECKING:
-    from ...structures.base import Structure
+    from ...structures.base import Constraints, Structure
 
 __all__ = ["check_class_weight", "class_factors", "drop_rare", "prepare_positions"]
 
@@ -31,9 +31,11 @@ def prepare_positions(
     source: Labelled,
     tokens: Tokens,
     structure: Structure,
-    numbered: NumberedLabels,
+    labels: Sequence[Label],
+    gold: Sequence[Ints],
     *,
     weight: Floats,
+    allowed: Sequence[Constraints | None] | None = None,
     class_weight: Any = None,
     min_count: int = 1,
     intercept: float = 0.0,
@@ -49,17 +51,19 @@ def prepare_positions(
         The features of the positions.
     structure : Structure
         A structure whose first kind of site is a position.
-    numbered : NumberedLabels
-        The labels of the positions.
+    labels, gold
+        The labels in the order of their numbers, and the label numbers of each example;
+        ``UNKNOWN`` where there is no certain label.
     weight : ndarray
         The weights of the examples.
+    allowed : sequence or None
+        For each example None if all its labels are certain, or the labels that it may have.
     class_weight, min_count, constraints
         As the estimators take them.
     intercept : float
         The value of a constant feature of every position; 0 for none.
     """
     rows, lengths = tokens.rows, tokens.lengths
-    labels, gold, allowed = numbered
     check_positions(tokens)
     weight = weight * class_factors(class_weight, lengths, gold, weight, labels)
     check_classes(gold, weight, labels)

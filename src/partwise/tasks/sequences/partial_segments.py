@@ -6,7 +6,7 @@ new segment begins between them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -91,7 +91,8 @@ class PartialSegmentation:
 
 def cut_items(y: Any, lengths: Ints) -> list[Any]:
     """Return one list per sequence; a flat list of the tags of all tokens is cut."""
-    items = list(y)
+    # Some items may be read only once.
+    items = [list(item) if isinstance(item, Iterator) else item for item in y]
     flat = items and all(item is None or isinstance(item, str) for item in items)
     if not flat or len(items) != int(lengths.sum()):
         return items

@@ -142,7 +142,7 @@ class SegmentTrainer(SequenceTrainer):
         which = [s for s, item in enumerate(several) if is_partial(item, missing)]
         if not which:
             gold, scheme = read_segmentations(
-                y, lengths, tokens.stacked, self.outside, self.scheme, place
+                items, lengths, tokens.stacked, self.outside, self.scheme, place
             )
             return gold, [None] * len(gold), scheme
         if self.loss != "log":

@@ -231,8 +231,9 @@ class SegmentTagger(SegmentTrainer, SequenceEstimator):
         tokens = features.read(model.structure, X, lengths=lengths)
         if not len(tokens):
             raise DataError("there are no sequences to score; give at least one")
-        items = cut_items(y, tokens.lengths) if isinstance(y, (list, tuple)) else []
-        partial = [is_partial(item, self.missing_label) for item in items]
+        y = items = cut_items(y, tokens.lengths) if isinstance(y, (list, tuple)) else y
+        listed = items if isinstance(items, list) else []
+        partial = [is_partial(item, self.missing_label) for item in listed]
         if any(partial):
             kept = [s for s, open_ in enumerate(partial) if not open_]
             if not kept:
