@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from support.mutated_files import CONLLU, CRFSUITE, FILES, contents, put
 
 from partwise import SequenceTagger
 from partwise.errors import DataError, FormatError
+from partwise.formats.attributes import Attributes
 from partwise.formats.choice import Chosen
 from partwise.formats.columns import read_columns, write_columns
 from partwise.formats.conllu import read_conllu, write_conllu
@@ -22,6 +24,7 @@ from partwise.formats.jsonl import read_jsonl, write_jsonl
 from partwise.formats.registry import FORMATS, format_options
 from partwise.formats.spans import read_spans, write_spans
 from partwise.formats.tag_rules import likely_scheme
+from partwise.formats.tag_spans import span_tags
 from partwise.formats.validate import validate
 
 
@@ -63,6 +66,18 @@ def test_crfsuite(tmp_path: Path) -> None:
     found = read_crfsuite(put(tmp_path / "in", text.encode()))
     assert found.weights is not None
     assert (found.weights.tolist(), found.labels) == ([0.5, 1.0], ["A", "B", "A"])
+
+
+def test_names_are_escaped_in_crfsuites_data(tmp_path: Path) -> None:
+    names = ["a:b", "\\", "a\\:b", "a\\\\b", ":", "a\\b", " "]
+    ends = np.array([0, len(names)])
+    found = read_crfsuite(put(tmp_path / "in", b"A\tx\n"))
+    found = replace(found, attributes=Attributes(names, np.full(len(names), 0.1), ends))
+    write_crfsuite(tmp_path / "out", found, ["x:\\"])
+    again = read_crfsuite(tmp_path / "out")
+    assert again.attributes is not None
+    assert again.attributes.of(0) == [(name, 0.1) for name in names]
+    assert again.labels == ["x:\\"]
 
 
 @pytest.mark.parametrize(
@@ -212,6 +227,8 @@ def test_spans(tmp_path: Path) -> None:
         ("IOE1", "E-X I-X I-Y"),
     ):
         assert read_spans("spacy", path, span_tags=scheme).labels == tags.split()
+    for scheme, tags in (("IOB1", "I-X O I-X"), ("IOE1", "I-X O I-X")):
+        assert span_tags([("X", 0, 1), ("X", 2, 3)], 3, scheme) == tags.split()
     write_spans("spacy", tmp_path / "out", read_spans("spacy", path), ["B-Z", "I-Z", "O"])
     assert json.loads((tmp_path / "out").read_text()) == {
         "text": "a b c", "entities": [[0, 3, "Z"]]
