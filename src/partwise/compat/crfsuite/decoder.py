@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -22,8 +23,7 @@ from ...models.inference import (
 from ...problem.layout import Layout
 from ...problem.rows import Rows
 from ...structures.chain.structure import Chain
-from .instances import make_rows
-from .items import Attributes
+from .instances import Known, make_rows
 
 __all__ = ["Decoder", "ScoredSequence", "chain_rows"]
 
@@ -100,8 +100,8 @@ class Decoder:
         self.model = model
 
     @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return {name: number for number, name in enumerate(self.model.attributes)}
+    def _numbers(self) -> Known:
+        return Known(zip(self.model.attributes, range(len(self.model.attributes)), strict=True))
 
     @cached_property
     def _structure(self) -> Chain:
@@ -127,11 +127,12 @@ class Decoder:
         layout = Layout(self._structure.widths, (attributes, 1, 0, 0), first, slot, int(ends[-1]))
         return Stored.of(layout, np.concatenate([weights, table]))
 
-    def rows(self, sequences: Sequence[Sequence[Attributes]]) -> tuple[Rows, Ints]:
+    def rows(self, sequences: Iterable[Any]) -> tuple[Rows, Ints]:
         """Return the known attributes of some sequences as rows, and the lengths."""
-        if not self.model.labels and any(map(len, sequences)):
+        rows, lengths = make_rows(sequences, self._numbers)
+        if not self.model.labels and len(rows):
             raise ModelFileError("the model has no labels: it was trained on no data; train again")
-        return make_rows(sequences, self._numbers.get, len(self.model.attributes))
+        return rows, lengths
 
     def _batch(self, rows: Rows, lengths: Ints) -> Batch:
         return make_batch(self._structure, self._stored, chain_rows(rows), lengths)

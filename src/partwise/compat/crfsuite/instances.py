@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...arrays import Ints
 from ...errors import DataError
 from ...problem.rows import Rows
-from .items import Attributes, ItemError
+from .items import ItemError, number_items
 
-__all__ = ["Instances", "Sample", "make_rows"]
+__all__ = ["Instances", "Known", "Sample", "make_rows"]
 
 
 class Sample(NamedTuple):
@@ -34,25 +34,44 @@ class Sample(NamedTuple):
     gold: list[Ints]
 
 
-def make_rows(
-    sequences: Sequence[Sequence[Attributes]], number: Callable[[str], int | None], n_features: int
-) -> tuple[Rows, Ints]:
-    """Return the attributes of all tokens as rows, and the lengths of the sequences.
+class Known(dict[str, int]):
+    """The numbers of the attributes of a model; others have the number -1."""
+
+    def __missing__(self, name: str) -> int:
+        return -1
+
+
+class _Growing(dict[str, int]):
+    """Numbers of names, in the order in which they are first seen."""
+
+    def __missing__(self, name: str) -> int:
+        if "\0" in name:
+            raise ItemError(f"the name {name!r} has a zero byte, which a model file cannot hold")
+        number = self[name] = len(self)
+        return number
+
+    def shorten(self, n: int) -> None:
+        """Forget all but the first n names."""
+        while len(self) > n:
+            self.popitem()
+
+
+def make_rows(sequences: Iterable[Any], known: Known) -> tuple[Rows, Ints]:
+    """Return the known attributes of all tokens as rows, and the lengths of the sequences.
 
     Parameters
     ----------
     sequences
-        Sequences of tokens.
-    number
-        Returns the number of an attribute, or None to leave it out.
-    n_features
-        How many attributes have numbers.
+        Sequences of tokens, as `ItemSequence` takes them.
+    known
+        The attributes that have numbers.
     """
-    entries = _Entries()
+    entries, lengths = _Entries(), []
     for sequence in sequences:
-        entries.add(sequence, number)
-    lengths = np.array([len(sequence) for sequence in sequences], dtype=np.int64)
-    return entries.rows(n_features), lengths
+        rows = number_items(sequence, known)
+        entries.add(rows)
+        lengths.append(len(rows))
+    return entries.rows(len(known)), np.array(lengths, dtype=np.int64)
 
 
 class _Entries:
@@ -61,16 +80,8 @@ class _Entries:
     def __init__(self) -> None:
         self.ends, self.indices, self.values = array("q", [0]), array("i"), array("d")
 
-    def add(self, sequence: Sequence[Attributes], number: Callable[[str], int | None]) -> None:
-        """Add the tokens of a sequence; if `number` raises, none of them."""
-        rows: list[dict[int, float]] = []
-        for item in sequence:
-            row: dict[int, float] = {}
-            for name, value in item:
-                feature = number(name)
-                if feature is not None:
-                    row[feature] = row[feature] + value if feature in row else value
-            rows.append(row)
+    def add(self, rows: list[dict[int, float]]) -> None:
+        """Add the rows of the tokens of a sequence."""
         for row in rows:
             self.indices.extend(row)
             self.values.extend(row.values())
@@ -93,8 +104,8 @@ class Instances:
     """
 
     def __init__(self) -> None:
-        self.attributes: dict[str, int] = {}
-        self.labels: dict[str, int] = {}
+        self.attributes = _Growing()
+        self.labels = _Growing()
         self._entries = _Entries()
         self._gold = array("q")
         self._lengths = array("q")
@@ -103,26 +114,35 @@ class Instances:
     def __len__(self) -> int:
         return len(self._lengths)
 
-    def append(self, items: Sequence[Attributes], labels: Sequence[str], group: int = 0) -> None:
-        """Append a sequence."""
-        if len(items) != len(labels):
-            raise DataError(
-                f"The numbers of items and labels differ: |x| = {len(items)}, |y| = {len(labels)}"
-            )
-        for name in labels:
-            if name not in self.labels:
-                self.labels[_stored(name)] = len(self.labels)
-        self._entries.add(items, self._number)
-        self._gold.extend(map(self.labels.__getitem__, labels))
-        self._lengths.append(len(items))
-        self._groups.append(group)
+    def append(self, sequence: Any, labels: Sequence[str], group: int = 0) -> None:
+        """Append a sequence and its labels; if they are refused, nothing is changed.
 
-    def _number(self, name: str) -> int:
-        """Return the number of an attribute, which may be new."""
-        number = self.attributes.get(name)
-        if number is None:
-            number = self.attributes[_stored(name)] = len(self.attributes)
-        return number
+        Parameters
+        ----------
+        sequence
+            The features of the tokens, as `ItemSequence` takes them.
+        labels : sequence of str
+            The label of each token.
+        group : int
+            The group that they belong to.
+        """
+        before = len(self.attributes), len(self.labels)
+        try:
+            rows = number_items(sequence, self.attributes)
+            if len(rows) != len(labels):
+                raise DataError(
+                    f"The numbers of items and labels differ: |x| = {len(rows)}, "
+                    f"|y| = {len(labels)}"
+                )
+            gold = [self.labels[label] for label in labels]
+        except DataError:
+            self.attributes.shorten(before[0])
+            self.labels.shorten(before[1])
+            raise
+        self._entries.add(rows)
+        self._gold.extend(gold)
+        self._lengths.append(len(rows))
+        self._groups.append(group)
 
     def sample(self, group: int, held_out: bool) -> Sample:
         """Return the sequences of a group, or those of all other groups.
@@ -140,10 +160,3 @@ class Instances:
         labels = [gold[end - n : end] for end, n in zip(ends, lengths, strict=True)]
         kept = np.flatnonzero(chosen).tolist()
         return Sample(rows, lengths[chosen], [labels[i] for i in kept])
-
-
-def _stored(name: str) -> str:
-    """Return a name that a model file can hold."""
-    if "\0" in name:
-        raise ItemError(f"the name {name!r} has a zero byte, which a model file cannot hold")
-    return name

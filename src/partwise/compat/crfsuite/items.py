@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias, TypeVar
 
 from ...errors import DataError
 
-__all__ = ["Attributes", "ItemError", "read_item", "read_items", "read_labels"]
+__all__ = ["Attributes", "ItemError", "ItemSequence", "number_items", "read_labels"]
 
 #: The attributes of a token with their values. A name may occur twice; its values add up.
 Attributes: TypeAlias = list[tuple[str, float]]
+
+_Item = TypeVar("_Item")
 
 #: The largest depth of nested features; more means that a dict holds itself.
 _DEEPEST = 100
@@ -25,12 +27,14 @@ class ItemError(DataError, TypeError):
     """
 
 
-def read_items(sequence: Any) -> list[Attributes]:
-    """Return the attributes of all tokens of a sequence.
+class ItemSequence:
+    """The features of the tokens of a sequence, read once.
+
+    A trainer or a tagger takes it in place of the features, and does not read them again.
 
     Parameters
     ----------
-    sequence : iterable
+    pyseq : iterable
         One item per token:
 
         - ``{"len": 3}`` is the attribute ``len`` of value 3, and ``{"title": True}`` is ``title``
@@ -40,36 +44,100 @@ def read_items(sequence: Any) -> list[Attributes]:
         - dicts, lists and sets may be nested: ``{"next": {"w": ["dog"]}}`` is ``next:w:dog``.
 
         Names may be bytes of UTF-8.
+
+    Examples
+    --------
+    >>> ItemSequence([["foo"], {"bar": {"baz": 1}}]).items()
+    [{'foo': 1.0}, {'bar:baz': 1.0}]
     """
+
+    def __init__(self, pyseq: Any) -> None:
+        if isinstance(pyseq, ItemSequence):
+            self.attributes: list[Attributes] = pyseq.attributes
+        else:
+            self.attributes = _each(pyseq, _read_item)
+
+    def items(self) -> list[dict[str, float]]:
+        """Return the attributes of each token with their values."""
+        return [dict(item) for item in self.attributes]
+
+    def __len__(self) -> int:
+        return len(self.attributes)
+
+    def __repr__(self) -> str:
+        return f"<ItemSequence of size {len(self)}>"
+
+
+def number_items(sequence: Any, numbers: dict[str, int]) -> list[dict[int, float]]:
+    """Return the attributes of all tokens of a sequence by their numbers, with their values.
+
+    Parameters
+    ----------
+    sequence : ItemSequence or iterable
+        The features, as `ItemSequence` takes them.
+    numbers : dict
+        The numbers of the attributes. Its ``__missing__`` numbers a new one, or returns -1 to
+        leave it out.
+    """
+    if isinstance(sequence, ItemSequence):
+        return [_numbered(item, numbers, {}) for item in sequence.attributes]
+    return _each(sequence, lambda item: _number_item(item, numbers))
+
+
+def _each(sequence: Any, read: Callable[[Any], _Item]) -> list[_Item]:
+    """Read every item of a sequence; an error names the token."""
     if isinstance(sequence, (str, bytes, dict)) or not isinstance(sequence, Iterable):
         raise ItemError(
             f"a sequence is a {type(sequence).__name__}; give a list with one dict or one list of "
             "strings per token"
         )
-    found = []
-    for t, item in enumerate(sequence):
+    found: list[_Item] = []
+    for item in sequence:
         try:
-            found.append(read_item(item))
+            found.append(read(item))
         except ItemError as error:
-            raise ItemError(f"token {t} (counted from 0): {error}") from error
+            raise ItemError(f"token {len(found)} (counted from 0): {error}") from error
     return found
 
 
-def read_item(item: Any) -> Attributes:
-    """Return the attributes of one token, see `read_items`."""
+def _number_item(item: Any, numbers: dict[str, int]) -> dict[int, float]:
+    """Number the attributes of one token, without a list of names where that is possible."""
+    row: dict[int, float] = {}
+    if type(item) is not dict:
+        return _numbered(_read_item(item), numbers, row)
+    for key, value in item.items():
+        # Nearly all features are of these two kinds.
+        if type(value) is str and type(key) is str:
+            feature, x = numbers[f"{key}:{value}"], 1.0
+        elif type(value) is bool and type(key) is str:
+            feature, x = numbers[key], 1.0 if value else 0.0
+        else:
+            several: Attributes = []
+            _add(_name(key), value, 1, several)
+            _numbered(several, numbers, row)
+            continue
+        if feature in row:
+            row[feature] += x
+        elif feature >= 0:
+            row[feature] = x
+    return row
+
+
+def _numbered(item: Attributes, numbers: dict[str, int], row: dict[int, float]) -> dict[int, float]:
+    """Add attributes to a row of numbers."""
+    for name, value in item:
+        feature = numbers[name]
+        if feature >= 0:
+            row[feature] = row.get(feature, 0.0) + value
+    return row
+
+
+def _read_item(item: Any) -> Attributes:
+    """Return the attributes of one token by their names."""
     found: Attributes = []
     if isinstance(item, dict):
         for key, value in item.items():
-            # Nearly all features are of these kinds, so they are read without a call.
-            kind = type(value)
-            if type(key) is not str:
-                _add(_name(key), value, 1, found)
-            elif kind is str:
-                found.append((f"{key}:{value}", 1.0))
-            elif kind is bool:
-                found.append((key, 1.0 if value else 0.0))
-            else:
-                _add(key, value, 1, found)
+            _add(_name(key), value, 1, found)
         return found
     if isinstance(item, (str, bytes)) or not isinstance(item, Iterable):
         raise ItemError(

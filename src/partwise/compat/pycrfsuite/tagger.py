@@ -21,7 +21,6 @@ from ...models.foreign.crfsuite import (
 from ..crfsuite.decoder import Decoder, ScoredSequence
 from ..crfsuite.items import read_labels
 from ._dumpparser import ParsedDump
-from .item_sequence import attributes_of
 
 __all__ = ["Tagger"]
 
@@ -82,7 +81,7 @@ class Tagger:
             The features of each token, see `ItemSequence`.
         """
         decoder = self._opened
-        rows, _ = decoder.rows([attributes_of(xseq)])
+        rows, _ = decoder.rows([xseq])
         self._current = decoder.scored(rows) if len(rows) else None
 
     def tag(self, xseq: Any = None) -> list[str]:
@@ -98,7 +97,7 @@ class Tagger:
         python-crfsuite does not have this method.
         """
         decoder = self._opened
-        return decoder.best(*decoder.rows([attributes_of(xseq) for xseq in sequences]))
+        return decoder.best(*decoder.rows(sequences))
 
     def marginals_all(self, sequences: Any) -> list[Floats]:
         """Compute the probabilities of all labels, in the order of `labels`, at all tokens.
@@ -107,7 +106,7 @@ class Tagger:
         this method.
         """
         decoder = self._opened
-        return decoder.marginals(*decoder.rows([attributes_of(xseq) for xseq in sequences]))
+        return decoder.marginals(*decoder.rows(sequences))
 
     def probability(self, yseq: Any) -> float:
         """Compute the probability of labels of the current sequence; 0 if it is empty.

@@ -16,7 +16,6 @@ from ..crfsuite.learning import learn
 from ..crfsuite.log import TrainingLog
 from ..crfsuite.parameters import ParameterSet, find_algorithm
 from ._logparser import TrainLogParser
-from .item_sequence import attributes_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -109,7 +108,7 @@ class BaseTrainer:
         group : int
             The group of the sequence; `train` may hold out one of them.
         """
-        self._instances.append(attributes_of(xseq), read_labels(yseq), int(group))
+        self._instances.append(xseq, read_labels(yseq), int(group))
 
     def select(self, algorithm: str, type: str = "crf1d") -> None:
         """Choose the training algorithm; all parameters get their defaults.
