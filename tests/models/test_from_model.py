@@ -187,6 +187,9 @@ CASES: dict[str, Case] = {
 }
 #: Parameters that cannot differ from the default together with the others of a case.
 LEFT_OUT = {
+    # Tokens that hold their features have no templates.
+    "tagger": {"templates"},
+    "kernel tagger": {"templates"},
     "parser": {"hashing"},
     "hashing parser": {
         "projective", "labelled", "single_root", "weights", "min_count", "templates",

@@ -37,8 +37,7 @@ __all__ = ["Prepared", "Trainer"]
 
 #: Parameters that a model does not store by name: those that it holds anyway, and those that belong
 #: to the process and not to the model.
-_NOT_KEPT = ("loss", "l2", "l1", "tol", "n_jobs", "warm_start", "verbose", "callbacks",
-             "templates")  # fmt: skip
+_NOT_KEPT = ("loss", "l2", "l1", "tol", "n_jobs", "warm_start", "verbose", "callbacks")
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,9 +28,10 @@ from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows, is_matrix
 from .examples import read_fixed, read_labels
 from .extraction import MAX_COLUMNS, ColumnTemplates
-from .sources import ColumnFile, Sequences, Table, Tokens, as_columns, cut
+from .sources import ColumnFile, Sequences, Table, Tokens, cut
 from .support import Support
 from .template_file import templates_from_json
+from .token_columns import as_columns
 
 if TYPE_CHECKING:
     from ...models.model import Model

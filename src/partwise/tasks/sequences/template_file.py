@@ -15,6 +15,7 @@ from ...values import one_of
 from .extraction import ColumnTemplates, Item, Look, Plan, Recipe, number_features
 from .patterns import DIALECTS, OUTSIDE, Pattern, read_pattern, sign_of_wapiti
 from .templates import TemplateSet
+from .token_columns import given_columns
 from .wapiti_regexp import whole_name
 
 __all__ = ["Templates", "as_templates", "templates_from_json"]
@@ -111,8 +112,6 @@ class Templates(ColumnTemplates):
         return self._apply(X, _plan(pairs, self.dialect, steps=True))
 
     def _apply(self, X: Sequence[Sequence[Any]], plan: Plan) -> list[list[list[str]]]:
-        from .sources import given_columns
-
         columns = given_columns(X, self)
         rows, vocabulary = number_features(columns, plan)
         names, ends = vocabulary.names, rows.indptr.tolist()

@@ -19,6 +19,7 @@ from ..trainer import Prepared, Trainer
 from .distinct import distinct_examples
 from .features import PositionFeatures
 from .fit import check_class_weight, number_labels, prepare_positions
+from .template_file import Templates
 
 if TYPE_CHECKING:
     from ...models.model import Model
@@ -232,6 +233,7 @@ class TaggerTrainer(SequenceTrainer):
     @classmethod
     def _held(cls, model: Model) -> dict[str, Any]:
         structure: Any = model.structure
+        known = getattr(model.features, "templates", None)
         if model.task != cls.task or structure.name not in _ORDERS:
             raise DataError(
                 f"a model of the task {model.task!r} and a {structure.name} does not tag; use "
@@ -242,8 +244,12 @@ class TaggerTrainer(SequenceTrainer):
             "start": structure.start,
             "end": structure.end,
             "constraints": model.constraints,
-            "templates": getattr(model.features, "templates", None),
+            "templates": known if isinstance(known, Templates) else None,
         }
+
+    def noted(self) -> dict[str, Any]:
+        # The features of the model hold the templates themselves, which may come from a file.
+        return {name: value for name, value in super().noted().items() if name != "templates"}
 
     def _prepare(
         self, source: Sequences | ColumnFile, sample_weight: Any, initial: Model | None
