@@ -227,3 +227,65 @@ def test_unknown_formats(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="cannot be read"):
         read_model(tmp_path / "missing", "wapiti-model")
     assert all(name.endswith("-model") for name in MODEL_FORMATS)
+
+
+def changed_header(path: Path, change: Any) -> None:
+    """Change the header of a file of safetensors."""
+    data = path.read_bytes()
+    length = struct.unpack_from("<Q", data)[0]
+    header = json.loads(data[8 : 8 + length])
+    change(header)
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data[8 + length :])
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda header: header["first"]["shape"].append(2), "another size than its shape"),
+        (lambda header: header["first"].update(dtype="F64"), "has another type"),
+        (lambda header: header["first"].update(dtype="BF16"), "not described"),
+        (lambda header: header["first"].update(shape=[-1]), "not described"),
+        (lambda header: header["first"].update(data_offsets=[0, 10**12]), "not described"),
+        (lambda header: header.update(first=header["weights"]), "do not fill the file"),
+        (lambda header: header.pop("first"), "do not fill the file"),
+        (lambda header: header.pop("__metadata__"), 'have no "partwise"'),
+        (lambda header: header["__metadata__"].update(partwise="[]"), "no object"),
+    ],
+)
+def test_faults_of_safetensors(change: Any, says: str, tmp_path: Path) -> None:
+    write_model(tagger(), tmp_path / "export", "safetensors-model")
+    changed_header(tmp_path / "export", change)
+    with pytest.raises(ModelFileError, match=says):
+        read_model(tmp_path / "export", "safetensors-model")
+
+
+def test_more_than_the_arrays(tmp_path: Path) -> None:
+    write_model(tagger(), tmp_path / "export", "safetensors-model")
+    with open(tmp_path / "export", "ab") as file:
+        file.write(b"more")
+    with pytest.raises(ModelFileError, match="do not fill the file"):
+        read_model(tmp_path / "export", "safetensors-model")
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda held: held.update(kind="odd"), "does not say that its kind"),
+        (lambda held: held["features"].update(more={}), "n_weights"),
+        (lambda held: held["features"]["w=dog"].update(X=1.0), "a label that the model does not"),
+        (lambda held: held["features"]["w=dog"].update(B="1"), "no number"),
+        (lambda held: held["features"]["w=dog"].update(B=10**400), "too large"),
+        (lambda held: held["transitions"].update(X={}), "from a label that the model does not"),
+        (lambda held: held["model"].update(labels=["B", "I"]), "a label that the model does not"),
+        (lambda held: held["model"].pop("l2"), "its header does not hold"),
+        (lambda held: held["model"]["structure"].update(name="grammar"), "not written as JSON"),
+    ],
+)
+def test_faults_of_json(change: Any, says: str, tmp_path: Path) -> None:
+    write_model(tagger(), tmp_path / "export", "json-model")
+    held = json.loads((tmp_path / "export").read_text())
+    change(held)
+    (tmp_path / "export").write_text(json.dumps(held))
+    with pytest.raises(ModelFileError, match=says):
+        read_model(tmp_path / "export", "json-model")
