@@ -275,7 +275,8 @@ def test_what_json_cannot_hold_is_left_out() -> None:
         "transition_weights": None, "min_frequency": None,
         "solver": "auto", "weights": "all", "min_count": 1, "cost_matrix": [[1.0, 0.0], [0.0, 1.0]],
         "class_weight": [[1, 2.0], [2, 1.0]], "solver_options": None, "random_state": None,
-        "order": 1, "start": False, "end": False,
+        "order": 1, "start": False, "end": False, "transition_weights": None,
+        "min_frequency": None, "missing_label": None,
     }  # fmt: skip
     assert as_json({"templates": ("a",), "domains": {1: [2]}, "l2": np.float64(2.0)}) == {"l2": 2.0}
     assert Settings(seed=np.random.default_rng(0), max_passes=np.inf).noted() == {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import signal
 import warnings
 
 import numpy as np
@@ -23,7 +24,7 @@ from partwise.structures.base import Constraints
 from partwise.structures.chain.structure import Chain
 from partwise.structures.registry import STRUCTURES
 from partwise.training.certificate import ConvergenceWarning
-from partwise.training.loop import solve
+from partwise.training.loop import Progress, solve
 from partwise.training.partial import train_partial
 from partwise.training.path import train_path
 
@@ -183,6 +184,27 @@ def test_a_callback_stops_the_steps() -> None:
     assert fit.trace[:4] == tuple(rows[:4])
     passes = [row.passes for row in fit.trace]
     assert passes == sorted(passes)
+
+
+@pytest.mark.parametrize("after", [1, 12])
+def test_interrupt_keeps_valid_weights(after: int) -> None:
+    problem, allowed = partial_problem("chain")
+    seen = []
+
+    def press(progress: Progress) -> None:
+        seen.append(progress)
+        if len(seen) == after:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        fit = train_partial(problem, 0.01, tol=1e-9, callbacks=[press])
+    steps = fit.certificate.steps
+    assert fit.interrupted
+    assert not fit.certificate.converged
+    assert steps is not None
+    w = problem.storage.scatter(fit.weights)
+    assert steps.objective == pytest.approx(WrittenOut(problem, allowed, 0.01).objective(w))
+    assert fit.certificate.dual <= fit.certificate.primal
 
 
 def test_path() -> None:

@@ -2,12 +2,13 @@
 
 Smooth losses begin with online EG, which was the first to certify the optimum on every task that
 was measured, since its duals are the certificate. With l1 > 0 or a small l2 its proximal form is
-used. EG is slow on badly scaled problems, because features of very different sizes make its steps
-tiny. So the free estimate of the gap is watched. Where it hardly falls, a method that uses
-curvature continues from the weights so far, with the dual value that was reached; such a method
-soon gets near the optimum, but is late to prove it. The hinge loss is not smooth: classifiers get
-the coordinate descent of Crammer and Singer, other structures block-coordinate Frank-Wolfe, both
-with a proximal term.
+used, and where labels are known in part: each step then goes on from weights, and duals of another
+step are far from those weights. EG is slow on badly scaled problems, because features of very
+different sizes make its steps tiny. So the free estimate of the gap is watched. Where it hardly
+falls, a method that uses curvature continues from the weights so far, with the dual value that was
+reached; such a method soon gets near the optimum, but is late to prove it. The hinge loss is not
+smooth: classifiers get the coordinate descent of Crammer and Singer, other structures block-
+coordinate Frank-Wolfe, both with a proximal term.
 """
 
 from __future__ import annotations
