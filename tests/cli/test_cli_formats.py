@@ -347,8 +347,13 @@ def test_validate_other_tasks(run: Run, tmp_path: Path) -> None:
     found = one_object(out)
     assert (code, [one["line"] for one in found["faults"]]) == (1, [3, 5])
     assert found["n_examples"] == 2
-    path.write_text("1 1:1\n2 1:x\n3 y\n", "utf-8")
+    path.write_text("1 1:1\n2 1:x\n\n3 2:1 2:2 # twice\n4 0:1\n5:1\n6,7 1:1\n8 1:3\n", "utf-8")
     code, out, _ = run("validate", path, "--task", "classify", "--json")
+    found = one_object(out)
+    assert (code, found["n_examples"], found["complete"]) == (1, 2, True)
+    assert [one["line"] for one in found["faults"]] == [2, 4, 5, 6, 7]
+    path.write_text("(S (NN a))\n(S (NN)\n", "utf-8")
+    code, out, _ = run("validate", path, "--task", "brackets", "--json")
     found = one_object(out)
     assert (code, found["n_faults"], found["complete"]) == (1, 1, False)
     path.write_text("1 1:1\n2 1:2\n", "utf-8")
