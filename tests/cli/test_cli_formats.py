@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pycrfsuite
 import pytest
 from support.commands import Run, one_object, runner, sentence
 from support.mutated_files import CONLLU, CRFSUITE, FILES
@@ -18,6 +19,7 @@ from partwise.cli import main
 from partwise.datasets import tagged_text, write
 from partwise.formats.base import Format
 from partwise.formats.columns import Columns, read_columns
+from partwise.formats.convert import convert
 from partwise.formats.crfsuite import read_crfsuite
 from partwise.formats.options import Option
 from partwise.formats.registry import FORMATS
@@ -347,8 +349,13 @@ def test_validate_other_tasks(run: Run, tmp_path: Path) -> None:
     found = one_object(out)
     assert (code, [one["line"] for one in found["faults"]]) == (1, [3, 5])
     assert found["n_examples"] == 2
-    path.write_text("1 1:1\n2 1:x\n3 y\n", "utf-8")
+    path.write_text("1 1:1\n2 1:x\n\n3 2:1 2:2 # twice\n4 0:1\n5:1\n6,7 1:1\n8 1:3\n", "utf-8")
     code, out, _ = run("validate", path, "--task", "classify", "--json")
+    found = one_object(out)
+    assert (code, found["n_examples"], found["complete"]) == (1, 2, True)
+    assert [one["line"] for one in found["faults"]] == [2, 4, 5, 6, 7]
+    path.write_text("(S (NN a))\n(S (NN)\n", "utf-8")
+    code, out, _ = run("validate", path, "--task", "brackets", "--json")
     found = one_object(out)
     assert (code, found["n_faults"], found["complete"]) == (1, 1, False)
     path.write_text("1 1:1\n2 1:2\n", "utf-8")
@@ -386,3 +393,23 @@ def test_a_format_of_ones_own_with_options(
     assert (code, one_object(out)["n_examples"]) == (0, 2)
     code, _, err = run("convert", path, tmp_path / "o", "--from", "columns", "--to", "bars")
     assert (code, "can be read and not written" in sentence(err)) == (1, True)
+
+
+def test_crfsuite_itself_reaches_the_same_objective(folder: Path, run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "in"
+    convert(folder / "full.txt", path, "columns", "crfsuite")
+    found = read_crfsuite(path)
+    assert found.attributes is not None
+    tokens = [dict(found.attributes.of(t)) for t in range(len(found))]
+    ends = np.cumsum(found.lengths).tolist()
+    trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=True)
+    trainer.set_params({"c2": 0.5, "epsilon": 1e-9, "delta": 1e-12, "max_iterations": 5000})
+    trainer.set_params({"feature.possible_states": True, "feature.possible_transitions": True})
+    for begin, end, labels in zip([0, *ends], ends, found.split(found.labels or []), strict=False):
+        trainer.append(tokens[begin:end], labels)
+    trainer.train(str(tmp_path / "theirs"))
+    command = [*train(path, tmp_path / "m"), "--format", "crfsuite", "--tol", "1e-9", "--json"]
+    code, out, _ = run(*command, "--quiet")
+    assert code == 0
+    theirs = trainer.logparser.last_iteration["loss"]
+    assert one_object(out)["objective"] == pytest.approx(theirs, rel=1e-7)

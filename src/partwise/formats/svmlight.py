@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from partwise.errors import DataError
 from partwise.formats.base import Format
+from partwise.formats.faults import STRICT, Faults
 from partwise.formats.options import OPTIONS
 from partwise.formats.source import read_text
 from partwise.memory import BYTES_A_FEATURE, check_memory
@@ -69,7 +70,11 @@ class SvmlightData:
 
 
 def read_svmlight(
-    source: str | os.PathLike[str], *, labelled: bool = True, encoding: str | None = None
+    source: str | os.PathLike[str],
+    *,
+    labelled: bool = True,
+    encoding: str | None = None,
+    faults: Faults = STRICT,
 ) -> SvmlightData:
     """Read an svmlight file.
 
@@ -86,6 +91,8 @@ def read_svmlight(
         ``index:value``, and an empty file is allowed.
     encoding
         The encoding of the file; None is UTF-8.
+    faults
+        Where faults are reported, one per line.
 
     Returns
     -------
@@ -96,13 +103,29 @@ def read_svmlight(
     DataError
         If the file cannot be read or a line is malformed; the message names file and line.
     """
-    name, text = read_text(source, encoding)
+    name, text = read_text(source, encoding, faults)
+    lines = list(enumerate(text.split("\n"), 1))
+    if faults.keep:
+        # A line does not depend on others, so each is tried alone.
+        sound = []
+        for line in lines:
+            with faults.from_errors(name):
+                _read_lines(name, [line], labelled)
+                sound.append(line)
+        lines = sound
+    data = _read_lines(name, lines, labelled)
+    if not len(data.lines) and labelled:
+        faults.add(name, None, "no examples; expected lines `label index:value ...`")
+    return data
+
+
+def _read_lines(name: str, numbered: list[tuple[int, str]], labelled: bool) -> SvmlightData:
     labels: list[str] = []
     pairs: list[str] = []
     ends = [0]
     lines: list[int] = []
     n_qid = 0
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in numbered:
         if "#" in line:
             line = line.partition("#")[0]
         fields = line.split()
@@ -123,8 +146,6 @@ def read_svmlight(
         pairs.extend(fields[first:])
         ends.append(len(pairs))
         lines.append(number)
-    if not lines and labelled:
-        raise DataError(f"{name}: no examples; expected lines `label index:value ...`")
     if n_qid:
         _log.info("%s: ignored %d qid fields", name, n_qid)
     where = np.array(lines, np.int64)
@@ -225,4 +246,5 @@ FORMAT: Final = Format(
     "one example per line: label index:value ...",
     options=OPTIONS["svmlight"],
     ends="line",
+    finds_all=True,
 )
