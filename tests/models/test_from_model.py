@@ -272,7 +272,6 @@ def test_what_json_cannot_hold_is_left_out() -> None:
     noted = made.noted()
     assert noted == json.loads(json.dumps(noted))
     assert noted == {
-        "transition_weights": None, "min_frequency": None,
         "solver": "auto", "weights": "all", "min_count": 1, "cost_matrix": [[1.0, 0.0], [0.0, 1.0]],
         "class_weight": [[1, 2.0], [2, 1.0]], "solver_options": None, "random_state": None,
         "order": 1, "start": False, "end": False, "transition_weights": None,

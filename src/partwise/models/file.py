@@ -211,7 +211,7 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
     if FEATURES.built_in(header["encoder"]["name"]):
         check.believe(lambda: _encoder(header, arrays))
     settings, origin = _settings(header), _origin(header)
-    certificate = dataclasses.asdict(_certificate(header))
+    certificate = _certificate(header).fields()
     held = None if origin is None else origin.to_json()
     return {**header, "certificate": certificate, "settings": settings, "origin": held}
 

@@ -200,7 +200,7 @@ def test_input_of_unknown_words_is_warned_of(
 
 def test_l2_is_chosen_by_folds() -> None:
     made = ConstituencyParserCV(**SHORT).fit(TRAIN[:30])
-    own = {"l2_max", "factor", "steps", "cv", "rule", "scoring"}
+    own = {"l2_max", "factor", "steps", "extend", "cv", "rule", "scoring"}
     plain = ConstituencyParser().get_params().keys()
     assert made.get_params().keys() == (plain | own) - {"l2", "warm_start"}
     assert [row["l2"] for row in made.path_] == pytest.approx([3.0, 0.9, 0.27])

@@ -166,7 +166,15 @@ def test_l2_is_chosen_by_folds(chosen: GraphLabelerCV) -> None:
 
 def test_parameters_of_the_one_that_chooses() -> None:
     own, given = GraphLabelerCV().get_params(), GraphLabeler().get_params()
-    assert own.keys() - given.keys() == {"l2_max", "factor", "steps", "cv", "rule", "scoring"}
+    assert own.keys() - given.keys() == {
+        "cv",
+        "extend",
+        "factor",
+        "l2_max",
+        "rule",
+        "scoring",
+        "steps",
+    }
     assert given.keys() - own.keys() == {"l2", "warm_start"}
 
 
