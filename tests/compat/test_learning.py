@@ -85,8 +85,11 @@ def test_online_learners_are_those_of_crfsuite(
     for seed in range(4):
         X, y = random_sequences(seed, 1)
         X, y = [X[0] * 2], [y[0] * 2]
-        (_, theirs), (trainer, mine) = both(algorithm, X, y, tmp_path, **parameters)
+        (original, theirs), (trainer, mine) = both(algorithm, X, y, tmp_path, **parameters)
         assert_same_weights(theirs, mine, 1e-6)
+        # They also stop after the same number of passes.
+        logs = original.logparser.iterations, trainer.logparser.iterations
+        assert len(logs[0]) == len(logs[1])
         assert trainer.certificate is None
 
 
