@@ -100,7 +100,6 @@ class Fit:
     initial_objective: float = math.nan  # the objective of the initial weights, if there were any
     start: Start | None = None  # the other model that the initial weights are from
     kept_passes: float | None = None  # when the weights were found, if a score chose them
-    ended_by_score: bool = False  # whether it ended because a score no longer improved
 
 
 class _Schedule:
@@ -158,6 +157,7 @@ def train(
     initial_weights: Floats | None = None,
     options: dict[str, Any] | None = None,
     watch: Watch | None = None,
+    quiet: bool = False,
 ) -> Fit:
     """Train until the relative duality gap is at most `tol`.
 
@@ -191,44 +191,9 @@ def train(
     watch : Watch or None
         Held-out data to score, by weights, and how long to go on without a better score. If the fit
         then ends before the gap is reached, the weights are those with the best score.
+    quiet : bool
+        Whether to leave out the warning if the gap is not reached.
     """
-    fit = solve(
-        problem,
-        l2,
-        l1=l1,
-        solver=solver,
-        tol=tol,
-        max_passes=max_passes,
-        n_jobs=n_jobs,
-        seed=seed,
-        callbacks=callbacks,
-        start=start,
-        initial_weights=initial_weights,
-        options=options,
-        watch=watch,
-    )
-    if not fit.ended_by_score:
-        warn_unless_converged(fit.certificate, max_passes)
-    return fit
-
-
-def solve(
-    problem: Problem,
-    l2: float,
-    *,
-    l1: float = 0.0,
-    solver: str = "auto",
-    tol: float = 1e-4,
-    max_passes: float = 1000.0,
-    n_jobs: int = 1,
-    seed: int | np.random.Generator = 0,
-    callbacks: Sequence[Callback] = (),
-    start: DualPoint | None = None,
-    initial_weights: Floats | None = None,
-    options: dict[str, Any] | None = None,
-    watch: Watch | None = None,
-) -> Fit:
-    """Train like :func:`train`, without a warning if the gap is not reached."""
     check_numbers(l2, l1, tol, max_passes)
     if not problem.arrays.weight.any():
         raise DataError("all examples have weight 0; give some a positive sample_weight")
@@ -322,6 +287,8 @@ def solve(
         seconds=time.perf_counter() - began - aside,
         verdict=verdict,
     )
+    if not quiet and not watcher.over:
+        warn_unless_converged(certificate, max_passes)
     return Fit(
         problem.storage.gather(best.weights),
         certificate,
@@ -330,7 +297,6 @@ def solve(
         interrupt.requested,
         initial_objective,
         kept_passes=None if kept is None else kept.passes,
-        ended_by_score=watcher.over,
     )
 
 

@@ -48,7 +48,7 @@ from ..solvers.eg.base import easy_l2
 from .certificate import Certificate, Steps
 from .early_stopping import Watch
 from .interrupt import Interrupt
-from .loop import Callback, Fit, Progress, TraceRow, solve, warn_unless_converged
+from .loop import Callback, Fit, Progress, TraceRow, train, warn_unless_converged
 
 __all__ = ["train_partial"]
 
@@ -287,12 +287,13 @@ class _Steps:
         self.touches = self.before is None
         cold = not self.weights.any()
         self.solved = problem
-        self.fit = fit = solve(
+        self.fit = fit = train(
             problem,
             self.l2,
             tol=self.accuracy,
             max_passes=course.passes_left,
             callbacks=course.callbacks(),
+            quiet=True,
             start=self.dual_point,
             initial_weights=None if cold else problem.storage.gather(self.weights),
             **self.shared,
