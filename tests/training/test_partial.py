@@ -24,7 +24,7 @@ from partwise.structures.base import Constraints
 from partwise.structures.chain.structure import Chain
 from partwise.structures.registry import STRUCTURES
 from partwise.training.certificate import ConvergenceWarning
-from partwise.training.loop import Progress, solve
+from partwise.training.loop import Progress, train
 from partwise.training.partial import train_partial
 from partwise.training.path import train_path
 
@@ -104,10 +104,10 @@ def test_every_solver_solves_a_step(structure: str, solver: str) -> None:
     kind = SOLVERS[solver]
     if not kind.needs <= offered(problem):
         with pytest.raises(MismatchError, match="needs"):
-            solve(problem, 1.0, solver=solver)
+            train(problem, 1.0, solver=solver)
         return
-    best = solve(problem, 1.0, solver="lbfgs", tol=1e-10, max_passes=5000).certificate
-    fit = solve(problem, 1.0, solver=solver, tol=1e-6, max_passes=5000)
+    best = train(problem, 1.0, solver="lbfgs", tol=1e-10, max_passes=5000, quiet=True).certificate
+    fit = train(problem, 1.0, solver=solver, tol=1e-6, max_passes=5000, quiet=True)
     assert fit.certificate.converged, fit.certificate
     assert best.dual * (1 - 1e-12) <= fit.certificate.primal <= best.primal * (1 + 2e-6)
     for row in fit.trace:
