@@ -150,6 +150,24 @@ def test_little_data(algorithm: str, X: Any, y: Any, tmp_path: Path) -> None:
         assert mine.tag(tokens) == theirs.tag(tokens)
 
 
+def test_values_of_the_same_name_add_up(tmp_path: Path) -> None:
+    X = [[{"a": "b", "a:b": True}, {"c": 1, "a": {"b": 0.5}, "a:b": 2}, {"a:b": False, "a": "b"}]]
+    (_, theirs), (_, mine) = both("lbfgs", X, [["x", "y", "x"]], tmp_path, c2=0.1, delta=1e-9)
+    assert_same_weights(theirs, mine, 1e-3)
+    mine.set(X[0])
+    theirs.set(X[0])
+    for t in range(3):
+        assert mine.marginal("x", t) == pytest.approx(theirs.marginal("x", t), abs=1e-3)
+
+
+def test_empty_sequences_change_nothing(tmp_path: Path) -> None:
+    X, y = random_sequences(9, 5)
+    for algorithm in ("lbfgs", "ap"):
+        trained(ours, algorithm, X, y, tmp_path / "a")
+        trained(ours, algorithm, [[], *X, []], [[], *y, []], tmp_path / "b")
+        assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
 def test_labels_and_attributes_of_the_held_out_group(tmp_path: Path) -> None:
     """Those that only occur there are known to the model, as in CRFsuite, and have no weights."""
     taggers = []

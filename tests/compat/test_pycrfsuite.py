@@ -91,7 +91,9 @@ def test_a_refused_sequence_leaves_nothing_behind(
                 trainer.append(tokens, labels)
         trainer.append([{"a": 1}], ["y"])
         trainer.train(str(tmp_path / "m"))
-        files.append((tmp_path / "m").read_bytes())
+        assert trainer.logparser is not None
+        counts = [line for line in trainer.logparser.log if "active" in line]
+        files.append(((tmp_path / "m").read_bytes(), counts))
     assert files[0] == files[1]
 
 
@@ -212,6 +214,11 @@ def test_closed_taggers(tmp_path: Path) -> None:
         assert (tagger.labels(), tagger.tag([]), tagger.tag()) == ([], [], [])
         with pytest.raises(ValueError, match="no labels"):
             tagger.tag([{"a": 1}])
+    _, other = trained(ours, "ap", [[{"a": 1}]], [["x"]], tmp_path / "m")
+    assert other.tag([{"a": 1}]) == ["x"]
+    # A model that is opened has no current sequence yet.
+    other.open(tmp_path / "m")
+    assert other.tag() == []
     for call in calls:
         with pytest.raises(ValueError, match="not opened"):
             call()

@@ -131,6 +131,16 @@ def test_other_files_are_refused(content: bytes, tmp_path: Path) -> None:
         read_crfsuite_model(tmp_path / "m")
 
 
+@pytest.mark.parametrize("place", [0, 4, 8])
+def test_references_that_contradict_the_features(place: int, tmp_path: Path) -> None:
+    """The type, the source or the target of the first feature is another one."""
+    data = bytearray(trained(tmp_path / "m", 3))
+    at = struct.unpack_from("<I", data, 28)[0] + 12 + place
+    struct.pack_into("<I", data, at, {0: 1, 4: 1, 8: 7}[place])
+    with pytest.raises(ModelFileError, match=r"contradict|label 7 of 3"):
+        parse_crfsuite_model(bytes(data))
+
+
 def test_damage_is_found_or_harmless(tmp_path: Path) -> None:
     """Whatever a byte, a number or the end is changed to: a sentence or a sound model."""
     data = trained(tmp_path / "m", 2)
