@@ -53,6 +53,13 @@ def test_python(page: Path, code: str, tmp_path: Path) -> None:
         assert promised in printed
 
 
+@pytest.mark.parametrize(
+    "page", sorted((ROOT / "docs" / "migration").glob("*.md")), ids=lambda page: page.stem
+)
+def test_migration_pages_have_a_worked_example(page: Path) -> None:
+    assert any("# -> " in code for code in blocks(page, "python"))
+
+
 def test_commands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
