@@ -15,6 +15,7 @@ from partwise.datasets import tagged_text, write
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "benchmarks/README.md"]
+MIGRATION = sorted((ROOT / "docs" / "migration").glob("*.md"))
 LINK = re.compile(r"\]\(([^)#]+)\)")
 #: A block that begins so is that file, which the other blocks of its page may import.
 MODULE = re.compile(r"# (\w+)\.py\n")
