@@ -44,7 +44,9 @@ sys.meta_path.insert(0, Block())
 def download(folder: Path) -> None:
     """Download the sdists by pip."""
     wanted = [f"{name}=={version}" for name, version in PROJECTS.items()]
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-binary", ":all:"]
+    # Only these: what they are built with may come as wheels.
+    command = [sys.executable, "-m", "pip", "download", "--no-deps"]
+    command += ["--no-binary", ",".join(PROJECTS)]
     subprocess.run([*command, "-d", str(folder), *wanted], check=True)
 
 
