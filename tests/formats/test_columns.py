@@ -132,7 +132,7 @@ def test_nothing_to_predict_is_fine(tmp_path):
         ("", "no tokens"),
         (" \n\t\n", "no tokens"),
         ("a b c d\n\na b c\n", r":3: 3 columns where line 1 has 4; "),
-        ("\na\tb\n\na b\n", r":4: 1 columns where line 2 has 2; "),
+        ("\na\tb\n\na b\n", r":4: 1 column where line 2 has 2; "),
         ("a\nb\n", "1 column where at least 2"),
         ("a\tB\nb\t\n", ":2: empty label"),
         (b"a B\n\nc\xe9 B\n", r":3: byte 0xe9 is not UTF-8 .*iconv"),

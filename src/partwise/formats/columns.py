@@ -199,8 +199,8 @@ def _width(
         faults.add(
             name,
             int(where[bad]),
-            f"{widths[bad]} columns where line {where[0]} has {width}; every token needs the same "
-            "columns, and a blank line ends a sentence",
+            f"{widths[bad]} column{'' if widths[bad] == 1 else 's'} where line {where[0]} has "
+            f"{width}; every token needs the same columns, and a blank line ends a sentence",
             len(mark.join(lines[bad].split(mark)[:width])) + 1,
         )
         lines[bad] = mark.join([*lines[bad].split(mark), *["?"] * width][:width])
