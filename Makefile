@@ -8,7 +8,7 @@ WORKERS ?= 2
 # What check runs: whole files of tests, some of every package, none of which takes long. What is
 # drawn or trained at length (every solver on every structure, hostile files, paths, memory) is left
 # to test.
-QUICK := tests/test_package.py tests/formats tests/metrics \
+QUICK := tests/test_package.py tests/files tests/formats tests/metrics \
 	$(addprefix tests/compiled/test_,exponential.py lanes.py) \
 	$(addprefix tests/structures/test_,chain.py every_structure.py grammar.py graph.py \
 		junction.py multiclass.py projective.py ranking.py segments.py structures.py trigram.py) \
@@ -17,7 +17,7 @@ QUICK := tests/test_package.py tests/formats tests/metrics \
 	$(addprefix tests/solvers/,eg/test_batch_eg.py test_automatic.py test_primal.py \
 		test_registry.py test_solver_options.py) \
 	$(addprefix tests/training/test_,certificate.py progress.py training.py) \
-	$(addprefix tests/models/test_,container.py fitting.py from_model.py model.py modelfile.py \
+	$(addprefix tests/models/test_,fitting.py from_model.py model.py modelfile.py \
 		own_structure.py vocabulary.py) \
 	$(addprefix tests/tasks/,test_both_faces.py sequences/test_templates.py \
 		constituency/test_constituency_parser.py dependency/test_dependency_parser.py graph \

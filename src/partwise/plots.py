@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .errors import DataError, PartwiseError
-from .formats.whole_files import remedy, replacing
+from .files.whole_files import remedy, replacing
 
 if TYPE_CHECKING:
     from .training.loop import TraceRow

@@ -386,7 +386,7 @@ def test_equal_examples_are_counted_in_the_record(run: Run, tmp_path: Path) -> N
 
 
 def test_a_model_of_another_task_is_refused(run: Run, tmp_path: Path) -> None:
-    from partwise.models.container import read_container, write_container
+    from partwise.files.container import read_container, write_container
 
     (tmp_path / "data").write_text("1 1:1\n2 2:1\n", "ascii")
     train = ("train", "--task", "classify", tmp_path / "data", "--model", tmp_path / "m", "--quiet")

@@ -30,8 +30,8 @@ from partwise import (
     load_model,
     save_model,
 )
+from partwise.files.container import read_container, write_container
 from partwise.formats.conll import Sentence
-from partwise.models.container import read_container, write_container
 from partwise.models.file import read_header
 from partwise.tasks.constituency.templates import standard_templates
 from partwise.training.settings import Settings, as_json, read_noted

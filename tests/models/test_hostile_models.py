@@ -13,7 +13,7 @@ import pytest
 from support import hostile_models
 
 from partwise import KernelClassifier, ModelFileError, load_model, save_model
-from partwise.models.container import read_container, write_container
+from partwise.files.container import read_container, write_container
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from support.positions import PositionSettings as Settings
 
 from partwise import ModelFileError, load_model, save_model
 from partwise.datasets import tagged_text
-from partwise.models.container import read_container, write_container
+from partwise.files.container import read_container, write_container
 from partwise.models.file import read_header
 from partwise.models.model import Model
 from partwise.problem.rows import Rows

@@ -9,7 +9,7 @@ import pytest
 from support.foreign_models import SENTENCES, WAPITI, WAPITI_LABELS
 
 from partwise import SequenceTagger, load_model, save_model
-from partwise.models.container import read_container, write_container
+from partwise.files.container import read_container, write_container
 from partwise.models.file import read_header
 from partwise.models.foreign.registry import read_model
 from partwise.training.certificate import Certificate

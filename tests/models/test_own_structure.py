@@ -13,7 +13,7 @@ import pytest
 from support.bits import Bits
 
 from partwise import DataError, MismatchError, ModelFileError, load_model, save_model
-from partwise.models.container import read_container, write_container
+from partwise.files.container import read_container, write_container
 from partwise.models.features import Arrays, Features, Inputs
 from partwise.models.file import read_header
 from partwise.models.fit import Settings, fit_model

@@ -12,7 +12,7 @@ from support.bits import Bits
 from support.positions import PositionLabeller, PositionSettings, fit_labeller
 
 from partwise import DataError, MismatchError, ModelFileError, load_model, save_model
-from partwise.models.container import read_container, write_container
+from partwise.files.container import read_container, write_container
 from partwise.models.fit import Settings, fit_model
 from partwise.models.model import Model
 from partwise.models.numbered import NumberedFeatures

@@ -36,7 +36,7 @@ from partwise import (
 )
 from partwise.cli import main
 from partwise.datasets import tagged_text, write
-from partwise.models.container import read_container, write_container
+from partwise.files.container import read_container, write_container
 from support.grammar_of_arcs import treebank as arc_treebank
 from support.grammar_of_phrases import treebank as phrase_treebank
 from support.graph_data import grids, mixed

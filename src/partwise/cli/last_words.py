@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from partwise.formats.whole_files import abandon
+from partwise.files.whole_files import abandon
 
 __all__ = ["last_words"]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from partwise.errors import DataError, FormatError, MismatchError, PartwiseError
-from partwise.formats.whole_files import remedy
+from partwise.files.whole_files import remedy
 from partwise.models.tally import UnknownFeaturesWarning
 
 if TYPE_CHECKING:

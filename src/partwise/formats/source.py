@@ -15,8 +15,8 @@ from contextvars import ContextVar
 from typing import IO, Any, BinaryIO, Final, NamedTuple, TextIO
 
 from partwise.errors import DataError
+from partwise.files.whole_files import remedy, replacing
 from partwise.formats.faults import STRICT, Faults
-from partwise.formats.whole_files import remedy, replacing
 from partwise.memory import memory_limit
 
 __all__ = ["GZIP_MAGIC", "Text", "check_encoding", "check_size", "fed", "read_text", "universal",

@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from .. import __version__
 from ..errors import ModelFileError
+from ..files.container import read_container, write_container
 from ..problem.losses import LOSS_NAMES
 from ..training.certificate import Certificate
-from .container import read_container, write_container
 from .features import Features
 from .origin import Origin
 from .registry import read_features

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.arc_sentences import DOG, DOG_HEADS, Bare, Words
 
 from partwise.errors import DataError, ModelFileError
-from partwise.models.container import read_container, write_container
+from partwise.files.container import read_container, write_container
 from partwise.tasks.dependency.arc_table import ArcTable
 from partwise.tasks.dependency.templates import ARC_TEMPLATES, make_plan
 

@@ -23,7 +23,7 @@ from partwise import (
     path,
     save_model,
 )
-from partwise.models.container import read_container, write_container
+from partwise.files.container import read_container, write_container
 
 
 def intersection(x: Any, z: Any) -> Any:

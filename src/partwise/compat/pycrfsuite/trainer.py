@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...formats.whole_files import replacing
+from ...files.whole_files import replacing
 from ...models.foreign.crfsuite import write_crfsuite_model
 from ..crfsuite.instances import Instances
 from ..crfsuite.items import read_labels

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from ...arrays import Floats, Ints
 from ...errors import DataError, ModelFileError
-from ...formats.whole_files import replacing
+from ...files.whole_files import replacing
 from .cqdb import LARGEST, damaged, read_names, words_at, write_names
 
 __all__ = [

@@ -23,9 +23,9 @@ import numpy as np
 
 from ...arrays import Ints
 from ...errors import DataError
-from ...formats.whole_files import replacing
+from ...files.container import strict_json
+from ...files.whole_files import replacing
 from ...structures.registry import make_structure
-from ..container import strict_json
 from ..file import pack_model, unpack_model
 from ..registry import FEATURES
 from ..vocabulary import Vocabulary

@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import DataError, ModelFileError
-from ...formats.whole_files import replacing
-from ..container import strict_json
+from ...files.container import strict_json
+from ...files.whole_files import replacing
 from ..file import pack_model, unpack_model
 from .base import ModelFormat
 from .text import decoded, named_file, read_bytes

@@ -36,7 +36,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import ModelFileError
-from ..formats.whole_files import remedy, replacing
+from .whole_files import remedy, replacing
 
 __all__ = ["FORMAT_VERSION", "read_container", "strict_json", "write_container"]
 
@@ -47,7 +47,7 @@ _MAGIC: Final = b"partwise\n"
 _PROLOGUE: Final = struct.Struct("<9sxHxxxx32sQQ")
 _HASHED_FROM: Final = 48
 _ALIGNMENT: Final = 64
-_DTYPES: Final = ("<f8", "<f4", "<i8", "<i4", "<i2", "|u1", "|b1")
+_DTYPES: Final = ("<f8", "<f4", "<i8", "<i4", "<i2", "<u4", "|u1", "|b1")
 _MAX_NDIM: Final = 8
 _MAX_BYTES: Final = 2**63 - 1
 _CHUNK: Final = 1 << 20
@@ -71,7 +71,8 @@ def write_container(
     header : mapping
         Anything that JSON can hold, with string keys and finite numbers, in at most 62 levels.
     arrays : mapping of str to ndarray
-        Arrays of float64, float32, int64, int32, int16, uint8 or bool, in any memory order.
+        Arrays of float64, float32, int64, int32, int16, uint32, uint8 or bool, in any memory
+        order.
 
     Raises
     ------

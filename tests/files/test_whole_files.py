@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from partwise.errors import DataError, ModelFileError
+from partwise.files.container import read_container, write_container
+from partwise.files.whole_files import replacing
 from partwise.formats.source import writing
-from partwise.formats.whole_files import replacing
-from partwise.models.container import read_container, write_container
 from partwise.plots import _replace as write_picture
 
 KILLED = """
 import os, signal, sys
-from partwise.models.container import write_container
+from partwise.files.container import write_container
 os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)
 write_container(sys.argv[1], {}, {})
 """
@@ -46,7 +46,7 @@ def test_what_a_killed_process_left_is_swept_at_the_next_save(tmp_path: Path) ->
 
 def test_what_is_still_being_written_is_not_swept(tmp_path: Path) -> None:
     waits = (
-        "import sys\nfrom partwise.formats.whole_files import replacing\n"
+        "import sys\nfrom partwise.files.whole_files import replacing\n"
         "with replacing(sys.argv[1]) as file:\n"
         "    file.write(b'slow')\n    sys.stdout.write('.')\n    sys.stdout.flush()\n"
         "    sys.stdin.read()\n"

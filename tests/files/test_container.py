@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from partwise.errors import ModelFileError
-from partwise.models.container import FORMAT_VERSION, read_container, write_container
+from partwise.files.container import FORMAT_VERSION, read_container, write_container
 
 DTYPES = ["<f8", "<f4", "<i8", "<i4", "<i2", "|u1", "|b1"]
 SAME_FOLDER = settings(
