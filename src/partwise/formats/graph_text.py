@@ -318,4 +318,5 @@ FORMAT: Final = Format(
     read_graph_text,
     "one vertex or edge per line, a blank line after each graph",
     options=OPTIONS["graphs"],
+    separate="blank line",
 )

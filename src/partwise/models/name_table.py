@@ -8,7 +8,6 @@ takes about b + 140.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..compiled.jit import njit
 from ..errors import DataError
+from .vocabulary import Vocabulary, packed
 
 __all__ = ["NameTable", "hashes"]
 
@@ -44,7 +44,7 @@ class NameTable:
     def of(cls, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NameTable:
         """Make a table of distinct names, as `Vocabulary.pack` returns them."""
         made = cls()
-        made._add(np.ascontiguousarray(data), np.ascontiguousarray(offsets))
+        made._add(data, offsets)
         return made
 
     def __len__(self) -> int:
@@ -62,17 +62,21 @@ class NameTable:
 
     def find(self, names: Sequence[str]) -> NDArray[np.int32]:
         """Return the numbers of some names; -1 for those that are not in the table."""
-        data, offsets = packed(names)
+        data, offsets = map(_writeable, packed(names))
         found = np.empty(len(names), np.int32)
         _find(data, offsets, hashes(data, offsets), self._bytes, self._ends, self._slots, found)
         return found
 
-    def pack(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """Return the joined bytes of all names, and the offsets of the names."""
-        n = self._n
-        return self._bytes[: self._ends[n]], self._ends[: n + 1]
+    def finish(self, separator: str = "=") -> Vocabulary:
+        """Return the names as a vocabulary, which takes over their memory: the table is empty."""
+        data, ends = self._bytes, self._ends
+        data.resize(int(ends[self._n]), refcheck=False)
+        ends.resize(self._n + 1, refcheck=False)
+        self.__init__()  # type: ignore[misc]
+        return Vocabulary.of_packed(data, ends, separator)
 
     def _add(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.int32]:
+        data, offsets = _writeable(data), _writeable(offsets)
         numbers = np.empty(len(offsets) - 1, np.int32)
         hashed = hashes(data, offsets)
         at = 0
@@ -104,35 +108,16 @@ class NameTable:
             self._slots = slots
 
 
-def packed(names: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return the joined UTF-8 bytes of some names, and the offsets of the names."""
-    offsets = np.zeros(len(names) + 1, np.int64)
-    joined = "".join(names)
-    if joined.isascii():
-        data = joined.encode("ascii")
-        np.cumsum(np.fromiter(map(len, names), np.int64, len(names)), out=offsets[1:])
-    else:
-        # A lone surrogate is a legal Python string, so it must survive too.
-        encoded = [name.encode("utf-8", "surrogatepass") for name in names]
-        data = b"".join(encoded)
-        np.cumsum(np.fromiter(map(len, encoded), np.int64, len(names)), out=offsets[1:])
-    return np.frombuffer(bytearray(data), np.uint8), offsets
-
-
-def unpacked(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> list[str]:
-    """Return the names that `packed` was called with."""
-    joined = data.tobytes()
-    if joined.isascii():
-        text = joined.decode("ascii")
-        return [text[a:b] for a, b in pairwise(offsets.tolist())]
-    return [joined[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(offsets.tolist())]
-
-
 def hashes(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Return a hash of each name, the same on all machines: FNV-1a, then spread over 64 bits."""
     found = np.empty(len(offsets) - 1, np.uint64)
-    _hash(data, offsets, found)
+    _hash(_writeable(data), _writeable(offsets), found)
     return found
+
+
+def _writeable(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array of the one kind that compiled functions take."""
+    return np.require(array, requirements=["C", "W"])
 
 
 @njit

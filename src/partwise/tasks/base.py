@@ -157,6 +157,14 @@ class Task(ABC, Generic[Examples]):
             The training file, if this file is for evaluation.
         """
 
+    def read_part(self, path: str, given: Mapping[str, Any]) -> Examples:
+        """Read a file with labels, of which only a part is given to its reader.
+
+        What a file must have as a whole is not checked here, but by `check_whole`. Parameters are
+        those of `read`.
+        """
+        return self.read(path, given)
+
     @abstractmethod
     def read_for(
         self, model: Model, path: str, labelled: bool, format: Chosen | str | None = None

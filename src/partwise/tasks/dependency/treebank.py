@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...formats.conll import Sentence
@@ -90,6 +90,10 @@ class Treebank(Source):
         relations = None if self.relations is None else [self.relations[i] for i in which]
         sentences, heads = [self.sentences[i] for i in which], [self.heads[i] for i in which]
         return Treebank(sentences, heads, relations, self.path)
+
+    def moved(self, lines: int) -> Treebank:
+        sentences = [replace(one, line=one.line + lines) for one in self.sentences]
+        return replace(self, sentences=sentences)
 
 
 def separated(

@@ -207,12 +207,9 @@ def look_up(
     tally
         Counts the given and the known features, if it is not None.
     """
-    index = vocabulary.index
-
-    def number(names: list[str]) -> NDArray[np.int32]:
-        return np.fromiter((index.get(name, _UNKNOWN) for name in names), np.int32, len(names))
-
-    table, repeated = _table(columns, plan, number)
+    if vocabulary.hashed:
+        return vocabulary.rows(*number_features(columns, plan), tally)
+    table, repeated = _table(columns, plan, lambda names: vocabulary.find(names, _UNKNOWN))
     if tally is not None:
         # The ends of sentences come last. They do not count, because they are always known.
         inner = table[:, : len(plan.recipes)]

@@ -292,6 +292,9 @@ class ColumnFile(Source):
     def take(self, which: Sequence[int]) -> ColumnFile:
         return replace(self, columns=self.columns.take(which))
 
+    def moved(self, lines: int) -> ColumnFile:
+        return replace(self, columns=replace(self.columns, lines=self.columns.lines + lines))
+
     @property
     def weights(self) -> Any:
         return self.columns.weights

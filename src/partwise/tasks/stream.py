@@ -1,0 +1,200 @@
+"""Labelled examples that are read a batch at a time, from a file or from an iterator."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from ..errors import DataError
+from ..files.work_folder import telling
+from .source import Source
+
+if TYPE_CHECKING:
+    from .base import Task
+
+__all__ = ["FileStream", "IteratorStream", "SpooledStream", "Stream", "cut", "numbered"]
+
+#: How many examples of an iterator are read at a time.
+BATCH: Final = 1000
+#: How the messages about a batch name an example.
+_EXAMPLE: Final = re.compile(r"\b(sequence|example|sentence|tree|row) (\d+)\b(?! of)")
+_INDEX: Final = re.compile(r"^(y|X|fixed)\[(\d+)\]")
+
+
+class Stream(ABC):
+    """Labelled examples of which only some are in memory at a time.
+
+    Attributes
+    ----------
+    path : str or None
+        The file that they are read from, for messages; None for data from Python.
+    again : bool
+        Whether they can be read more than once.
+    """
+
+    path: str | None = None
+    again: bool = False
+
+    @abstractmethod
+    def batches(self) -> Iterator[Source]:
+        """Read the examples, some at a time."""
+
+    def check(self) -> None:
+        """Raise a DataError after all were read, if they lack something as a whole."""
+        return
+
+
+class FileStream(Stream):
+    """The examples of a file.
+
+    Parameters
+    ----------
+    task : Task
+        What reads the file.
+    path : str
+        The file, plain or gzipped; ``-`` is stdin.
+    given : mapping
+        The values of the options of ``"train"``, see `Task.read`.
+    """
+
+    def __init__(self, task: Task[Any], path: str, given: Mapping[str, Any]) -> None:
+        from ..formats.choice import Chosen
+        from ..formats.text_batches import check_cuttable
+
+        self._task, self._given, self._source = task, given, path
+        self.path = "<stdin>" if path == "-" else path
+        # A pipe may have a name.
+        self.again = path != "-" and Path(path).is_file()
+        chosen = Chosen.of(given["format"])
+        self._ends = chosen.format(task.format).cut
+        check_cuttable(self.path, chosen.options.get("encoding"))
+
+    def batches(self) -> Iterator[Source]:
+        from ..formats.text_batches import TextBatches
+
+        task, given = self._task, self._given
+        if self._ends is None:
+            yield task.read_part(self._source, given)
+            return
+        read: TextBatches[Source] = TextBatches(
+            self._source, self._ends, lambda: task.read_part(self._source, given)
+        )
+        for found in read:
+            part = found.examples
+            if found.skipped:
+                part = part.take(range(found.skipped, len(part)))
+            yield part.moved(found.moved) if found.moved else part
+
+
+class IteratorStream(Stream):
+    """Examples from Python.
+
+    Parameters
+    ----------
+    batches : callable
+        Yields some examples at a time.
+    again : bool
+        Whether it can be called more than once.
+    """
+
+    def __init__(self, batches: Callable[[], Iterator[Source]], again: bool = False) -> None:
+        self._batches, self.again = batches, again
+
+    def batches(self) -> Iterator[Source]:
+        return self._batches()
+
+
+class SpooledStream(Stream):
+    """A stream that is written to disk when it is first read, so that it can be read again.
+
+    Parameters
+    ----------
+    stream : Stream
+        What can be read once.
+    folder : path
+        Where to write it. The file has no name there and is gone when the stream is.
+    """
+
+    again = True
+
+    def __init__(self, stream: Stream, folder: Path) -> None:
+        self._stream, self._folder, self.path = stream, folder, stream.path
+        self._file: IO[bytes] | None = None
+
+    def batches(self) -> Iterator[Source]:
+        if self._file is not None:
+            self._file.seek(0)
+            while (batch := pickle.load(self._file)) is not None:
+                yield batch
+            return
+        with telling(self._folder):
+            file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115
+        for batch in self._stream.batches():
+            with telling(self._folder):
+                pickle.dump(batch, file, pickle.HIGHEST_PROTOCOL)
+            yield batch
+        with telling(self._folder):
+            pickle.dump(None, file)
+            file.flush()
+        self._file = file
+
+    def check(self) -> None:
+        self._stream.check()
+
+
+def cut(*columns: Iterable[Any] | None, names: tuple[str, ...], size: int = BATCH) -> Iterator[Any]:
+    """Cut iterables of the same length into lists, and yield one list of each at a time.
+
+    Parameters
+    ----------
+    *columns
+        The iterables; None is returned for one that is None.
+    names
+        What they are called, for messages.
+    size
+        The length of the lists.
+    """
+    iterators = [None if column is None else iter(column) for column in columns]
+    n = 0
+    while True:
+        found = [None if each is None else list(islice(each, size)) for each in iterators]
+        lengths = {
+            name: len(some) for name, some in zip(names, found, strict=True) if some is not None
+        }
+        first = next(iter(lengths))
+        for name, length in lengths.items():
+            if length != lengths[first]:
+                fewer, more = (name, first) if length < lengths[first] else (first, name)
+                raise DataError(
+                    f"{fewer} has {n + lengths[fewer]} examples, and {more} has more; give as many "
+                    "of both"
+                )
+        if not lengths[first]:
+            return
+        n += lengths[first]
+        yield found
+
+
+@contextmanager
+def numbered(first: int) -> Iterator[None]:
+    """Correct the number of an example that an error names, for a batch that begins with `first`.
+
+    Batches count their examples from 0.
+    """
+    try:
+        yield
+    except DataError as error:
+        if not first:
+            raise
+        text = _EXAMPLE.sub(lambda found: f"{found[1]} {int(found[2]) + first}", str(error))
+        text = _INDEX.sub(lambda found: f"{found[1]}[{int(found[2]) + first}]", text)
+        if text == str(error):
+            raise
+        raise DataError(text) from error
