@@ -16,6 +16,7 @@ from ..arrays import Floats, Ints
 from ..compiled.threads import thread_count
 from ..errors import DataError, MismatchError
 from ..problem.dual_point import DualPoint
+from ..problem.example_arrays import check_gold_parts
 from ..problem.losses import make_loss
 from ..problem.partial import says_nothing
 from ..problem.problem import Problem, build_problem, make_topologies
@@ -161,7 +162,8 @@ def fit_model(
     )
     # The problem has copied what it needs of the features, and often nothing else holds them.
     del features
-    _check_gold(problem)
+    found = problem.arrays
+    check_gold_parts(structure, found.part_ptr, found.gold_ptr, found.gold_part)
     if _log.isEnabledFor(logging.INFO):
         left = [rows() for rows in given]
         _log.info(announcement(problem, settings, (encoder, gold), (left, beside)))
@@ -310,19 +312,6 @@ def _check_features(structure: Structure, features: Sequence[Rows], encoder: Fea
         )
     for kind, rows in zip(structure.kinds, features, strict=True):
         rows.check_finite(f"the features of {kind} sites")
-
-
-def _check_gold(problem: Problem) -> None:
-    """Check that the gold parts lie inside their examples, as compiled code requires."""
-    a = problem.arrays
-    sizes = np.repeat(np.diff(a.part_ptr), np.diff(a.gold_ptr))
-    bad = np.flatnonzero((a.gold_part < 0) | (a.gold_part >= sizes))
-    if len(bad):
-        i = int(np.searchsorted(a.gold_ptr, bad[0], side="right")) - 1
-        raise DataError(
-            f"the gold label of example {i} (counted from 0, those of weight 0 left out) is none "
-            f"of its shape; give labels as a {problem.structure.name} has them"
-        )
 
 
 def _take(
