@@ -26,6 +26,7 @@ from .options import (
     passes,
     positive,
     seed,
+    size,
     threads,
 )
 from .report import USAGE, Outcome, deliver, refuse
@@ -266,6 +267,12 @@ def _train(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
     add("--l2", type=positive, default=1.0, metavar="X", help="regulariser (default: 1)")
     add("--resume", metavar="MODEL", help="start from the weights of a model")
     add("--plot", metavar="PNG", help="draw how training converged")
+    add(
+        "--out-of-core", metavar="DIR",
+        help="for data larger than the memory: read TRAIN a part at a time, and keep examples, "
+        "features and dual variables in this folder, which must be new or empty and is cleared in "
+        "the end",
+    )  # fmt: skip
     _how(parser, "1e-4", "stop after N passes over the data (default: 1000)")
     add_options(parser, "train", tasks, chosen=True)
 
@@ -321,6 +328,12 @@ def _how(parser: argparse.ArgumentParser, tol: str, stop: str) -> None:
     add(
         "--tol", type=positive, default=float(tol), metavar="X",
         help=f"relative gap (default: {tol})",
+    )  # fmt: skip
+    add(
+        "--memory-limit", type=size, metavar="SIZE",
+        help="memory that training may take, as in 4GB, 512MiB or 50%% (a plain number is MiB): "
+        "refuse to train if it takes more, or with --out-of-core choose the blocks by it; with "
+        "--kernel, what the Gram matrix may take (default: no limit, with --kernel 4096)",
     )  # fmt: skip
     add("--max-passes", type=passes, default=1000.0, metavar="N", help=stop)
     add(

@@ -29,12 +29,12 @@ from ..training.loop import Callback, Fit
 from ..training.path import Descent, train_path
 from ..training.settings import Parameters, Settings
 from ..training.start import Start
-from .announcement import announcement
+from .announcement import announcement, check_limit
 from .features import Features
 from .model import Label, Model, check_label_names
 from .transfer import transfer_weights
 
-__all__ = ["Finish", "Settings", "check_weights", "fit_model", "note_left_out"]
+__all__ = ["Finish", "Settings", "check_weights", "fit_model", "note_left_out", "train_model"]
 
 _log = logging.getLogger(__name__)
 
@@ -164,10 +164,52 @@ def fit_model(
     del features
     found = problem.arrays
     check_gold_parts(structure, found.part_ptr, found.gold_ptr, found.gold_part)
-    if _log.isEnabledFor(logging.INFO):
+    if _log.isEnabledFor(logging.INFO) or settings.memory_bytes is not None:
         left = [rows() for rows in given]
+        check_limit(problem, settings, (encoder, gold), (left, beside))
         _log.info(announcement(problem, settings, (encoder, gold), (left, beside)))
         del left
+    return train_model(
+        task,
+        problem,
+        encoder,
+        settings,
+        labels=labels,
+        constraints=constraints,
+        callbacks=callbacks,
+        initial=initial,
+        dual_point=dual_point,
+        meta=meta,
+        finish=finish,
+        watch=watch,
+    )
+
+
+def train_model(
+    task: str,
+    problem: Problem,
+    encoder: Features,
+    settings: Parameters,
+    *,
+    labels: Sequence[Label] = (),
+    constraints: Any = None,
+    callbacks: Sequence[Callback] = (),
+    initial: Model | None = None,
+    dual_point: DualPoint | None = None,
+    meta: dict[str, Any] | None = None,
+    finish: Finish | None = None,
+    watch: Watch | None = None,
+) -> tuple[Model, Fit]:
+    """Train a model on a problem that is laid out already; see `fit_model`.
+
+    Parameters
+    ----------
+    problem : Problem
+        The examples, in memory or on disk.
+    task, encoder, settings, labels, constraints, callbacks, initial, dual_point, meta, finish, watch
+        As in `fit_model`.
+    """
+    structure = problem.structure
     first = None
     if initial is not None and dual_point is None:
         first = transfer_weights(initial, structure, problem.layout, labels, encoder)

@@ -16,7 +16,15 @@ from .vocabulary import Vocabulary, packed
 if TYPE_CHECKING:
     from .tally import Tally
 
-__all__ = ["MAX_HASHED", "HashedNames", "check_hashing", "hashed_numbers", "is_size"]
+__all__ = [
+    "MAX_HASHED",
+    "HashedNames",
+    "check_hashing",
+    "hashed_indices",
+    "hashed_numbers",
+    "is_size",
+    "slotted",
+]
 
 #: The largest number of slots.
 MAX_HASHED: Final = 2**28
@@ -150,3 +158,15 @@ def slotted(rows: Rows, slots: NDArray[np.int32], n: int) -> Rows:
     ends = np.concatenate([[0], np.cumsum(kept)])
     values = None if rows.values is None else rows.values[kept]
     return Rows(ends[rows.indptr], indices[kept], values, n)
+
+
+def hashed_indices(rows: Rows, n: int) -> Rows:
+    """Return rows of features that only have numbers with hashes of these numbers as features."""
+    distinct, inverse = np.unique(rows.indices, return_inverse=True)
+    z = distinct.astype(np.uint64)
+    # The finaliser of splitmix64, as for names.
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    slots = hashed_numbers(z ^ (z >> np.uint64(31)), n)
+    local = Rows.sound(rows.indptr, inverse.astype(np.int32), rows.values, len(distinct))
+    return slotted(local, slots, n)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import pickle
 import re
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import DataError
-from ..files.work_folder import telling
+from ..files.work_folder import WorkFolder, telling
+from ..problem.spool import Spool
 from .source import Source
 
 if TYPE_CHECKING:
     from .base import Task
 
-__all__ = ["FileStream", "IteratorStream", "SpooledStream", "Stream", "cut", "numbered"]
+__all__ = ["FileStream", "IteratorStream", "SpooledStream", "Stream", "cut", "numbered", "parts"]
 
 #: How many examples of an iterator are read at a time.
 BATCH: Final = 1000
@@ -46,8 +45,8 @@ class Stream(ABC):
     def batches(self) -> Iterator[Source]:
         """Read the examples, some at a time."""
 
-    def check(self) -> None:
-        """Raise a DataError after all were read, if they lack something as a whole."""
+    def close(self) -> None:
+        """Let go of what was needed to read them."""
         return
 
 
@@ -62,11 +61,17 @@ class FileStream(Stream):
         The file, plain or gzipped; ``-`` is stdin.
     given : mapping
         The values of the options of ``"train"``, see `Task.read`.
+    size : int or None
+        How many bytes of text to read at a time; None leaves it to the reader.
     """
 
-    def __init__(self, task: Task[Any], path: str, given: Mapping[str, Any]) -> None:
+    def __init__(
+        self, task: Task[Any], path: str, given: Mapping[str, Any], size: int | None = None
+    ) -> None:
         from ..formats.choice import Chosen
-        from ..formats.text_batches import check_cuttable
+        from ..formats.text_batches import BATCH_BYTES, check_cuttable
+
+        self._size = size or BATCH_BYTES
 
         self._task, self._given, self._source = task, given, path
         self.path = "<stdin>" if path == "-" else path
@@ -81,15 +86,21 @@ class FileStream(Stream):
 
         task, given = self._task, self._given
         if self._ends is None:
-            yield task.read_part(self._source, given)
+            yield task.read_part(self._source, given, None)
             return
+        first: Source | None = None
         read: TextBatches[Source] = TextBatches(
-            self._source, self._ends, lambda: task.read_part(self._source, given)
+            self._source,
+            self._ends,
+            lambda: task.read_part(self._source, given, first),
+            self._size,
         )
         for found in read:
             part = found.examples
             if found.skipped:
                 part = part.take(range(found.skipped, len(part)))
+            if first is None:
+                first = part
             yield part.moved(found.moved) if found.moved else part
 
 
@@ -118,35 +129,44 @@ class SpooledStream(Stream):
     ----------
     stream : Stream
         What can be read once.
-    folder : path
-        Where to write it. The file has no name there and is gone when the stream is.
+    folder : WorkFolder
+        Where to write it.
     """
 
     again = True
 
-    def __init__(self, stream: Stream, folder: Path) -> None:
+    def __init__(self, stream: Stream, folder: WorkFolder) -> None:
         self._stream, self._folder, self.path = stream, folder, stream.path
-        self._file: IO[bytes] | None = None
+        self._spool: Spool | None = None
 
     def batches(self) -> Iterator[Source]:
-        if self._file is not None:
-            self._file.seek(0)
-            while (batch := pickle.load(self._file)) is not None:
-                yield batch
+        if self._spool is not None:
+            with telling(self._folder.path):
+                yield from self._spool
             return
-        with telling(self._folder):
-            file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115
+        with telling(self._folder.path):
+            self._spool = Spool(self._folder.part("spool") / "examples")
         for batch in self._stream.batches():
-            with telling(self._folder):
-                pickle.dump(batch, file, pickle.HIGHEST_PROTOCOL)
+            with telling(self._folder.path):
+                self._spool.add(batch)
             yield batch
-        with telling(self._folder):
-            pickle.dump(None, file)
-            file.flush()
-        self._file = file
 
-    def check(self) -> None:
-        self._stream.check()
+    def close(self) -> None:
+        if self._spool is not None:
+            self._spool.remove()
+
+
+def parts(source: Source, size: int = BATCH) -> Stream:
+    """Return examples that are in memory as a stream."""
+    whole = source.checked()
+
+    def batches() -> Iterator[Source]:
+        for first in range(0, len(whole), size):
+            yield whole.take(range(first, min(first + size, len(whole))))
+
+    found = IteratorStream(batches, again=True)
+    found.path = whole.path
+    return found
 
 
 def cut(*columns: Iterable[Any] | None, names: tuple[str, ...], size: int = BATCH) -> Iterator[Any]:

@@ -9,7 +9,7 @@ from ...errors import DataError, MismatchError
 from ..base import Task
 from ..fixed import FIXED
 from ..missing import missing_of, with_unscored
-from ..options import MIN_COUNT, MISSING, Option
+from ..options import HASHING, MIN_COUNT, MISSING, Option
 from ..predictions import Predictions
 
 if TYPE_CHECKING:
@@ -75,12 +75,7 @@ class Parse(Task["Treebank"]):
                 default=False,
                 kind="switch",
             ),
-            Option(
-                "--hashing",
-                "hash features to N numbers, a power of two, instead of listing them",
-                kind="power of two",
-                metavar="N",
-            ),
+            HASHING,
         ),
         "predict": (FIXED,),
         "evaluate": (

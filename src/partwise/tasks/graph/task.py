@@ -10,7 +10,7 @@ from ...errors import DataError
 from ..base import Task, no_labels
 from ..fixed import FIXED, known_label
 from ..missing import missing_of, with_unscored
-from ..options import MISSING, Option
+from ..options import HASHING, MISSING, Option
 from ..predictions import Predictions, heading, ranking_record
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class GraphTask(Task["GraphFileSource"]):
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
         "train": (
             MISSING,
+            HASHING,
             Option(
                 "--symmetric",
                 "edges score the labels (a, b) as they score (b, a)",
