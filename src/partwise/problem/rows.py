@@ -132,6 +132,13 @@ class Rows:
         values = _values(np.asarray(csr.data, np.float64))
         return cls(csr.indptr, csr.indices, values, int(csr.shape[1]))
 
+    def to_scipy(self) -> Any:
+        """Return the rows as a scipy.sparse.csr_array."""
+        from scipy.sparse import csr_array
+
+        shape = (len(self), self.n_features)
+        return csr_array((self._dense_values(), self.indices, self.indptr), shape)
+
     @classmethod
     def stack(cls, parts: Sequence[Rows]) -> Rows:
         """Put rows of the same features below each other."""

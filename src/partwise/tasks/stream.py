@@ -18,7 +18,17 @@ from .source import Source
 if TYPE_CHECKING:
     from .base import Task
 
-__all__ = ["FileStream", "IteratorStream", "SpooledStream", "Stream", "cut", "numbered", "parts"]
+__all__ = [
+    "FileStream",
+    "IteratorStream",
+    "SpooledStream",
+    "Stream",
+    "is_iterator",
+    "numbered",
+    "of_columns",
+    "of_pairs",
+    "parts",
+]
 
 #: How many examples of an iterator are read at a time.
 BATCH: Final = 1000
@@ -167,6 +177,69 @@ def parts(source: Source, size: int = BATCH) -> Stream:
     found = IteratorStream(batches, again=True)
     found.path = whole.path
     return found
+
+
+def of_pairs(
+    pairs: Iterable[Any], make: Callable[[list[Any], list[Any]], Source], size: int = BATCH
+) -> Stream:
+    """Return examples that come as pairs (x, y) as a stream.
+
+    Parameters
+    ----------
+    pairs : iterable
+        The pairs, which are read once.
+    make : callable
+        Makes the source of some examples and their labels.
+    size : int
+        How many to read at a time.
+    """
+
+    def batches() -> Iterator[Source]:
+        n = 0
+        for (some,) in cut(pairs, names=("X",), size=size):
+            for i, pair in enumerate(some, n):
+                if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+                    raise DataError(
+                        f"example {i} (counted from 0) is a {type(pair).__name__}; without y, give "
+                        "an iterator of pairs (x, y)"
+                    )
+            with numbered(n):
+                made = make([x for x, _ in some], [y for _, y in some])
+            n += len(some)
+            yield made
+
+    return IteratorStream(batches)
+
+
+def of_columns(
+    columns: Mapping[str, Iterable[Any] | None], make: Callable[..., Source], size: int = BATCH
+) -> Stream:
+    """Return examples whose parts come from several iterables as a stream.
+
+    Parameters
+    ----------
+    columns : mapping
+        The iterables by their names, for messages; None is left out.
+    make : callable
+        Makes the source of some examples, from one list per iterable.
+    size : int
+        How many to read at a time.
+    """
+
+    def batches() -> Iterator[Source]:
+        n = 0
+        for lists in cut(*columns.values(), names=tuple(columns), size=size):
+            with numbered(n):
+                made = make(*lists)
+            n += len(lists[0])
+            yield made
+
+    return IteratorStream(batches)
+
+
+def is_iterator(thing: Any) -> bool:
+    """Return whether something can be read only once, and has no length."""
+    return isinstance(thing, Iterator)
 
 
 def cut(*columns: Iterable[Any] | None, names: tuple[str, ...], size: int = BATCH) -> Iterator[Any]:

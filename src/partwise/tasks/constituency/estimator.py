@@ -89,7 +89,7 @@ class ConstituencyParser(ConstituencyTrainer, Estimator):
         ConstituencyParser
             The estimator itself.
         """
-        self._train(*self._given(trees, y, sample_weight))
+        self._train(*self._examples(trees, y, sample_weight))
         return self
 
     def _given(self, trees: Any, y: Any = None, sample_weight: Any = None) -> tuple[Trees, Any]:

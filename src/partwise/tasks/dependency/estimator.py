@@ -85,7 +85,7 @@ class DependencyParser(DependencyTrainer, Estimator):
             The estimator itself.
         """
         self.check()
-        self._train(*self._given(sentences, heads, labels, sample_weight))
+        self._train(*self._examples(sentences, heads, labels, sample_weight))
         return self
 
     def _given(

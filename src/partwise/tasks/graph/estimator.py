@@ -102,7 +102,7 @@ class GraphLabeler(GraphTrainer, Estimator):
             The estimator itself.
         """
         self.check()
-        self._train(*self._given(X, y, sample_weight))
+        self._train(*self._examples(X, y, sample_weight))
         return self
 
     def _given(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Graphs, Any]:

@@ -111,7 +111,7 @@ class SegmentTagger(SegmentTrainer, SequenceEstimator):
         SegmentTagger
             The estimator itself.
         """
-        self._train(*self._given(X, y, sample_weight, lengths))
+        self._train(*self._examples(X, y, sample_weight, lengths))
         return self
 
     def _given(
