@@ -20,9 +20,11 @@ __all__ = [
     "MAX_HASHED",
     "HashedNames",
     "check_hashing",
+    "first_in_row",
     "hashed_indices",
     "hashed_numbers",
     "is_size",
+    "mixed",
     "slotted",
 ]
 
@@ -163,10 +165,25 @@ def slotted(rows: Rows, slots: NDArray[np.int32], n: int) -> Rows:
 def hashed_indices(rows: Rows, n: int) -> Rows:
     """Return rows of features that only have numbers with hashes of these numbers as features."""
     distinct, inverse = np.unique(rows.indices, return_inverse=True)
-    z = distinct.astype(np.uint64)
-    # The finaliser of splitmix64, as for names.
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    slots = hashed_numbers(z ^ (z >> np.uint64(31)), n)
+    slots = hashed_numbers(mixed(distinct), n)
     local = Rows.sound(rows.indptr, inverse.astype(np.int32), rows.values, len(distinct))
     return slotted(local, slots, n)
+
+
+def mixed(numbers: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return a hash of each number: the finaliser of splitmix64."""
+    z = numbers.astype(np.uint64)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(z ^ (z >> np.uint64(31)))
+
+
+def first_in_row(table: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return whether each entry of a table is the first of its value in its row."""
+    order = np.argsort(table, axis=1, kind="stable")
+    ranked = np.take_along_axis(table, order, axis=1)
+    new = np.ones(table.shape, np.bool_)
+    new[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
+    found = np.empty(table.shape, np.bool_)
+    np.put_along_axis(found, order, new, axis=1)
+    return found

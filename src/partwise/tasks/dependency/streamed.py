@@ -121,5 +121,7 @@ class StreamedTrees(Preparation):
             # A feature has one weight either way, and blocks without slots are faster.
             weights="all" if structure.n_labels == 1 else None,
             meta=self.changes.meta(),
-            record=self.changes.record(),
+            record={
+                "n_examples": self.changes.trees - self.changes.skipped, **self.changes.record()
+            },
         )
