@@ -68,13 +68,13 @@ class Preparation(ABC):
 
     Attributes
     ----------
-    looks_first : bool
-        Whether all examples are looked at before the first batch is made.
+    looks : int
+        How often all examples are looked at before the first batch is made.
     """
 
-    looks_first: bool = False
+    looks: int = 0
 
-    def look(self, source: Source, weight: Floats) -> None:
+    def look(self, source: Source, weight: Floats, turn: int) -> None:
         """Look at some examples before any batch is made.
 
         Parameters
@@ -83,6 +83,8 @@ class Preparation(ABC):
             The examples.
         weight : ndarray
             Their weights.
+        turn : int
+            How often all examples have been looked at before.
         """
         return
 
@@ -193,15 +195,17 @@ def lay_out(
     weights = ExampleWeights(sample_weight)
     writer = ProblemWriter(settings.out_of_core, block_bytes=_block_bytes(settings))
     try:
-        if preparation.looks_first:
-            if not stream.again:
-                stream = SpooledStream(stream, writer.folder)
-            seen = 0
+        if preparation.looks and not stream.again:
+            stream = SpooledStream(stream, writer.folder)
+        read = []
+        for turn in range(preparation.looks):
+            n = 0
             for source in stream.batches():
-                with numbered(seen):
-                    preparation.look(source, weights.of(seen, source))
-                seen += len(source)
-            weights.check(seen)
+                with numbered(n):
+                    preparation.look(source, weights.of(n, source), turn)
+                n += len(source)
+            weights.check(n)
+            read.append(n)
         n = 0
         for source in stream.batches():
             with numbered(n):
@@ -210,10 +214,10 @@ def lay_out(
             n += len(source)
         stream.close()
         weights.check(n)
-        if preparation.looks_first and n != seen:
+        if any(before != n for before in read):
             raise DataError(
-                f"{stream.path or 'the data'}: {n:,} examples, where there were {seen:,} when they "
-                "were first read; leave them as they are during training"
+                f"{stream.path or 'the data'}: {n:,} examples, where there were {read[0]:,} when "
+                "they were first read; leave them as they are during training"
             )
         if not n:
             raise DataError(

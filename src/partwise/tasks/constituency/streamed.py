@@ -53,7 +53,7 @@ class StreamedPhrases(Preparation):
         The parameters.
     """
 
-    looks_first = True
+    looks = 1
 
     def __init__(self, how: ConstituencyTrainer) -> None:
         self.how = how
@@ -76,7 +76,7 @@ class StreamedPhrases(Preparation):
                 )
         return short_trees(source.trees, self.how.max_length)
 
-    def look(self, source: Any, weight: Floats) -> None:
+    def look(self, source: Any, weight: Floats, turn: int) -> None:
         kept = [source.trees[i] for i in self._kept(source)]
         self.n += len(source)
         self.n_kept += len(kept)

@@ -44,7 +44,7 @@ class StreamedTrees(Preparation):
         What features look at.
     """
 
-    looks_first = True
+    looks = 1
 
     def __init__(self, how: DependencyTrainer, templates: Sequence[str]) -> None:
         self.how = how
@@ -75,7 +75,7 @@ class StreamedTrees(Preparation):
             names=names,
         )
 
-    def look(self, source: Any, weight: Floats) -> None:
+    def look(self, source: Any, weight: Floats, turn: int) -> None:
         gold = self._gold(source, None)
         self.relations.update(gold.relations)
         self.changes = self.changes.plus(gold.changes)

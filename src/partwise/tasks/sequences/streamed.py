@@ -39,7 +39,7 @@ class StreamedPositions(Preparation):
     def __init__(self, how: PositionTrainer, first: PositionFeatures | None) -> None:
         self.how, self.first = how, first
         # Only then the weights of examples depend on all labels.
-        self.looks_first = isinstance(how.class_weight, str)
+        self.looks = int(isinstance(how.class_weight, str))
         self.labels = GrownLabels(
             getattr(how, "constraints", None), how.class_weight, how.missing_label
         )
@@ -56,7 +56,7 @@ class StreamedPositions(Preparation):
     def _tokens(self, source: Sequences | ColumnFile | Table) -> Tokens:
         return source.like(self.first).tokens()
 
-    def look(self, source: Any, weight: Floats) -> None:
+    def look(self, source: Any, weight: Floats, turn: int) -> None:
         self.labels.count(source, source.untouched(), weight)
 
     def batches(self, source: Any, weight: Floats) -> Iterator[Batch]:
