@@ -88,6 +88,15 @@ class GraphTask(Task["GraphFileSource"]):
             file.check_kinds(like.file.kinds)
         return GraphFileSource.read(file, file.featured if featured is None else featured, missing)
 
+    def read_part(
+        self, path: str, given: Mapping[str, Any], first: GraphFileSource | None
+    ) -> GraphFileSource:
+        from .sources import GraphFileSource
+
+        missing = given["missing"]
+        file = self.reader(given["format"])(path, labelled=missing is None, part=True)
+        return GraphFileSource.read(file, file.featured, missing)
+
     def read_for(
         self, model: Model, path: str, labelled: bool, format: Chosen | str | None = None
     ) -> GraphFileSource:
