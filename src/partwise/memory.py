@@ -56,7 +56,7 @@ def byte_count(given: Any, what: str = "memory_limit") -> int:
             f"{what} is {given!r}; give a size such as 4GB, 512MiB or 50% (of the memory of the "
             "machine), or a number of MiB"
         )
-    return int(size)
+    return round(size)
 
 
 def in_bytes(size: float) -> str:

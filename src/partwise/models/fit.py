@@ -206,7 +206,9 @@ def train_model(
     ----------
     problem : Problem
         The examples, in memory or on disk.
-    task, encoder, settings, labels, constraints, callbacks, initial, dual_point, meta, finish, watch
+    task, encoder, settings, labels, constraints
+        As in `fit_model`.
+    callbacks, initial, dual_point, meta, finish, watch
         As in `fit_model`.
     """
     structure = problem.structure

@@ -59,7 +59,7 @@ class HashedNames(Vocabulary):
         return tuple(self)
 
     @property
-    def index(self) -> dict[str, int]:  # type: ignore[override]
+    def index(self) -> dict[str, int]:
         """Not there: the number of a name is found by `find`."""
         raise DataError("hashed features are not listed by name; look names up by find()")
 
@@ -131,7 +131,8 @@ def check_hashing(hashing: Any, min_count: int = 1) -> None:
 
 def hashed_numbers(hashes: NDArray[np.uint64], n: int) -> NDArray[np.int32]:
     """Return slots from hashes."""
-    return (hashes & np.uint64(n - 1)).astype(np.int32)
+    slots: NDArray[np.int32] = (hashes & np.uint64(n - 1)).astype(np.int32)
+    return slots
 
 
 def slotted(rows: Rows, slots: NDArray[np.int32], n: int) -> Rows:

@@ -62,7 +62,8 @@ class NameTable:
 
     def find(self, names: Sequence[str]) -> NDArray[np.int32]:
         """Return the numbers of some names; -1 for those that are not in the table."""
-        data, offsets = map(_writeable, packed(names))
+        data, offsets = packed(names)
+        data = _writeable(data)
         found = np.empty(len(names), np.int32)
         _find(data, offsets, hashes(data, offsets), self._bytes, self._ends, self._slots, found)
         return found
@@ -144,10 +145,10 @@ def _begin(mark: Any, size: Any) -> Any:
 
 @njit
 def _same(data: Any, begin: Any, size: Any, kept: Any, at: Any) -> Any:
-    for j in range(size):
-        if data[begin + j] != kept[at + j]:
-            return False
-    return True
+    j = 0
+    while j < size and data[begin + j] == kept[at + j]:
+        j += 1
+    return j == size
 
 
 @njit

@@ -54,5 +54,14 @@ class Room:
     def back_to(self, mark: dict[str, Any]) -> None:
         """Bring the content of the arrays back that they had at a mark."""
 
+    def close(self, remove: bool = False) -> None:
+        """Let go of what the room holds.
+
+        Parameters
+        ----------
+        remove : bool
+            Whether to delete its files, if there are any.
+        """
+
     def release(self, mark: dict[str, Any]) -> None:
         """Forget all marks before this one."""

@@ -28,8 +28,8 @@ MISSING: Final = Option(
 
 HASHING: Final = Option(
     "--hashing",
-    "hash features to N numbers, a power of two, instead of listing them: takes a fixed memory, and "
-    "features that share a number share a weight",
+    "hash features to N numbers, a power of two, instead of listing them: takes a fixed memory, "
+    "and features that share a number share a weight",
     kind="power of two",
     metavar="N",
 )

@@ -352,9 +352,7 @@ class Trainer(Parameters, ABC):
             watch=watch,
         )
 
-    def _prepare_on_disk(
-        self, source: Any, sample_weight: Any, initial: Model | None
-    ) -> Prepared:
+    def _prepare_on_disk(self, source: Any, sample_weight: Any, initial: Model | None) -> Prepared:
         """Read examples a batch at a time, and lay them out in the folder; see `_prepare`."""
         from ..models.announcement import disk_announcement
         from .preparation import lay_out

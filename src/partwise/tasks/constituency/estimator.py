@@ -98,9 +98,7 @@ class ConstituencyParser(ConstituencyTrainer, Estimator):
         read = read_trees(trees)
         return Trees(read, None, None if y is None else read_brackets(y, read)), sample_weight
 
-    def _in_batches(
-        self, trees: Any, y: Any = None, sample_weight: Any = None
-    ) -> tuple[Any, Any]:
+    def _in_batches(self, trees: Any, y: Any = None, sample_weight: Any = None) -> tuple[Any, Any]:
         if not is_iterator(trees):
             return self._given(trees, y, sample_weight)
 

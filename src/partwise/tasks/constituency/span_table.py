@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -23,7 +23,6 @@ __all__ = ["SpanTable"]
 
 #: Sites whose keys are held at a time.
 _CHUNK: Final = 1 << 16
-
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +84,9 @@ class SpanTable:
                 known &= first_in_row(numbers)
             sizes.append(np.count_nonzero(known, axis=1))
             indices.append(numbers[known])
-        return Rows(np.cumsum(np.concatenate(sizes)), np.concatenate(indices), None, self.n_features)
+        return Rows(
+            np.cumsum(np.concatenate(sizes)), np.concatenate(indices), None, self.n_features
+        )
 
     def describe(self, number: int) -> str:
         """Return what a feature stands for, as in ``first.tag=DT last.tag=NN length=3``.
@@ -121,7 +122,9 @@ class SpanTable:
         """Return for each feature the number of the one that is the same in `other`, or -1."""
         if self.n_hashed or other.n_hashed:
             # A hash is taken of codes, which mean the same with the same vocabularies only.
-            same_codes = self.templates == other.templates and self.vocabularies == other.vocabularies
+            same_codes = (
+                self.templates == other.templates and self.vocabularies == other.vocabularies
+            )
             if self.n_hashed != other.n_hashed or not same_codes:
                 raise DataError(
                     "hashed features can be found again only if templates, words and number of "

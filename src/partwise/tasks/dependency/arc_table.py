@@ -152,9 +152,7 @@ class ArcTable:
         bucket = np.zeros(self.n_hashed, np.int64)
         pieces: deque[NDArray[np.int32]] = deque()
         distinct = list(map(len, self.vocabularies))
-        for first, last, most, room in chunks(
-            self.plan, distinct, tokens, given.lengths, sizes
-        ):
+        for first, last, most, room in chunks(self.plan, distinct, tokens, given.lengths, sizes):
             begin, end = int(arcs[first]), int(arcs[last])
             found = np.empty(2 * room, np.int32)
             before, indptr[begin] = indptr[begin], 0

@@ -122,6 +122,7 @@ class StreamedTrees(Preparation):
             weights="all" if structure.n_labels == 1 else None,
             meta=self.changes.meta(),
             record={
-                "n_examples": self.changes.trees - self.changes.skipped, **self.changes.record()
+                "n_examples": self.changes.trees - self.changes.skipped,
+                **self.changes.record(),
             },
         )

@@ -106,6 +106,4 @@ class GraphFileSource(Graphs):
         self.file.check_vertices(featured)
         examples = self.file.examples(featured)
         graphs = read_graphs(examples)
-        return GraphFileSource(
-            list(examples), graphs, self.labels, self.file, frozenset(featured)
-        )
+        return GraphFileSource(list(examples), graphs, self.labels, self.file, frozenset(featured))

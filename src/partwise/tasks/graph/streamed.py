@@ -107,16 +107,16 @@ class StreamedGraphs(Preparation):
             source = source.with_features(set(self.names))
         assert isinstance(source, Graphs)
         used = weight > 0.0
-        rows = [self._rows(kind, held, source.graphs, used) for kind, held in features.kinds.items()]
+        rows = [
+            self._rows(kind, held, source.graphs, used) for kind, held in features.kinds.items()
+        ]
         chosen = [graph for graph, c in zip(source.graphs, used.tolist(), strict=True) if c]
         labels = [some for some, c in zip(source.labels, used.tolist(), strict=True) if c]
         if chosen:
             gold = label_numbers(labels, chosen, features.labels)
             yield Batch(features.shapes(chosen), rows, gold, weight[used])
 
-    def _rows(
-        self, kind: str, held: FactorFeatures, graphs: list[ReadGraph], used: Any
-    ) -> Rows:
+    def _rows(self, kind: str, held: FactorFeatures, graphs: list[ReadGraph], used: Any) -> Rows:
         """Return the rows of the factors of a kind, numbered over all batches."""
         if kind not in self.names:
             return held.complete(None)
@@ -127,14 +127,18 @@ class StreamedGraphs(Preparation):
             empty = Rows(np.zeros(1, np.int64), np.zeros(0, np.int32), None, names.n_in_batches)
             return empty
         self.widths[kind] = max(self.widths.get(kind, 0), rows.n_features)
-        sizes = [len(graph.groups[kind].vertices) if kind in graph.groups else 0 for graph in graphs]
+        sizes = [
+            len(graph.groups[kind].vertices) if kind in graph.groups else 0 for graph in graphs
+        ]
         found = names.add(held.halved(rows), vocabulary, np.repeat(used, sizes))
         return held.doubled(found)
 
     def finish(self) -> Outline:
         made, structure = self._found()
         n_hashed = self.how.hashing or 0
-        kinds, counts, keep = {}, [], []
+        kinds: dict[str, FactorFeatures] = {}
+        counts: list[int] = []
+        keep: list[Any] = []
         for kind, held in made.kinds.items():
             names = self.names.get(kind)
             if names is None:
@@ -144,9 +148,7 @@ class StreamedGraphs(Preparation):
                 continue
             vocabulary, kept = names.finish()
             n_inputs = self.widths.get(kind, 0) if vocabulary is None else len(vocabulary)
-            kinds[kind] = replace(
-                held, n_inputs=n_inputs, vocabulary=vocabulary, n_hashed=n_hashed
-            )
+            kinds[kind] = replace(held, n_inputs=n_inputs, vocabulary=vocabulary, n_hashed=n_hashed)
             counts.append(names.n_in_batches)
             keep.append(kept)
         features = GraphFeatures(made.labels, kinds)

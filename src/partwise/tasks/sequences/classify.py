@@ -32,7 +32,10 @@ class Classify(KernelTask["Table"]):
     name = "classify"
     trainer = "partwise.tasks.sequences.trainers:ClassifierTrainer"
     kernel_trainer = "partwise.tasks.sequences.kernel_estimators:KernelClassifier"
-    without_kernel = ("--min-count", "--hashing",)
+    without_kernel = (
+        "--min-count",
+        "--hashing",
+    )
     features = "positions"
     format = "svmlight"
     summary = "one label per example"

@@ -283,9 +283,7 @@ class _Sentences:
         return self.seen[item.look][1]
 
 
-def _table(
-    columns: Columns, plan: Plan, number: _Number
-) -> tuple[NDArray[np.int32], bool]:
+def _table(columns: Columns, plan: Plan, number: _Number) -> tuple[NDArray[np.int32], bool]:
     """Return the feature of every token (row) and template (column), _ABSENT if it has none.
 
     `number` is called with all names, in the order in which they are first seen: by rows, and in a

@@ -89,9 +89,7 @@ def prepare_segments(
         positions.rows, positions.vocabulary, how.min_count, np.repeat(used, lengths)
     )
     structure = segment_structure(how, labels, most)
-    features = segment_features(
-        how, positions, vocabulary, _names(how, words, gold, used), most
-    )
+    features = segment_features(how, positions, vocabulary, _names(how, words, gold, used), most)
     return Prepared(
         structure,
         # The rows of segments take by far the most memory here, so no name holds them.

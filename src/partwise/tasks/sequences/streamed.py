@@ -17,7 +17,6 @@ from .fit import check_positions
 from .grown_labels import GrownLabels
 
 if TYPE_CHECKING:
-    from ...problem.rows import Rows
     from ...structures.base import Structure
     from .sources import ColumnFile, Sequences, Table, Tokens
     from .trainers import PositionTrainer
@@ -43,11 +42,13 @@ class StreamedPositions(Preparation):
         self.labels = GrownLabels(
             getattr(how, "constraints", None), how.class_weight, how.missing_label
         )
-        how_many = {"min_count": how.min_count, "hashing": how.hashing}
         self.names = GrownNames(
-            **how_many, constant=how._intercept, fixed=how.task != "classify"
+            min_count=how.min_count,
+            hashing=how.hashing,
+            constant=how._intercept,
+            # Files of numbers do not say how many features there are.
+            fixed=how.task != "classify",
         )
-        self._how_many = how_many
         self.steps: GrownNames | None = None
         self.tokens: Tokens | None = None
         self.meta: dict[str, Any] = {}
@@ -84,11 +85,12 @@ class StreamedPositions(Preparation):
         before = self.tokens
         if before is None:
             # The rare features of pairs are dropped only where templates make them.
-            counted = self._how_many
-            if tokens.templates is None:
-                counted = {**counted, "min_count": 1}
-            constant = float(tokens.plain_transition)
-            self.steps = GrownNames(**counted, constant=constant, what="X_transitions")
+            self.steps = GrownNames(
+                min_count=1 if tokens.templates is None else self.how.min_count,
+                hashing=self.how.hashing,
+                constant=float(tokens.plain_transition),
+                what="X_transitions",
+            )
         elif (before.transitions is None) != (tokens.transitions is None):
             raise DataError("some examples have X_transitions and others not; give all of them")
         self.tokens = tokens
@@ -96,7 +98,8 @@ class StreamedPositions(Preparation):
 
     def _features(self, names: Any, step_names: Any) -> PositionFeatures:
         tokens, steps = self.tokens, self.steps
-        assert tokens is not None and steps is not None
+        assert tokens is not None
+        assert steps is not None
         own = tokens.transitions is not None
         return PositionFeatures(
             self.n_inputs,
@@ -113,7 +116,8 @@ class StreamedPositions(Preparation):
         labels, final, rules = self.labels.finish()
         names, kept = self.names.finish()
         tokens, steps = self.tokens, self.steps
-        assert tokens is not None and steps is not None
+        assert tokens is not None
+        assert steps is not None
         step_names, kept_steps = steps.finish() if tokens.transitions is not None else (None, None)
         structure: Structure = self.how._stream_structure(len(labels), tokens)
         features = self._features(names, step_names)

@@ -116,7 +116,7 @@ class StreamedSegments(Preparation):
                     "such labels need all examples in memory; leave out_of_core (--out-of-core) "
                     "out, or these sequences"
                 )
-        return items  # type: ignore[no-any-return]
+        return items
 
     def _gold(self, source: Any, lengths: Ints) -> list[list[Segment]]:
         how = self.how

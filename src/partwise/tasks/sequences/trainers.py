@@ -170,7 +170,7 @@ class ClassifierTrainer(PositionTrainer):
 
     def _train(
         self,
-        source: Table | Stream,
+        source: Any,
         sample_weight: Any = None,
         initial: Model | None = None,
         watched: Callable[[int], Watch] | None = None,
