@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -116,8 +117,7 @@ class DiskRoom(Room):
         blocks = self._blocks_of(order)
         begins = np.flatnonzero(np.diff(blocks, prepend=-1))
         self._plan = blocks[begins].tolist()
-        ends = np.append(begins[1:], len(order))
-        return list(zip(begins.tolist(), ends.tolist(), strict=True))
+        return list(pairwise([*begins.tolist(), len(order)]))
 
     def enter(self, examples: Ints) -> None:
         if len(examples):
