@@ -28,9 +28,9 @@ def memory_limit() -> float:
     # missing or hold "max".
     with suppress(AttributeError, OSError, ValueError):
         limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    for name in (*_CGROUPS, *_own_cgroups()):
+    for name in (*map(Path, _CGROUPS), *_own_cgroups()):
         with suppress(OSError, ValueError):
-            limits.append(int(Path(name).read_text(encoding="ascii")))
+            limits.append(int(name.read_text(encoding="ascii")))
     return min(limit for limit in limits if limit > 0)
 
 

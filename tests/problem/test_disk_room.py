@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +69,9 @@ def change(room: DiskRoom, block: int, number: float) -> None:
     """Visit a block as a solver does: in stretches, each of which is announced."""
     theta, mu = arrays(room)
     examples = np.arange(BOUNDS[block], BOUNDS[block + 1])
-    for stretch in np.array_split(examples, 2):
-        room.enter(stretch)
+    cut = len(examples) // 2
+    for begin, end in [(0, cut), (cut, len(examples))] if cut else [(0, len(examples))]:
+        room.enter(examples, begin, end)
         lo, hi = PARTS[block], PARTS[block + 1]
         theta[lo:hi] += number
         mu[lo + 1 : hi] = theta[lo : hi - 1] * 0.5
@@ -195,7 +197,7 @@ def test_an_order_keeps_blocks_together(tmp_path: Path) -> None:
     room = room_in(tmp_path / "x")
     order = room.order(np.random.default_rng(0), 20)
     assert sorted(order) == list(range(20))
-    runs = room.bounds(order)
+    runs = list(pairwise([0, *room.ends(order).tolist()]))
     assert len(runs) == 7
     drawn = []
     for begin, end in runs:
@@ -204,15 +206,15 @@ def test_an_order_keeps_blocks_together(tmp_path: Path) -> None:
         drawn.append(int(blocks[0]))
     assert sorted(drawn) == list(range(7))
     assert drawn != sorted(drawn)
-    assert [end for _, end in runs[:-1]] == [begin for begin, _ in runs[1:]]
+    assert runs[-1][1] == 20
     again = room.order(np.random.default_rng(0), 20)
     np.testing.assert_array_equal(order, again)
     others = {tuple(room.order(np.random.default_rng(s), 20)) for s in range(20)}
     assert len(others) == 20
     # An order may leave examples out, as the focused one does.
     some = order[np.isin(order, [0, 5, 6, 19])]
-    assert len(room.bounds(some)) == 3
-    assert room.bounds(np.zeros(0, dtype=np.int64)) == []
+    assert len(room.ends(some)) == 3
+    assert room.ends(some[:0]).tolist() == []
     room.close()
 
 
@@ -222,10 +224,10 @@ def test_the_next_block_is_read_ahead(tmp_path: Path, monkeypatch: pytest.Monkey
     read: list[int] = []
     monkeypatch.setattr(room, "_read", read.append)
     order = room.order(np.random.default_rng(0), 20)
-    runs = room.bounds(order)
+    runs = list(pairwise([0, *room.ends(order).tolist()]))
     blocks = [int(np.searchsorted(BOUNDS, order[begin], "right")) - 1 for begin, _ in runs]
     for position, (begin, end) in enumerate(runs):
-        room.enter(order[begin:end])
+        room.enter(order, begin, end)
         assert read == blocks[: position + 2]
     read.clear()
     swept = list(room.sweep(20))
@@ -308,7 +310,7 @@ def test_full_disks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     theta, _ = arrays(room)
     change(room, 1, 1.0)
     mark, before = room.mark(), theta.copy()
-    room.bounds(np.arange(20))
+    room.ends(np.arange(20))
     with monkeypatch.context() as patched:
         patched.setattr("partwise.files.container._write_body", full)
         with pytest.raises(DataError, match="No space left on device; make room on that disk"):

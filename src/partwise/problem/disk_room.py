@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -113,15 +112,14 @@ class DiskRoom(Room):
     def _blocks_of(self, examples: Ints) -> Ints:
         return np.asarray(np.searchsorted(self.block_bounds, examples, "right") - 1)
 
-    def bounds(self, order: Ints) -> list[tuple[int, int]]:
+    def ends(self, order: Ints) -> Ints:
         blocks = self._blocks_of(order)
         begins = np.flatnonzero(np.diff(blocks, prepend=-1))
         self._plan = blocks[begins].tolist()
-        return list(pairwise([*begins.tolist(), len(order)]))
+        return np.append(begins[1:], len(order)) if len(order) else begins
 
-    def enter(self, examples: Ints) -> None:
-        if len(examples):
-            self._enter(int(self._blocks_of(examples[:1])[0]), True)
+    def enter(self, order: Ints, begin: int, end: int) -> None:
+        self._enter(int(self._blocks_of(order[begin : begin + 1])[0]), True)
 
     def sweep(self, n: int, changes: bool = False) -> Iterator[tuple[int, int]]:
         bounds = self.block_bounds
@@ -218,7 +216,7 @@ class DiskRoom(Room):
             self.duals[name] = Blocked(file, cuts)
         return self.duals[name].file.array
 
-    def keeps(self, array: npt.NDArray[Any]) -> bool:
+    def keeps(self, array: Any) -> bool:
         return any(array is blocked.file.array for blocked in self.duals.values())
 
     # Marks
@@ -240,7 +238,7 @@ class DiskRoom(Room):
         }
         return {"blocks": digest.hexdigest(), "arrays": sizes}
 
-    def back_to(self, mark: dict[str, Any]) -> None:
+    def back_to(self, mark: Mapping[str, Any]) -> None:
         if mark.get("folder") != self.folder.id:
             raise DataError(
                 f"{self.folder.path} is not the folder of this checkpoint; give the folder that "
@@ -263,7 +261,7 @@ class DiskRoom(Room):
         for blocked in self.duals.values():
             blocked.file.flush()
 
-    def release(self, mark: dict[str, Any]) -> None:
+    def release(self, mark: Mapping[str, Any]) -> None:
         self.journal.release(str(mark["generation"]))
 
     # The end
