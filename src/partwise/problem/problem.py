@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +27,7 @@ from .layout import Layout
 from .losses import Loss
 from .masks import make_masks, pointers
 from .partial import PartialLabels, encode_partial
+from .room import Room
 from .rows import Rows
 from .storage import Storage
 from .weight_rule import WeightRule
@@ -67,6 +68,7 @@ class Problem:
     build_bytes: int = 0  # the memory while it was built, with the features that it is made of
     partial: PartialLabels | None = None  # the labels that are known in part, if there are any
     gold_entropy: Floats | None = None  # then, the entropy of the gold label of each example
+    room: Room = field(default_factory=Room)  # where solvers keep one number per part
 
     @property
     def layout(self) -> Layout:

@@ -1,0 +1,61 @@
+"""Where a problem keeps what is as long as its parts, and in which order its examples are visited.
+
+The arrays of one number per part (theta, mu) are the largest that a solver holds. A `Room` makes
+them. This one is the memory of the machine; one on disk maps files, and visits the examples block
+by block, so that only a few blocks are in memory at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Floats, Ints
+
+__all__ = ["Room"]
+
+
+class Room:
+    """The memory of the machine: all examples are at hand, in any order."""
+
+    def parts(self, name: str, n: int) -> Floats:
+        """Return an array of n numbers that are not yet set, one per part.
+
+        Parameters
+        ----------
+        name : str
+            What it holds. A room has one array of each name at a time.
+        n : int
+            Its length.
+        """
+        return np.empty(n)
+
+    def order(self, rng: np.random.Generator, n: int) -> Ints:
+        """Return a random order of n examples."""
+        return rng.permutation(n)
+
+    def ends(self, order: Ints) -> Ints:
+        """Return where the runs of an order end that can be visited without leaving a block."""
+        return np.array([len(order)], dtype=np.int64)
+
+    def enter(self, order: Ints, begin: int, end: int) -> None:
+        """Prepare for changes to the examples order[begin:end], a run within one block."""
+
+    def keeps(self, array: Any) -> bool:
+        """Return whether the room itself preserves the values of an array across processes."""
+        return False
+
+    def mark(self) -> dict[str, Any]:
+        """Begin a state that `back_to` can return to, and return what describes it.
+
+        The state marked before can be returned to as well, until `release` is called.
+        """
+        return {}
+
+    def release(self, mark: Mapping[str, Any]) -> None:
+        """Forget the states before a mark, because the mark is safely stored."""
+
+    def back_to(self, mark: Mapping[str, Any]) -> None:
+        """Return all arrays that the room keeps to their values at a mark."""
