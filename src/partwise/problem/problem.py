@@ -86,7 +86,7 @@ class Problem:
     build_bytes: int = 0  # the memory while it was built, with the features that it is made of
     partial: PartialLabels | None = None  # the labels that are known in part, if there are any
     gold_entropy: Floats | None = None  # then, the entropy of the gold label of each example
-    room: Room = field(default_factory=Room)  # where its arrays live
+    room: Room = field(default_factory=Room)  # where solvers keep one number per part
 
     @property
     def layout(self) -> Layout:

@@ -17,9 +17,15 @@ def gold_places(problem: Problem) -> Ints:
 
 def gold_parts(problem: Problem, value: float | Floats) -> Floats:
     """Return one number per part: a value, or one of each, on the gold labels, 0 elsewhere."""
-    parts = np.zeros(problem.n_parts)
-    parts[gold_places(problem)] = value
+    parts = np.empty(problem.n_parts)
+    set_gold(problem, parts, value)
     return parts
+
+
+def set_gold(problem: Problem, parts: Floats, value: float | Floats) -> None:
+    """Set one number per part to a value, or one of each, on the gold labels, and 0 elsewhere."""
+    parts[:] = 0.0
+    parts[gold_places(problem)] = value
 
 
 def gold_marginals(problem: Problem) -> Floats:

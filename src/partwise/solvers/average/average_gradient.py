@@ -291,14 +291,13 @@ def scores(a: Any, i: int, memory: Any, rule: Any, q: Any, pull: Any) -> None:
 
 @njit(fastmath=FAST)
 def sag_epoch(a: Any, memory: Any, rule: Any, coins: Any, buffers: Any) -> Any:
-    """Visit as many examples as coins has rows.
+    """Visit as many examples as coins has rows; adds to STALE what is its mean in the end.
 
     Returns the first example without a finite logZ, or -1.
     """
     q, pull, theta, mu, delta, masked, work = buffers
     tau, totals, n = a.tau, memory.totals, memory.order.size
     decay = 2.0 ** (-1.0 / n)
-    totals[STALE] = 0.0
     for t in range(coins.shape[0]):
         at, p = draw(memory, rule, coins[t])
         i = memory.order[at]
@@ -348,5 +347,4 @@ def sag_epoch(a: Any, memory: Any, rule: Any, coins: Any, buffers: Any) -> Any:
             k = 1.0 / (n * p)
         move(a, i, delta, (c * (present - past), dx), next_step(memory, rule), k, memory, rule)
         totals[LARGEST] = max(decay * totals[LARGEST], NEGLIGIBLE * rule.l2 / n)
-    totals[STALE] /= coins.shape[0]
     return -1

@@ -29,6 +29,7 @@ from .average_gradient import (
     CROSS,
     LARGEST,
     LINEAR,
+    LONGEST,
     N_TOTALS,
     NORM,
     SAMPLINGS,
@@ -70,6 +71,8 @@ class _AverageGradient(PrimalSolver):
     """
 
     saga: ClassVar[bool] = False  # whether the direction is SAGA's
+    remade = ("rule",)
+    grows = ("coins",)
 
     @classmethod
     def footprint(
@@ -117,6 +120,7 @@ class _AverageGradient(PrimalSolver):
         totals[CHOSEN] = np.count_nonzero(curvature)
         totals[STEP] = self.rule.fixed or np.inf
         self.buffers = scratch(problem, 6)
+        self.coins = np.zeros((0, 3))  # what is left of the draws of this epoch
         self._measure()
 
     def _memory(
@@ -182,14 +186,43 @@ class _AverageGradient(PrimalSolver):
         return float(totals[LINEAR] - norm / (2.0 * self.l2))
 
     def epoch(self) -> Epoch:
-        totals = self.memory.totals
-        coins = self.rng.random((len(self.memory.order), 3))
-        bad = sag_epoch(self.problem.arrays, self.memory, self.rule, coins, self.buffers)
-        if bad >= 0:
-            raise not_finite(int(bad))
+        totals, n = self.memory.totals, len(self.memory.order)
+        if not self.under_way:
+            self.coins, totals[STALE] = self.rng.random((n, 3)), 0.0
+        stretch = max(1, self.stretch * n // max(1, self.problem.n_parts))
+        while self.under_way:
+            now, rest = self.coins[:stretch], self.coins[stretch:]
+            bad = sag_epoch(self.problem.arrays, self.memory, self.rule, now, self.buffers)
+            if bad >= 0:
+                raise not_finite(int(bad))
+            self.coins = rest
+            if self.under_way:
+                self.pause()
+        totals[STALE] /= n
         passes = float(totals[VISITS]) / self.problem.n_examples + self.unpaid
         totals[VISITS] = self.unpaid = 0.0
         return Epoch(passes, self._dual(), self._gap_estimate(), self.l2)
+
+    @property
+    def under_way(self) -> bool:
+        return len(self.coins) > 0
+
+    def restored(self) -> None:
+        super().restored()
+        memory, coins, n = self.memory, self.coins, self.problem.n_examples
+        used = np.flatnonzero(self.problem.arrays.weight)
+        sound = (
+            np.array_equal(np.sort(memory.order), used)
+            and np.array_equal(memory.place[memory.order], np.arange(len(used)))
+            and 0.0 <= memory.totals[SEEN] <= len(used)
+            and ((memory.streak >= 0) & (memory.streak <= LONGEST)).all()
+            and coins.ndim == 2
+            and coins.shape[1] == 3
+            and len(coins) <= n
+            and ((coins >= 0.0) & (coins < 1.0)).all()
+        )
+        if not sound:
+            raise DataError("the order of the examples is not that of the problem")
 
     def _gap_estimate(self) -> float:
         """Estimate P(w) - D(u) = sum_i c_i tau KL(u_i, p_i) + R(w) + R*(v) - w.v by sampling KL."""

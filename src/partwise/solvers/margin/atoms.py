@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ...arrays import Floats, Ints
 from ...compiled.jit import njit
+from ...errors import DataError
 from ...problem.problem import Problem
 
 #: Labels per example that the pool usually has room for in the end.
@@ -69,6 +70,37 @@ def grown(atoms: Atoms, least: int) -> Atoms:
     part, times = np.zeros(room, np.int32), np.zeros(room, np.float32)
     part[:size], times[:size] = atoms.part, atoms.times
     return atoms._replace(part=part, times=times)
+
+
+def check_atoms(atoms: Atoms, room: int, n_parts: Ints) -> None:
+    """Raise a DataError if labels from a file do not lie within the pool and the examples.
+
+    Parameters
+    ----------
+    atoms : Atoms
+        The labels.
+    room : int
+        How many labels an example keeps.
+    n_parts : ndarray
+        How many parts each example has.
+    """
+    begin, size, space = atoms.begin, atoms.size.astype(np.int64), atoms.space.astype(np.int64)
+    pool = len(atoms.part)
+    sound = (
+        len(atoms.times) == pool
+        and bool(((atoms.used >= 1) & (atoms.used <= room)).all())
+        and bool(((begin >= 0) & (size >= 0) & (size <= space) & (begin <= pool - space)).all())
+        and 0 <= int(atoms.end[0]) <= pool
+        and bool((begin + space <= atoms.end[0]).all())
+    )
+    if sound:
+        owner = np.repeat(np.arange(len(begin)) // room, size)
+        ends = np.cumsum(size)
+        entries = np.arange(ends[-1]) + np.repeat(begin - (ends - size), size)
+        part = atoms.part[entries]
+        sound = bool(((part >= 0) & (part < n_parts[owner])).all())
+    if not sound:
+        raise DataError("the labels of a Frank-Wolfe method do not fit the examples")
 
 
 @njit

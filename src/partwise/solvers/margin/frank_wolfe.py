@@ -29,7 +29,7 @@ from ..goal import Goal
 from ..options import Count, NotNegative, OneOf
 from ..papers import LACOSTE_JULIEN_2013, OSOKIN_2016
 from ..scratch import scratch
-from .atoms import add_atom, atom_score, atoms_bytes, gold_atoms, grown, keep_atom
+from .atoms import add_atom, atom_score, atoms_bytes, check_atoms, gold_atoms, grown, keep_atom
 from .marginal_ascent import MarginalAscent, score_with_cost, step
 
 #: Used in place of a slot: no label; the weight that is on no kept label.
@@ -150,6 +150,7 @@ class FrankWolfe(MarginalAscent):
 
     name: ClassVar[str] = "bcfw"
     papers = (LACOSTE_JULIEN_2013, OSOKIN_2016)
+    grows = ("atoms.part", "atoms.times")
 
     @classmethod
     def footprint(
@@ -178,15 +179,15 @@ class FrankWolfe(MarginalAscent):
         self.d = goal.problem.storage.zeros()
         self.buffers = scratch(goal.problem, 4)
 
-    def _draw(self) -> Ints:
+    def draw(self) -> Ints:
         n = self.problem.n_examples
         total = self.gap.sum()
         if self.sampling == "uniform" or not 0.0 < total < np.inf:
-            return self.rng.permutation(n)
+            return self.problem.room.order(self.rng, n)
         return self.rng.choice(n, size=n, p=0.5 * self.gap / total + 0.5 / n)
 
-    def visit(self, l2: float, v: Floats) -> float:
-        order, at = self._draw(), 0
+    def visit(self, order: Ints, l2: float, v: Floats) -> int:
+        at = 0
         while True:
             at, bad = frank_wolfe_epoch(
                 self.problem.arrays,
@@ -208,7 +209,11 @@ class FrankWolfe(MarginalAscent):
             if at == len(order):
                 break
             self.atoms = grown(self.atoms, self.problem.max_parts)
-        return 1.0
+        return len(order)
+
+    def restored(self) -> None:
+        super().restored()
+        check_atoms(self.atoms, self.room, np.diff(self.problem.arrays.part_ptr))
 
 
 def _room(problem: Problem, room: int | None) -> int:
