@@ -22,7 +22,8 @@ import numpy.typing as npt
 
 from ..arrays import Floats, Ints
 from ..errors import DataError
-from ..files.journal import Journal
+from ..files.container import read_container
+from ..files.journal import Journal, write_plainly
 from ..files.mapped import MappedFile
 from ..files.work_folder import WorkFolder, telling
 from .room import Room
@@ -76,6 +77,8 @@ class DiskRoom(Room):
         The files of the problem.
     """
 
+    on_disk = True
+
     def __init__(
         self, folder: WorkFolder, bounds: Ints, part_cuts: Ints, held: Mapping[str, Blocked]
     ) -> None:
@@ -108,6 +111,15 @@ class DiskRoom(Room):
             for b in rng.permutation(self.n_blocks)
         ]
         return np.concatenate([*drawn, np.zeros(0, dtype=np.int64)])
+
+    def grouped(self, rng: np.random.Generator, drawn: Ints) -> Ints:
+        """Visit the blocks in a random order, and what was drawn of each in the order of draws."""
+        turn = rng.permutation(self.n_blocks)
+        return drawn[np.argsort(turn[self._blocks_of(drawn)], kind="stable")]
+
+    def block(self, example: int, n: int) -> tuple[int, int, int]:
+        number = int(self._blocks_of(np.array([example]))[0])
+        return number, int(self.block_bounds[number]), int(self.block_bounds[number + 1])
 
     def _blocks_of(self, examples: Ints) -> Ints:
         return np.asarray(np.searchsorted(self.block_bounds, examples, "right") - 1)
@@ -216,6 +228,23 @@ class DiskRoom(Room):
             self.duals[name] = Blocked(file, cuts)
         return self.duals[name].file.array
 
+    def put(self, name: str, block: int, arrays: Mapping[str, Any]) -> None:
+        """Write arrays of a block to a file of their own, in place of those before."""
+        path = self._place(name, block)
+        with telling(self.folder.path):
+            self.journal.spare(path)
+            write_plainly(path, {"block": block}, arrays)
+
+    def take(self, name: str, block: int) -> dict[str, Any] | None:
+        path = self._place(name, block)
+        if not path.exists():
+            return None
+        _, held = read_container(path)
+        return {name: np.array(array) for name, array in held.items()}
+
+    def _place(self, name: str, block: int) -> Path:
+        return self.folder.part("duals") / f"{name}.{block}"
+
     def keeps(self, array: Any) -> bool:
         return any(array is blocked.file.array for blocked in self.duals.values())
 
@@ -252,7 +281,8 @@ class DiskRoom(Room):
             )
         with telling(self.folder.path):
             self._await()
-            self.journal.undo(str(mark.get("generation")), self._put, self._flush)
+            generation, files = str(mark.get("generation")), self.folder.part("duals")
+            self.journal.undo(generation, self._put, self._flush, files)
 
     def _put(self, name: str, begin: int, old: npt.NDArray[Any]) -> None:
         self.duals[name].file.array[begin : begin + len(old)] = old

@@ -8,7 +8,7 @@ by block, so that only a few blocks are in memory at a time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,15 @@ __all__ = ["Room"]
 
 
 class Room:
-    """The memory of the machine: all examples are at hand, in any order."""
+    """The memory of the machine: all examples are at hand, in any order.
+
+    Attributes
+    ----------
+    on_disk : bool
+        Whether examples and duals are on disk, so that they must be visited block by block.
+    """
+
+    on_disk: ClassVar[bool] = False
 
     def parts(self, name: str, n: int) -> Floats:
         """Return an array of n numbers that are not yet set, one per part.
@@ -36,12 +44,35 @@ class Room:
         """Return a random order of n examples."""
         return rng.permutation(n)
 
+    def grouped(self, rng: np.random.Generator, drawn: Ints) -> Ints:
+        """Return examples that were drawn independently in an order that the room can follow."""
+        return drawn
+
     def ends(self, order: Ints) -> Ints:
         """Return where the runs of an order end that can be visited without leaving a block."""
         return np.array([len(order)], dtype=np.int64)
 
     def enter(self, order: Ints, begin: int, end: int) -> None:
         """Prepare for changes to the examples order[begin:end], a run within one block."""
+
+    def block(self, example: int, n: int) -> tuple[int, int, int]:
+        """Return the number of the block that holds an example, its first example, and its end.
+
+        Parameters
+        ----------
+        example : int
+            The example.
+        n : int
+            How many examples there are.
+        """
+        return 0, 0, n
+
+    def put(self, name: str, block: int, arrays: Mapping[str, Any]) -> None:
+        """Put arrays of a block away; the only block in memory is never left."""
+
+    def take(self, name: str, block: int) -> dict[str, Any] | None:
+        """Return the arrays of a block that were put away under a name; None if none were."""
+        return None
 
     def sweep(self, n: int, changes: bool = False) -> Iterator[tuple[int, int]]:
         """Go through n examples as they are stored; yields the first and the end of each block.
