@@ -117,6 +117,22 @@ class DiskRoom(Room):
         turn = rng.permutation(self.n_blocks)
         return drawn[np.argsort(turn[self._blocks_of(drawn)], kind="stable")]
 
+    def drawn(self, rng: np.random.Generator, chances: Floats, n: int) -> Ints:
+        """Draw n examples by their chances.
+
+        They come in windows, each of one block. The block of a window is drawn by the chances of
+        its examples together, whatever the windows before were, so each draw has the right chances.
+        """
+        bounds = self.block_bounds
+        of_blocks = np.add.reduceat(chances, bounds[:-1])
+        windows = rng.choice(self.n_blocks, size=self.n_blocks, p=of_blocks / of_blocks.sum())
+        sizes = np.diff(np.arange(self.n_blocks + 1) * n // self.n_blocks)
+        found = []
+        for b, size in zip(windows.tolist(), sizes.tolist(), strict=True):
+            own = chances[bounds[b] : bounds[b + 1]]
+            found.append(bounds[b] + rng.choice(len(own), size=size, p=own / own.sum()))
+        return np.concatenate(found)
+
     def block(self, example: int, n: int) -> tuple[int, int, int]:
         number = int(self._blocks_of(np.array([example]))[0])
         return number, int(self.block_bounds[number]), int(self.block_bounds[number + 1])

@@ -48,6 +48,10 @@ class Room:
         """Return examples that were drawn independently in an order that the room can follow."""
         return drawn
 
+    def drawn(self, rng: np.random.Generator, chances: Floats, n: int) -> Ints:
+        """Draw n examples by their chances, in an order that the room can follow."""
+        return rng.choice(len(chances), size=n, p=chances)
+
     def ends(self, order: Ints) -> Ints:
         """Return where the runs of an order end that can be visited without leaving a block."""
         return np.array([len(order)], dtype=np.int64)

@@ -218,14 +218,13 @@ class _AverageGradient(PrimalSolver):
     def _draw_all(self) -> Ints:
         """Draw the examples of an epoch at its beginning, to visit them block by block.
 
-        They are drawn independently, with the chances that they have at that time: the same number
-        of visits, and in SAGA the same expectation over the draw, as if each was drawn in its turn.
-        What differs is that visits to one block follow each other, in a random order of blocks.
+        Every draw has the chances p_i of that time, by which SAGA's step is unbiased, but for the
+        draws of one window, which come from the same block. The blocks are drawn with replacement,
+        as examples are in memory: SAG fails where every gradient is as old as an epoch is long.
         """
         n = len(self.memory.order)
         self.chances = all_chances(self.memory, self.rule)
-        drawn = self.rng.choice(self.problem.n_examples, size=n, p=self.chances)
-        return self.problem.room.grouped(self.rng, drawn)
+        return self.problem.room.drawn(self.rng, self.chances, n)
 
     def _visit(self, coins: Floats, order: Ints) -> None:
         arrays, chances = self.problem.arrays, self.chances[order]

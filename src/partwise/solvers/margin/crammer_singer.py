@@ -202,7 +202,7 @@ class CrammerSinger(MarginalAscent):
         # Some more visits than there are examples, if the last round needs them.
         n = self.problem.n_examples
         if self.problem.room.on_disk:
-            while self.visits < n:
+            while self.visits < n or self.under_way:
                 for order in self.stretches(self.draw):
                     self.visits += self.visit(order, l2, v)
             visits, self.visits = self.visits, 0
