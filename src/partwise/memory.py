@@ -18,6 +18,10 @@ __all__ = ["BYTES_A_FEATURE", "byte_count", "check_memory", "in_bytes", "memory_
 BYTES_A_FEATURE: Final = 64
 _CGROUPS: Final = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
+#: Where the system says which groups a process is in, and where it shows their limits.
+_OWN: Final = "/proc/self/cgroup"
+_ROOT: Final = "/sys/fs/cgroup"
+
 
 _MOST_MIB: Final = 2**24
 #: The units of sizes, and how many bytes they are.
@@ -76,10 +80,25 @@ def memory_limit() -> float:
     # missing or hold "max".
     with suppress(AttributeError, OSError, ValueError):
         limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    for name in _CGROUPS:
+    for name in (*map(Path, _CGROUPS), *_own_cgroups()):
         with suppress(OSError, ValueError):
-            limits.append(int(Path(name).read_text(encoding="ascii")))
+            limits.append(int(name.read_text(encoding="ascii")))
     return min(limit for limit in limits if limit > 0)
+
+
+def _own_cgroups() -> list[Path]:
+    """Return the files that may limit this process where it is in a group of its own."""
+    found = []
+    with suppress(OSError, ValueError):
+        for line in Path(_OWN).read_text(encoding="utf-8").splitlines():
+            _, controllers, group = line.split(":", 2)
+            for inner in (Path(group), *Path(group).parents):
+                path = inner.relative_to("/") if inner.is_absolute() else inner
+                if not controllers:
+                    found.append(Path(_ROOT, path, "memory.max"))
+                elif "memory" in controllers.split(","):
+                    found.append(Path(_ROOT, "memory", path, "memory.limit_in_bytes"))
+    return found
 
 
 def check_memory(needed: float, what: str) -> None:

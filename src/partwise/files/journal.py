@@ -10,10 +10,13 @@ A record is a file of named arrays (`container.py`) that gets its name only when
 disk, and its checksum is tested before it is used. So whenever the process is killed, either the
 record of a block is there, or the block was not changed. Undoing can be killed and done again:
 records are deleted only when everything is back in its place, those of the latest generation first.
+
+Files that are only replaced as a whole need no copy: the old one is kept by a second name.
 """
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 from collections.abc import Callable, Mapping
@@ -25,9 +28,12 @@ import numpy.typing as npt
 from ..errors import DataError, ModelFileError
 from .container import read_container, write_container
 
-__all__ = ["Journal", "Put"]
+__all__ = ["Journal", "Put", "write_plainly"]
 
 _SUFFIX: Final = ".undo"
+#: A file as it was when the generation began, and the mark of one that was not there.
+_KEPT: Final = ".kept"
+_ABSENT: Final = ".absent"
 #: Puts an array back: its name, where the block begins in it, and what it held.
 Put = Callable[[str, int, npt.NDArray[Any]], None]
 
@@ -93,14 +99,29 @@ class Journal:
         if not self.lacks(block):
             return
         path = self.folder / self.generations[-1] / f"{block}{_SUFFIX}"
-        try:
-            write_container(path, {"begins": dict(begins)}, arrays)
-        except ModelFileError as error:
-            # The reason is an error of the system, such as a full disk.
-            raise error.__cause__ if isinstance(error.__cause__, OSError) else error from None
+        write_plainly(path, {"begins": dict(begins)}, arrays)
         self._written.add(block)
 
-    def undo(self, generation: str, put: Put, finish: Callable[[], None]) -> None:
+    def spare(self, path: Path) -> None:
+        """Keep a file that is about to be replaced, or the fact that there was none.
+
+        Parameters
+        ----------
+        path : Path
+            The file, which is always replaced as a whole.
+        """
+        if not self.active:
+            return
+        kept = self.folder / self.generations[-1] / (path.name + _KEPT)
+        absent = kept.with_name(path.name + _ABSENT)
+        if kept.exists() or absent.exists():
+            return
+        if path.exists():
+            _link(path, kept)
+        else:
+            absent.touch()
+
+    def undo(self, generation: str, put: Put, finish: Callable[[], None], files: Path) -> None:
         """Go back to the moment when a generation began; it is then the last one, and empty.
 
         Parameters
@@ -111,6 +132,8 @@ class Journal:
             Puts what a block held back into an array.
         finish : callable
             Called when all arrays are as they were, before the records are deleted.
+        files : Path
+            The folder of the files that were spared.
         """
         if generation not in self.generations:
             raise DataError(
@@ -123,10 +146,14 @@ class Journal:
                 header, arrays = _checked(path)
                 for key, array in arrays.items():
                     put(key, int(header["begins"][key]), array)
+            for path in (self.folder / name).glob(f"*{_KEPT}"):
+                _link(path, files / path.name.removesuffix(_KEPT))
+            for path in (self.folder / name).glob(f"*{_ABSENT}"):
+                (files / path.name.removesuffix(_ABSENT)).unlink(missing_ok=True)
         finish()
         for name in reversed(self.generations[at + 1 :]):
             shutil.rmtree(self.folder / name)
-        for path in self._records(generation).values():
+        for path in (self.folder / generation).iterdir():
             path.unlink()
         del self.generations[at + 1 :]
         self._written.clear()
@@ -138,6 +165,27 @@ class Journal:
         for name in self.generations[:at]:
             shutil.rmtree(self.folder / name)
         del self.generations[:at]
+
+
+def write_plainly(
+    path: Path, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
+) -> None:
+    """Write a container; what fails is told by an error of the system, such as a full disk."""
+    try:
+        write_container(path, header, arrays)
+    except ModelFileError as error:
+        raise error.__cause__ if isinstance(error.__cause__, OSError) else error from None
+
+
+def _link(source: Path, target: Path) -> None:
+    """Give a file a second name, at once and in place of whatever had that name."""
+    new = target.with_name(target.name + ".new")
+    new.unlink(missing_ok=True)
+    try:
+        os.link(source, new)
+    except OSError:  # not every disk has second names
+        shutil.copyfile(source, new)
+    os.replace(new, target)
 
 
 def _checked(path: Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:

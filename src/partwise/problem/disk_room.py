@@ -22,7 +22,8 @@ import numpy.typing as npt
 
 from ..arrays import Floats, Ints
 from ..errors import DataError
-from ..files.journal import Journal
+from ..files.container import read_container
+from ..files.journal import Journal, write_plainly
 from ..files.mapped import MappedFile
 from ..files.work_folder import WorkFolder, telling
 from .room import Room
@@ -76,6 +77,8 @@ class DiskRoom(Room):
         The files of the problem.
     """
 
+    on_disk = True
+
     def __init__(
         self, folder: WorkFolder, bounds: Ints, part_cuts: Ints, held: Mapping[str, Blocked]
     ) -> None:
@@ -109,19 +112,42 @@ class DiskRoom(Room):
         ]
         return np.concatenate([*drawn, np.zeros(0, dtype=np.int64)])
 
+    def grouped(self, rng: np.random.Generator, drawn: Ints) -> Ints:
+        """Visit the blocks in a random order, and what was drawn of each in the order of draws."""
+        turn = rng.permutation(self.n_blocks)
+        return drawn[np.argsort(turn[self._blocks_of(drawn)], kind="stable")]
+
+    def drawn(self, rng: np.random.Generator, chances: Floats, n: int) -> Ints:
+        """Draw n examples by their chances.
+
+        They come in windows, each of one block. The block of a window is drawn by the chances of
+        its examples together, whatever the windows before were, so each draw has the right chances.
+        """
+        bounds = self.block_bounds
+        of_blocks = np.add.reduceat(chances, bounds[:-1])
+        windows = rng.choice(self.n_blocks, size=self.n_blocks, p=of_blocks / of_blocks.sum())
+        sizes = np.diff(np.arange(self.n_blocks + 1) * n // self.n_blocks)
+        found = []
+        for b, size in zip(windows.tolist(), sizes.tolist(), strict=True):
+            own = chances[bounds[b] : bounds[b + 1]]
+            found.append(bounds[b] + rng.choice(len(own), size=size, p=own / own.sum()))
+        return np.concatenate(found)
+
+    def block(self, example: int, n: int) -> tuple[int, int, int]:
+        number = int(self._blocks_of(np.array([example]))[0])
+        return number, int(self.block_bounds[number]), int(self.block_bounds[number + 1])
+
     def _blocks_of(self, examples: Ints) -> Ints:
         return np.asarray(np.searchsorted(self.block_bounds, examples, "right") - 1)
 
-    def bounds(self, order: Ints) -> list[tuple[int, int]]:
+    def ends(self, order: Ints) -> Ints:
         blocks = self._blocks_of(order)
         begins = np.flatnonzero(np.diff(blocks, prepend=-1))
         self._plan = blocks[begins].tolist()
-        ends = np.append(begins[1:], len(order))
-        return list(zip(begins.tolist(), ends.tolist(), strict=True))
+        return np.append(begins[1:], len(order)) if len(order) else begins
 
-    def enter(self, examples: Ints) -> None:
-        if len(examples):
-            self._enter(int(self._blocks_of(examples[:1])[0]), True)
+    def enter(self, order: Ints, begin: int, end: int) -> None:
+        self._enter(int(self._blocks_of(order[begin : begin + 1])[0]), True)
 
     def sweep(self, n: int, changes: bool = False) -> Iterator[tuple[int, int]]:
         bounds = self.block_bounds
@@ -218,7 +244,24 @@ class DiskRoom(Room):
             self.duals[name] = Blocked(file, cuts)
         return self.duals[name].file.array
 
-    def keeps(self, array: npt.NDArray[Any]) -> bool:
+    def put(self, name: str, block: int, arrays: Mapping[str, Any]) -> None:
+        """Write arrays of a block to a file of their own, in place of those before."""
+        path = self._place(name, block)
+        with telling(self.folder.path):
+            self.journal.spare(path)
+            write_plainly(path, {"block": block}, arrays)
+
+    def take(self, name: str, block: int) -> dict[str, Any] | None:
+        path = self._place(name, block)
+        if not path.exists():
+            return None
+        _, held = read_container(path)
+        return {name: np.array(array) for name, array in held.items()}
+
+    def _place(self, name: str, block: int) -> Path:
+        return self.folder.part("duals") / f"{name}.{block}"
+
+    def keeps(self, array: Any) -> bool:
         return any(array is blocked.file.array for blocked in self.duals.values())
 
     # Marks
@@ -240,7 +283,7 @@ class DiskRoom(Room):
         }
         return {"blocks": digest.hexdigest(), "arrays": sizes}
 
-    def back_to(self, mark: dict[str, Any]) -> None:
+    def back_to(self, mark: Mapping[str, Any]) -> None:
         if mark.get("folder") != self.folder.id:
             raise DataError(
                 f"{self.folder.path} is not the folder of this checkpoint; give the folder that "
@@ -254,7 +297,8 @@ class DiskRoom(Room):
             )
         with telling(self.folder.path):
             self._await()
-            self.journal.undo(str(mark.get("generation")), self._put, self._flush)
+            generation, files = str(mark.get("generation")), self.folder.part("duals")
+            self.journal.undo(generation, self._put, self._flush, files)
 
     def _put(self, name: str, begin: int, old: npt.NDArray[Any]) -> None:
         self.duals[name].file.array[begin : begin + len(old)] = old
@@ -263,7 +307,7 @@ class DiskRoom(Room):
         for blocked in self.duals.values():
             blocked.file.flush()
 
-    def release(self, mark: dict[str, Any]) -> None:
+    def release(self, mark: Mapping[str, Any]) -> None:
         self.journal.release(str(mark["generation"]))
 
     # The end

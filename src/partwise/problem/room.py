@@ -1,12 +1,16 @@
-"""Where the arrays of a problem live, and in which order its examples are visited."""
+"""Where a problem keeps what is as long as its parts, and in which order its examples are visited.
+
+The arrays of one number per part (theta, mu) are the largest that a solver holds. A `Room` makes
+them. This one is the memory of the machine; one on disk maps files, and visits the examples block
+by block, so that only a few blocks are in memory at a time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from ..arrays import Floats, Ints
 
@@ -14,45 +18,94 @@ __all__ = ["Room"]
 
 
 class Room:
-    """Memory, in which all examples are as near as any other."""
+    """The memory of the machine: all examples are at hand, in any order.
 
-    def order(self, rng: np.random.Generator, n: int) -> Ints:
-        """Draw the order in which an epoch visits n examples."""
-        return rng.permutation(n)
+    Attributes
+    ----------
+    on_disk : bool
+        Whether examples and duals are on disk, so that they must be visited block by block.
+    """
+
+    on_disk: ClassVar[bool] = False
 
     def parts(self, name: str, n: int) -> Floats:
-        """Return an array for one number per part, with any content."""
+        """Return an array of n numbers that are not yet set, one per part.
+
+        Parameters
+        ----------
+        name : str
+            What it holds. A room has one array of each name at a time.
+        n : int
+            Its length.
+        """
         return np.empty(n)
 
-    def bounds(self, order: Ints) -> list[tuple[int, int]]:
-        """Return the runs of an order that lie within one block each."""
-        return [(0, len(order))]
+    def order(self, rng: np.random.Generator, n: int) -> Ints:
+        """Return a random order of n examples."""
+        return rng.permutation(n)
 
-    def enter(self, examples: Ints) -> None:
-        """Prepare for a visit to examples of one block, whose duals will be changed."""
+    def grouped(self, rng: np.random.Generator, drawn: Ints) -> Ints:
+        """Return examples that were drawn independently in an order that the room can follow."""
+        return drawn
+
+    def drawn(self, rng: np.random.Generator, chances: Floats, n: int) -> Ints:
+        """Draw n examples by their chances, in an order that the room can follow."""
+        return rng.choice(len(chances), size=n, p=chances)
+
+    def ends(self, order: Ints) -> Ints:
+        """Return where the runs of an order end that can be visited without leaving a block."""
+        return np.array([len(order)], dtype=np.int64)
+
+    def enter(self, order: Ints, begin: int, end: int) -> None:
+        """Prepare for changes to the examples order[begin:end], a run within one block."""
+
+    def block(self, example: int, n: int) -> tuple[int, int, int]:
+        """Return the number of the block that holds an example, its first example, and its end.
+
+        Parameters
+        ----------
+        example : int
+            The example.
+        n : int
+            How many examples there are.
+        """
+        return 0, 0, n
+
+    def put(self, name: str, block: int, arrays: Mapping[str, Any]) -> None:
+        """Put arrays of a block away; the only block in memory is never left."""
+
+    def take(self, name: str, block: int) -> dict[str, Any] | None:
+        """Return the arrays of a block that were put away under a name; None if none were."""
+        return None
 
     def sweep(self, n: int, changes: bool = False) -> Iterator[tuple[int, int]]:
-        """Go through all n examples in their order, one block after the other.
+        """Go through n examples as they are stored; yields the first and the end of each block.
 
         Parameters
         ----------
         n : int
             How many examples there are.
         changes : bool
-            Whether duals will be changed on the way.
+            Whether arrays that the room keeps will be changed on the way.
         """
         yield 0, n
 
-    def keeps(self, array: npt.NDArray[Any]) -> bool:
-        """Return whether an array is preserved by the room itself, so that a mark covers it."""
+    def keeps(self, array: Any) -> bool:
+        """Return whether the room itself preserves the values of an array across processes."""
         return False
 
     def mark(self) -> dict[str, Any]:
-        """Note this moment, and return what `back_to` needs to bring it back."""
+        """Begin a state that `back_to` can return to, and return what describes it.
+
+        The state marked before can be returned to as well, until `release` is called.
+        """
         return {}
 
-    def back_to(self, mark: dict[str, Any]) -> None:
-        """Bring the content of the arrays back that they had at a mark."""
+    def release(self, mark: Mapping[str, Any]) -> None:
+        """Forget the states before a mark, because the mark is safely stored."""
+
+    def back_to(self, mark: Mapping[str, Any]) -> None:
+        """Return all arrays that the room keeps to their values at a mark."""
 
     def close(self, remove: bool = False) -> None:
         """Let go of what the room holds.
@@ -62,6 +115,3 @@ class Room:
         remove : bool
             Whether to delete its files, if there are any.
         """
-
-    def release(self, mark: dict[str, Any]) -> None:
-        """Forget all marks before this one."""

@@ -10,6 +10,7 @@ from ..arrays import Ints
 from .design import Design
 from .masks import pointers
 from .problem import Problem
+from .room import Room
 
 
 def subset(problem: Problem, examples: Ints) -> Problem:
@@ -50,6 +51,7 @@ def subset(problem: Problem, examples: Ints) -> Problem:
         max_parts=int(np.diff(part_ptr).max(initial=0)),
         reach=problem.reach[examples],
         partial=None,
+        room=Room(),
         gold_entropy=None if problem.gold_entropy is None else problem.gold_entropy[examples],
     )
 

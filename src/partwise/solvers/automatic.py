@@ -57,6 +57,7 @@ class Automatic(CompositeSolver):
     """
 
     name: ClassVar[str] = "auto"
+    on_disk = True
     needs = frozenset[str]()
     takes_l1 = True
 
@@ -90,13 +91,17 @@ class Automatic(CompositeSolver):
         _logger.info("solver auto: %s (%s)", name, why)
 
     def epoch(self) -> Epoch:
-        epoch = self.machine.epoch()
+        epoch = super().epoch()
         self.passes += epoch.passes
         if isinstance(self.machine, OnlineEG):
             left = self._passes_left(epoch) if self.machine.settled else 0.0
             if left > _PATIENCE:
                 self._take_over(self.machine, left)
         return epoch
+
+    def turn_to(self, name: str) -> None:
+        self.machine.close()
+        self.machine = SOLVERS[name](self.goal)
 
     def _passes_left(self, epoch: Epoch) -> float:
         """Estimate how many more passes EG would need, from the fall of its gap estimate."""

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..arrays import Floats
+import numpy as np
+
+from ..arrays import Floats, Ints
+from ..errors import DataError
 from ..problem.dual_point import DualPoint
+from ..problem.evaluation import Slope
 from ..problem.footprint import Footprint
 from ..problem.problem import Problem
 from .goal import Goal
@@ -70,11 +75,24 @@ class Solver(ABC):
         An optional package that this solver needs.
     papers : tuple of Paper
         Where the method was published.
+    on_disk : bool
+        Whether the solver can work on a problem that is on disk: it visits the examples block by
+        block, and holds nothing else that is as long as the parts of all examples.
     threads : bool
         Whether `n_jobs` makes the epochs faster; evaluations use threads with every solver.
     occupies : Footprint
         The memory that the solver takes at its peak. A solver whose memory depends on the problem
         or the options overrides `footprint` instead.
+    remade : tuple of str
+        The attributes that a checkpoint leaves out, because the constructor makes them from the
+        goal and the options and nothing changes them later: see `partwise.solvers.state`.
+    grows : tuple of str
+        The attributes whose arrays may have another length than those that the constructor makes.
+    stretch : int
+        A stretch of an epoch ends after this many parts: some hundredths of a second.
+    pause : callable
+        Called between two stretches of an epoch; the training loop then may write a checkpoint, or
+        raise an exception that ends the epoch early.
     """
 
     name: ClassVar[str]
@@ -82,12 +100,19 @@ class Solver(ABC):
     takes_l1: ClassVar[bool] = False
     package: ClassVar[str | None] = None
     papers: ClassVar[tuple[Paper, ...]] = ()
+    on_disk: ClassVar[bool] = False
     threads: ClassVar[bool] = False
     occupies: ClassVar[Footprint] = Footprint(vectors=5, parts=3, examples=8)
+    remade: ClassVar[tuple[str, ...]] = ("buffers", "l2", "l1")
+    grows: ClassVar[tuple[str, ...]] = ("left",)
+    stretch: ClassVar[int] = 1 << 18
+    pause: Callable[[], None]
 
     def __init__(self, goal: Goal) -> None:
         self.problem, self.evaluator, self.rng = goal.problem, goal.evaluator, goal.rng
         self.l2, self.l1 = goal.l2, goal.l1
+        self.left: Ints = np.zeros(0, dtype=np.int64)  # what is left to visit in this epoch
+        self.pause = lambda: None
 
     @classmethod
     def footprint(
@@ -112,9 +137,72 @@ class Solver(ABC):
         """Whether the running values belong to the target l2; False while annealing."""
         return True
 
+    @property
+    def under_way(self) -> bool:
+        """Whether an epoch has begun and not ended."""
+        return self.left.size > 0
+
+    def stretches(self, draw: Callable[[], Ints], least: int = 0) -> Iterator[Ints]:
+        """Yield the examples of an epoch, in stretches of some hundredths of a second.
+
+        Between two stretches there is a `pause`. An epoch that was saved in a pause goes on with
+        the examples that are left, in the same stretches.
+
+        Parameters
+        ----------
+        draw : callable
+            Returns the order of the visits of a new epoch. It is not called for an epoch that is
+            under way.
+        least : int
+            A stretch has at least this many parts, unless it is the last.
+        """
+        if not self.under_way:
+            self.left = draw()
+        order, begin = self.left, 0
+        for end in self._cuts(order, max(least, self.stretch)):
+            self.problem.room.enter(order, begin, end)
+            yield order[begin:end]
+            begin, self.left = end, order[end:]
+            if self.under_way:
+                self.pause()
+
+    def _cuts(self, order: Ints, least: int) -> Iterator[int]:
+        """Return where the stretches of an order end; each is counted from the end before."""
+        part_ptr, ends = self.problem.arrays.part_ptr, self.problem.room.ends(order)
+        if self.problem.n_parts <= least:
+            yield from ends.tolist()
+            return
+        done = np.cumsum(part_ptr[order + 1] - part_ptr[order])
+        begin = 0
+        for end in ends.tolist():
+            while begin < end:
+                aim = least + (done[begin - 1] if begin else 0)
+                begin = min(int(np.searchsorted(done, aim)) + 1, end)
+                yield begin
+
+    def restored(self) -> None:
+        """Check a state that comes from a file, and rebuild what follows from it."""
+        if self.left.size and not 0 <= self.left.min() <= self.left.max() < self.n_items:
+            raise DataError("the examples that are left in an epoch are not those of the problem")
+        n, n_places = self.problem.n_examples, self.problem.storage.n_places
+        for thing in vars(self).values():
+            held = [(vector, n_places) for vector in getattr(thing, "vectors", ())]
+            if isinstance(thing, Slope):
+                held = [(thing.weights, n_places), (thing.v, n_places)]
+                held += [(thing.losses, n), (thing.linear, n)]
+            for vector, size in held:
+                whole = isinstance(vector, np.ndarray) and vector.dtype == np.float64
+                if not whole or vector.shape != (size,):
+                    raise DataError(f"a vector does not have the {size} numbers of the problem")
+
+    @property
+    def n_items(self) -> int:
+        """How many things there are to visit: examples, unless a solver visits something else."""
+        return self.problem.n_examples
+
     @abstractmethod
     def epoch(self) -> Epoch:
-        """Work for a while, as a rule once through the data in one compiled call."""
+        """Work for a while, as a rule once through the data."""
 
     @abstractmethod
     def evaluate(self) -> Evaluation:

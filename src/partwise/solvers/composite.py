@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..arrays import Floats
+from ..errors import DataError
 from ..problem.dual_point import DualPoint
 from .base import Epoch, Evaluation, Solver
 from .goal import Goal
@@ -22,7 +23,18 @@ class CompositeSolver(Solver):
         super().__init__(goal)
         self.goal = replace(goal, start=None, initial_weights=None)
 
+    def turn_to(self, name: str) -> None:
+        """Put another solver to work, whose state comes from a checkpoint.
+
+        Parameters
+        ----------
+        name : str
+            The name of the solver.
+        """
+        raise DataError(f"{self.name} never works with the solver {name!r}")
+
     def epoch(self) -> Epoch:
+        self.machine.pause = self.pause
         return self.machine.epoch()
 
     @property

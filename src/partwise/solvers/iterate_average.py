@@ -26,6 +26,11 @@ class IterateAverage:
         self.added = 0
         self.begun = 0
 
+    @property
+    def vectors(self) -> list[Floats]:
+        """The vectors that it holds, as long as the weights."""
+        return [] if self.value is None else [self.value]
+
     def add(self, iterate: Floats) -> None:
         """Take one more iterate in."""
         self.added += 1

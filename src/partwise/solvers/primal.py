@@ -93,6 +93,11 @@ class DualBound:
         self.v: Floats | None = None
         self.best = -np.inf
 
+    @property
+    def vectors(self) -> list[Floats]:
+        """The vectors that it holds, as long as the weights."""
+        return [] if self.v is None else [self.v]
+
     def _value(self, g: float, linear: float, v: Floats) -> float:
         mixed = v if self.v is None else (1.0 - g) * self.v + g * v
         total = (1.0 - g) * self.linear + g * linear

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from ..arrays import Floats
 from ..errors import DataError
@@ -112,6 +112,8 @@ class Watcher:
     watch : Watch or None
         What to score; None for nothing.
     """
+
+    remade: ClassVar[tuple[str, ...]] = ("watch",)
 
     def __init__(self, watch: Watch | None) -> None:
         self.watch = watch

@@ -1,10 +1,8 @@
-"""The loop around every solver: when to evaluate, when to stop, what to report.
+"""The loop around every solver: when to evaluate, when to stop, what to report, what to save.
 
-There is one stopping rule, ``relative_gap <= tol``, and only a full evaluation decides it. Between
-evaluations each epoch gives a free estimate of the gap. A full evaluation is made when that
-estimate, corrected by how wrong it was the last time, says that tol is reached, and in any case
-every ``EVERY`` passes. The schedule counts passes and never looks at the clock, so that the same
-data and seed give the same model.
+:mod:`partwise.training.course` describes when a full evaluation is made. A fit that has a
+checkpoint is saved every so many minutes, also within an epoch, and when it ends. What the clock
+decides is only when it is saved, never what the fit does.
 """
 
 from __future__ import annotations
@@ -15,63 +13,31 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from ..arrays import Floats
 from ..errors import DataError, level_outside
+from ..problem.digest import problem_digest
 from ..problem.dual_point import DualPoint
 from ..problem.evaluation import Evaluator
 from ..problem.problem import Problem
-from ..solvers.base import Evaluation, Solver
+from ..problem.storage import Storage
+from ..solvers.base import Epoch, Evaluation, Solver
 from ..solvers.goal import Goal
 from ..solvers.registry import make_solver
 from .certificate import CLOSER_SIZES, Certificate, ConvergenceWarning, consistent, relative_gap
-from .early_stopping import Watch, Watcher
+from .checkpoint import Checkpoint, Keeper, Saved, load_checkpoint
+from .course import EVERY, Course, TraceRow
+from .early_stopping import Watch
 from .interrupt import Interrupt
-from .settings import check_numbers
+from .settings import as_json, check_numbers
 from .start import Start
 
-#: A full evaluation costs about 0.8 passes: one in 25 is 3% of the run.
-EVERY: Final = 25.0
-_COST = 0.8
-#: An evaluation that the estimate suggests waits until all of them take at most this share of the
-#: run.
-_SHARE = 0.2
-#: A fit ends after this many full evaluations in a row with bitwise equal values.
-_STILL: Final = 8
-
-
-@dataclass(frozen=True)
-class TraceRow:
-    """One line of the trace.
-
-    ``primal`` and ``gap`` are nan where no full evaluation was made; ``dual`` is then the running
-    value for ``l2``, which exceeds the target while annealing. ``score`` is that of held-out data,
-    nan where these were not scored.
-    """
-
-    epoch: int
-    passes: float
-    seconds: float
-    l2: float
-    primal: float
-    dual: float
-    gap_estimate: float
-    score: float = math.nan
-
-    @property
-    def certified(self) -> bool:
-        """Whether primal and dual come from a full evaluation."""
-        return not math.isnan(self.primal)
-
-    @property
-    def relative_gap(self) -> float:
-        """The relative gap if it is certified, else its estimate."""
-        if self.certified:
-            return relative_gap(self.primal, self.dual)
-        return self.gap_estimate / max(abs(self.dual + self.gap_estimate), 1e-300)
+__all__ = [
+    "EVERY", "Callback", "Fit", "Progress", "TraceRow", "run", "train", "warn_unless_converged",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -102,44 +68,8 @@ class Fit:
     kept_passes: float | None = None  # when the weights were found, if a score chose them
 
 
-class _Schedule:
-    """Decides when a full evaluation is worth its cost."""
-
-    def __init__(self, tol: float) -> None:
-        self.tol = tol
-        self.ratio = 0.8  # true gap / estimate, a mean over the evaluations
-        self.evaluations = 0
-        self.last = 0.0
-        self.values: tuple[float, float] | None = None
-        self.repeated = 0
-
-    @property
-    def still(self) -> bool:
-        """Whether the solver no longer moves."""
-        return self.repeated >= _STILL
-
-    def due(self, passes: float, estimate: float, dual: float) -> bool:
-        if passes - self.last >= EVERY:
-            return True
-        spent = _COST * (self.evaluations + 1)
-        affordable = self.evaluations == 0 or spent <= _SHARE * (passes + spent)
-        if math.isinf(estimate):
-            return affordable
-        # An estimate that was corrected once and is well below tol is reliable: waiting would cost
-        # more passes than the evaluation.
-        enough = self.tol if affordable else 0.5 * self.tol
-        return self.ratio * estimate <= enough * abs(dual)
-
-    def made(self, passes: float, estimate: float, found: Evaluation) -> None:
-        self.evaluations += 1
-        self.last = passes
-        values = (found.primal, found.dual)
-        self.repeated = self.repeated + 1 if values == self.values else 1
-        self.values = values
-        gap = found.primal - found.dual
-        if 0.0 < estimate < math.inf and gap > 0.0:
-            # A single ratio is noisy, because outliers come and go within a pass.
-            self.ratio = math.sqrt(self.ratio * gap / estimate)
+class _Interrupted(Exception):
+    """Ends an epoch between two stretches, after a signal."""
 
 
 def train(
@@ -158,6 +88,8 @@ def train(
     options: dict[str, Any] | None = None,
     watch: Watch | None = None,
     quiet: bool = False,
+    checkpoint: Checkpoint | None = None,
+    model: Callable[[Floats], tuple[dict[str, Any], dict[str, Any]]] | None = None,
 ) -> Fit:
     """Train until the relative duality gap is at most `tol`.
 
@@ -193,119 +125,276 @@ def train(
         then ends before the gap is reached, the weights are those with the best score.
     quiet : bool
         Whether to leave out the warning if the gap is not reached.
+    checkpoint : Checkpoint or None
+        Where to save the fit, and whether to go on from there.
+    model : callable or None
+        Makes the header and the arrays of a model from weights, to be saved with the fit.
     """
     check_numbers(l2, l1, tol, max_passes)
     if not problem.arrays.weight.any():
         raise DataError("all examples have weight 0; give some a positive sample_weight")
     began = time.perf_counter()
     evaluator = Evaluator(problem, n_jobs)
+    rng = np.random.default_rng(seed)
+    keeper, saved = None, None
+    if checkpoint is not None:
+        saved = None if checkpoint.source is None else load_checkpoint(checkpoint.source)
+        checkpoint.check_target()
+        settings = {"l2": l2, "l1": l1, "solver": solver, "options": options or {}, "seed": seed}
+        keeper = Keeper(
+            checkpoint, problem_digest(problem), as_json(settings), rng, problem.room, model
+        )
+    if saved is not None:
+        start = initial_weights = None  # the checkpoint holds what came of them
     stored = None if initial_weights is None else problem.storage.scatter(initial_weights)
     goal = Goal(
-        problem,
-        l2,
-        evaluator,
-        np.random.default_rng(seed),
-        l1=l1,
+        problem, l2, evaluator, rng, l1=l1, tol=tol, start=start, initial_weights=stored
+    )  # fmt: skip
+    return run(
+        make_solver(solver, goal, options),
+        problem.storage,
         tol=tol,
-        start=start,
+        max_passes=max_passes,
+        callbacks=callbacks,
+        watch=watch,
+        quiet=quiet,
         initial_weights=stored,
+        keeper=keeper,
+        saved=saved,
+        began=began,
     )
-    machine = make_solver(solver, goal, options)
-    trace: list[TraceRow] = []
-    schedule = _Schedule(tol)
-    passes, aside, verdict = 0.0, 0.0, ""
 
-    def weights() -> Floats:
-        return problem.storage.gather(machine.current_weights())
 
-    best: Evaluation | None = None
-    watcher, bound = Watcher(watch), 0.0  # 0 is the dual value of the gold labels
+def run(
+    machine: Solver,
+    storage: Storage,
+    *,
+    tol: float,
+    max_passes: float,
+    callbacks: Sequence[Callback] = (),
+    watch: Watch | None = None,
+    quiet: bool = False,
+    initial_weights: Floats | None = None,
+    keeper: Keeper | None = None,
+    saved: Saved | None = None,
+    began: float | None = None,
+) -> Fit:
+    """Let a solver work until the relative duality gap is at most `tol`.
+
+    Parameters
+    ----------
+    machine : Solver
+        A solver that was just made. Its epochs and evaluations may run elsewhere.
+    storage : Storage
+        Where it stores the weights.
+    tol, max_passes, callbacks, watch, quiet
+        As in `train`.
+    initial_weights : ndarray or None
+        The stored weights that the solver starts from.
+    keeper : Keeper or None
+        Writes the checkpoints.
+    saved : Saved or None
+        The checkpoint to go on from.
+    began : float or None
+        When the fit began, by `time.perf_counter`; None is now.
+    """
+    course = Course(tol, watch, initial_weights)
     with Interrupt() as interrupt, closing(machine):
-        while not verdict:
-            epoch = machine.epoch()
-            passes += epoch.passes
-            done = interrupt.requested or passes >= max_passes
-            best = None
-            if done or (machine.settled and schedule.due(passes, epoch.gap_estimate, epoch.dual)):
-                best = _bounded(machine.evaluate())
-                schedule.made(passes, epoch.gap_estimate, best)
-                if consistent(best.primal, best.dual):
-                    bound = max(bound, best.dual)
-                done |= relative_gap(best.primal, best.dual) <= tol
-            paused = time.perf_counter()
-            score = math.nan
-            if best or machine.settled:
-                held = _gathered(problem, best) if best else weights
-                score = watcher.look(passes, held, done)
-            aside += time.perf_counter() - paused
-            row = TraceRow(
-                epoch=len(trace) + 1,
-                passes=passes,
-                seconds=time.perf_counter() - began - aside,
-                l2=l2 if best else epoch.l2,
-                primal=best.primal if best else math.nan,
-                dual=best.dual if best else epoch.dual,
-                gap_estimate=epoch.gap_estimate,
-                score=score,
-            )
-            trace.append(row)
-            paused = time.perf_counter()
-            stopped = [
-                bool(callback(Progress(row, tol, max_passes, weights))) for callback in callbacks
-            ]
-            aside += time.perf_counter() - paused
-            if best and row.relative_gap <= tol:
-                verdict = "converged: the relative gap is at most tol"
-            elif best and not consistent(best.primal, best.dual):
-                verdict = "stopped: rounding exceeds tol"
-            elif interrupt.requested:
-                verdict = "interrupted; the weights so far are certified"
-            elif any(stopped):
-                verdict = "stopped by a callback"
-            elif watcher.over:
-                verdict = f"stopped: {watcher.waited} scorings without a better held-out score"
-            elif schedule.still:
-                verdict = "stopped: the solver no longer moves, its steps are lost in rounding"
-            elif passes >= max_passes:
-                verdict = f"stopped at max_passes = {max_passes:g}"
-        if best is None:
-            best = _bounded(machine.evaluate())
-    initial_objective = math.nan if stored is None else machine.primal(stored)
-    kept = watcher.best if watcher.keeps and relative_gap(best.primal, best.dual) > tol else None
-    if kept is not None:
-        bound = max(bound, best.dual) if consistent(best.primal, best.dual) else bound
-        chosen = problem.storage.scatter(kept.weights)
-        best = Evaluation(chosen, machine.primal(chosen), bound)
-        verdict += f"; kept the weights of pass {kept.passes:.1f}, with the best score"
-    else:
-        best = _improved(machine, best, stored, initial_objective, tol)
-    certificate = Certificate(
-        primal=best.primal,
-        dual=best.dual,
-        tol=tol,
-        passes=passes,
-        seconds=time.perf_counter() - began - aside,
-        verdict=verdict,
-    )
+        if keeper is not None and saved is not None:
+            keeper.resume(saved, machine, course)
+        loop = _Loop(machine, storage, course, tol, max_passes, callbacks, keeper, interrupt)
+        loop.began = time.perf_counter() if began is None else began
+        again = saved is not None and saved.ended
+        best, verdict = loop.work(again)
+        initial, watcher = course.initial, course.watcher
+        objective = math.nan if initial is None else machine.primal(initial)
+        apart = relative_gap(best.primal, best.dual) > tol
+        kept = watcher.best if watcher.keeps and apart else None
+        if kept is not None:
+            bound = course.bound
+            bound = max(bound, best.dual) if consistent(best.primal, best.dual) else bound
+            chosen = storage.scatter(kept.weights)
+            best = Evaluation(chosen, machine.primal(chosen), bound)
+            verdict += f"; kept the weights of pass {kept.passes:.1f}, with the best score"
+        else:
+            best = _improved(machine, storage, best, initial, objective, tol)
+        certificate = Certificate(
+            primal=best.primal,
+            dual=best.dual,
+            tol=tol,
+            passes=course.passes,
+            seconds=loop.seconds,
+            verdict=verdict,
+        )
+        dual_point = machine.dual_point()
     if not quiet and not watcher.over:
         warn_unless_converged(certificate, max_passes)
     return Fit(
-        problem.storage.gather(best.weights),
+        storage.gather(best.weights),
         certificate,
-        tuple(trace),
-        machine.dual_point(),
+        tuple(course.trace),
+        dual_point,
         interrupt.requested,
-        initial_objective,
+        objective,
         kept_passes=None if kept is None else kept.passes,
     )
 
 
-def _gathered(problem: Problem, found: Evaluation) -> Callable[[], Floats]:
-    return lambda: problem.storage.gather(found.weights)
+class _Loop:
+    """Epochs, evaluations, the trace and the checkpoints of one fit."""
+
+    def __init__(
+        self,
+        machine: Solver,
+        storage: Storage,
+        course: Course,
+        tol: float,
+        max_passes: float,
+        callbacks: Sequence[Callback],
+        keeper: Keeper | None,
+        interrupt: Interrupt,
+    ) -> None:
+        self.machine, self.storage, self.course = machine, storage, course
+        self.tol, self.max_passes, self.callbacks = tol, max_passes, callbacks
+        self.keeper, self.interrupt = keeper, interrupt
+        self.began = 0.0
+        self.saved = False  # since the last epoch began
+        self.before = course.seconds
+        self.aside = 0.0  # seconds that callbacks and scorings took
+        machine.pause = self.pause
+
+    @property
+    def seconds(self) -> float:
+        """The seconds of training, those before a resumption included."""
+        return self.before + time.perf_counter() - self.began - self.aside
+
+    def weights(self) -> Floats:
+        """Return the running weights."""
+        return self.storage.gather(self.machine.current_weights())
+
+    def save(self, ended: bool = False) -> None:
+        """Write a checkpoint, if there is one to write."""
+        if self.keeper is not None:
+            self.course.seconds = self.seconds
+            self.keeper.write(self.machine, self.course, self.weights(), ended)
+            self.saved = True
+
+    def pause(self) -> None:
+        """Do what is due between two stretches of an epoch."""
+        if self.interrupt.requested:
+            self.save()
+            raise _Interrupted
+        if self.keeper is not None and self.keeper.due:
+            self.save()
+
+    def work(self, again: bool) -> tuple[Evaluation, str]:
+        """Train, and return the last evaluation and the reason why the fit ended.
+
+        Parameters
+        ----------
+        again : bool
+            Whether the fit was saved when it had reached its gap, so that an evaluation may do.
+        """
+        verdict = ""
+        if again:
+            best = _bounded(self.machine.evaluate())
+            if relative_gap(best.primal, best.dual) <= self.tol:
+                return best, "converged: the relative gap is at most tol"
+        while not verdict:
+            self.saved = False
+            found, verdict = self.step()
+            if not verdict and self.keeper is not None and self.keeper.due:
+                self.save()
+        if found is not None and relative_gap(found.primal, found.dual) <= self.tol:
+            self.save(ended=True)
+        elif not self.saved:
+            self.save()
+        return found or _bounded(self.machine.evaluate()), verdict
+
+    def epoch(self) -> Epoch | None:
+        """Return the next epoch; None if a signal ended it early."""
+        if self.course.epoch is None:
+            try:
+                self.course.epoch = self.machine.epoch()
+            except _Interrupted:
+                return None
+        return self.course.epoch
+
+    def step(self) -> tuple[Evaluation | None, str]:
+        """Run an epoch and what follows it; returns its evaluation, and why the fit ends."""
+        course, machine, schedule = self.course, self.machine, self.course.schedule
+        epoch = self.epoch()
+        if epoch is None:
+            return None, "interrupted; the weights so far are certified"
+        passes = course.passes + epoch.passes
+        done = self.interrupt.requested or passes >= self.max_passes
+        if done:
+            # An evaluation that another end would not make may change the last bits, so the fit
+            # is saved before it, with an epoch that is not yet in the trace.
+            self.save()
+        best = None
+        due = machine.settled and schedule.due(passes, epoch.gap_estimate, epoch.dual)
+        course.passes, course.epoch = passes, None
+        if done or due:
+            best = _bounded(machine.evaluate())
+            schedule.made(passes, epoch.gap_estimate, best)
+            if consistent(best.primal, best.dual):
+                course.bound = max(course.bound, best.dual)
+            done |= relative_gap(best.primal, best.dual) <= self.tol
+        paused = time.perf_counter()
+        score = math.nan
+        if best or machine.settled:
+            held = _gathered(self.storage, best) if best else self.weights
+            score = course.watcher.look(passes, held, done)
+        self.aside += time.perf_counter() - paused
+        row = TraceRow(
+            epoch=len(course.trace) + 1,
+            passes=passes,
+            seconds=self.seconds,
+            l2=machine.l2 if best else epoch.l2,
+            primal=best.primal if best else math.nan,
+            dual=best.dual if best else epoch.dual,
+            gap_estimate=epoch.gap_estimate,
+            score=score,
+        )
+        course.trace.append(row)
+        paused = time.perf_counter()
+        progress = Progress(row, self.tol, self.max_passes, self.weights)
+        stopped = [bool(callback(progress)) for callback in self.callbacks]
+        self.aside += time.perf_counter() - paused
+        return best, self.verdict(row, best, any(stopped))
+
+    def verdict(self, row: TraceRow, best: Evaluation | None, stopped: bool) -> str:
+        """Return the reason why the fit ends, or "" if it goes on."""
+        watcher = self.course.watcher
+        if best and row.relative_gap <= self.tol:
+            return "converged: the relative gap is at most tol"
+        if best and not consistent(best.primal, best.dual):
+            return "stopped: rounding exceeds tol"
+        if self.interrupt.requested:
+            return "interrupted; the weights so far are certified"
+        if stopped:
+            return "stopped by a callback"
+        if watcher.over:
+            return f"stopped: {watcher.waited} scorings without a better held-out score"
+        if self.course.schedule.still:
+            return "stopped: the solver no longer moves, its steps are lost in rounding"
+        if row.passes >= self.max_passes:
+            return f"stopped at max_passes = {self.max_passes:g}"
+        return ""
+
+
+def _gathered(storage: Storage, found: Evaluation) -> Callable[[], Floats]:
+    return lambda: storage.gather(found.weights)
 
 
 def _improved(
-    machine: Solver, best: Evaluation, initial: Floats | None, objective: float, tol: float
+    machine: Solver,
+    storage: Storage,
+    best: Evaluation,
+    initial: Floats | None,
+    objective: float,
+    tol: float,
 ) -> Evaluation:
     """Return better weights than those of an evaluation, where they are known.
 
@@ -315,7 +404,7 @@ def _improved(
     if initial is not None and objective < best.primal:
         best = Evaluation(initial, objective, best.dual)
     if relative_gap(best.primal, best.dual) > tol:
-        zeros = machine.problem.storage.zeros()
+        zeros = storage.zeros()
         primal = machine.primal(zeros)
         if primal < best.primal:
             best = Evaluation(zeros, primal, best.dual)

@@ -113,7 +113,7 @@ def test_examples_enter_at_their_first_visit(
 
 def visit(machine: OnlineEG, i: int) -> None:
     """One visit with the step that the example has."""
-    machine._visit(np.array([i]), machine.l2, 0)
+    machine._visit(np.array([i]), machine.duals, machine.l2, 0)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -362,9 +362,9 @@ def test_a_trial_finds_the_step_that_the_features_bear(loss: str, scale: float) 
     for step in (eta, 2.0 * eta):
         again = online(instance, 1.0, first_step=0.5)
         if again.entry < 1.0:
-            again._visit(sample, 1.0, 0)
+            again._visit(sample, again.duals, 1.0, 0)
         again.duals.eta[:] = step
-        improved.append(again._visit(sample, 1.0, 0) / len(sample))
+        improved.append(again._visit(sample, again.duals, 1.0, 0) / len(sample))
     assert improved[0] >= 0.95 > improved[1]
 
 

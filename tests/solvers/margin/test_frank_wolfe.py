@@ -95,7 +95,7 @@ def test_parts_and_labels_take_the_same_steps(
         if not plain.clear(int(i)):
             continue
         visits += 1
-        monkeypatch.setattr(machine, "_draw", lambda i=i: np.array([i]))
+        monkeypatch.setattr(machine, "draw", lambda i=i: np.array([i]))
         epoch = machine.epoch()
         plain.visit(int(i))
         marginals = [u @ counts for u, counts in zip(plain.u, plain.labels.counts, strict=True)]

@@ -36,6 +36,11 @@ class CurvaturePairs:
     def __len__(self) -> int:
         return len(self._pairs)
 
+    @property
+    def vectors(self) -> list[Floats]:
+        """The vectors that it holds, as long as the weights."""
+        return [vector for s, y, _ in self._pairs for vector in (s, y)]
+
     def add(self, s: Floats, y: Floats) -> None:
         """Keep a pair, unless it has no curvature."""
         curvature = float(inner(s, y))

@@ -81,6 +81,7 @@ class SteppedSolver(PrimalSolver):
     """A solver that leaves its steps to ``scipy.optimize.minimize``."""
 
     method: ClassVar[str]
+    remade = ("iterations",)
     # The slopes at two points, and what scipy copies.
     occupies = Footprint(vectors=19, parts=1, examples=6)
 

@@ -65,6 +65,7 @@ class DualCoordinateDescent(Solver):
     name: ClassVar[str] = "dual-cd"
     papers = (YU_2011,)
     needs = frozenset({"multiclass", "log loss", "unconstrained labels", "whole labels"})
+    remade = ("contexts", "visits", "order")
 
     def __init__(
         self,
@@ -90,6 +91,7 @@ class DualCoordinateDescent(Solver):
         # sum_x total_x H(alpha_x / total_x) is this minus sum alpha log alpha.
         self.most = float(inner(self.contexts.total, np.log(self.contexts.total)))
         self.tol = _LOOSE
+        self.made = self.steps = 0  # visits of this epoch, and those that changed something
         n = len(self.contexts.first)
         self.visits = np.repeat(np.arange(n), self.contexts.size)
         self.order = np.empty_like(self.visits)
@@ -117,17 +119,25 @@ class DualCoordinateDescent(Solver):
         else:
             self.order[:] = self.visits
         _shuffle(self.order[:n], self.rng.random(n))
-        return self.order[:n]
+        order: Ints = self.order[:n].copy()
+        return order
+
+    @property
+    def n_items(self) -> int:
+        return len(self.contexts.first)
 
     def epoch(self) -> Epoch:
         """Visit every context as often as it has examples."""
-        order = self._draw()
-        bad, steps = self.blocks.epoch(order, self.tol, self.method)
-        if bad >= 0:
-            raise not_finite(int(self.contexts.first[bad]))
-        if steps <= len(order) / 10:
+        if not self.under_way:
+            self.made = self.steps = 0
+        for order in self.stretches(self._draw):
+            bad, steps = self.blocks.epoch(order, self.tol, self.method)
+            if bad >= 0:
+                raise not_finite(int(self.contexts.first[bad]))
+            self.made, self.steps = self.made + len(order), self.steps + int(steps)
+        if self.steps <= self.made / 10:
             self.tol = max(0.1 * self.tol, _TIGHT)
-        passes = len(order) / self.problem.n_examples
+        passes = self.made / self.problem.n_examples
         return Epoch(passes, self._dual(), float(self.blocks.share.sum()), self.l2)
 
     def _dual(self) -> float:

@@ -17,7 +17,7 @@ weights change only at the end: v <- v - F^T (Z - alpha).
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -144,6 +144,8 @@ def entropy_epoch(
 
 class EntropyBlocks:
     """The contexts of a problem with any number of classes."""
+
+    remade: ClassVar[tuple[str, ...]] = ("k", "l2", "contexts", "design")
 
     def __init__(
         self, problem: Problem, l2: float, contexts: Contexts, evaluator: Evaluator

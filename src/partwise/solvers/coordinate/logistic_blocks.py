@@ -18,7 +18,7 @@ is. A visit costs one inner product and one sum with the row, half of what two v
 from __future__ import annotations
 
 import math
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -153,6 +153,8 @@ def _rebuild(rows: Any, state: Any, counts: Any, scale: float, w: Any) -> None:
 
 class LogisticBlocks:
     """The contexts of a problem with two classes, all of whose features have both weights."""
+
+    remade: ClassVar[tuple[str, ...]] = ("rows", "l2", "contexts")
 
     def __init__(
         self, problem: Problem, l2: float, contexts: Contexts, evaluator: Evaluator

@@ -198,6 +198,7 @@ class PrimalCoordinateDescent(PrimalSolver):
     name: ClassVar[str] = "primal-cd"
     papers = (HUANG_2010, YU_2011)
     needs = frozenset({"multiclass", "log loss", "unconstrained labels", "whole labels"})
+    remade = ("columns", "gold")
 
     def __init__(self, goal: Goal) -> None:
         super().__init__(goal)
@@ -211,14 +212,28 @@ class PrimalCoordinateDescent(PrimalSolver):
         self.scores = Scores(q, np.empty(shape), np.empty(shape[0]), np.empty(shape[0]))
         # v(u) with u = 0: what the gold labels alone give.
         self.gold = evaluator.dual_sum(np.zeros(problem.n_parts))
+        self.gap, self.searched = 0.0, 0  # of this epoch
 
     def epoch(self) -> Epoch:
         arrays = self.problem.arrays
-        order = self.rng.permutation(len(self.columns.first))
-        gap, searched = primal_epoch(
-            self.columns, arrays.weight, self.gold, self.scores, self.weights, self.l2, order
-        )
+        if not self.under_way:
+            self.gap, self.searched = 0.0, 0
+            self.left = self.rng.permutation(self.n_items)
+        stretch = max(1, self.stretch * self.n_items // max(1, len(self.columns.example)))
+        while self.under_way:
+            order, rest = self.left[:stretch], self.left[stretch:]
+            gap, searched = primal_epoch(
+                self.columns, arrays.weight, self.gold, self.scores, self.weights, self.l2, order
+            )
+            self.gap, self.searched = self.gap + float(gap), self.searched + int(searched)
+            self.left = rest
+            if self.under_way:
+                self.pause()
         losses = float(_losses(arrays.weight, arrays.gold_part, self.scores))
         primal = losses + 0.5 * self.l2 * float(inner(self.weights, self.weights))
         entries = max(1, len(self.columns.example) * self.problem.max_parts)
-        return Epoch(1.0 + searched / entries, primal - float(gap), float(gap), self.l2)
+        return Epoch(1.0 + self.searched / entries, primal - self.gap, self.gap, self.l2)
+
+    @property
+    def n_items(self) -> int:
+        return len(self.columns.first)

@@ -163,7 +163,7 @@ class SDCA(Solver):
     def _draw(self) -> Ints:
         n = self.problem.n_examples
         if not self.seen:
-            return self.rng.permutation(n)
+            return self.problem.room.order(self.rng, n)
         total = self.gap.sum()
         share = self.gap / total if total > 0.0 else np.full(n, 1.0 / n)
         return self.rng.choice(n, size=n, p=0.5 * share + 0.5 / n)
@@ -171,18 +171,19 @@ class SDCA(Solver):
     def epoch(self) -> Epoch:
         """Visit as many examples as there are, drawn by the shares of the gap before the epoch."""
         arrays = self.problem.arrays
-        bad = sdca_epoch(
-            arrays,
-            self.problem.structure.marginal_entropy,
-            self._draw(),
-            self.l2,
-            self.l1,
-            (self.mu, self.entropy, self.gap),
-            (self.v, self.w, self.d),
-            self.buffers,
-        )
-        if bad >= 0:
-            raise not_finite(int(bad))
+        for order in self.stretches(self._draw):
+            bad = sdca_epoch(
+                arrays,
+                self.problem.structure.marginal_entropy,
+                order,
+                self.l2,
+                self.l1,
+                (self.mu, self.entropy, self.gap),
+                (self.v, self.w, self.d),
+                self.buffers,
+            )
+            if bad >= 0:
+                raise not_finite(int(bad))
         self.seen = True
         return Epoch(1.0, self._dual(), float(self.gap.sum()), self.l2)
 

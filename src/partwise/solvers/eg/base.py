@@ -23,7 +23,7 @@ from ...problem.footprint import Footprint
 from ...problem.problem import Problem
 from ..base import Evaluation, Solver
 from ..goal import Goal
-from ..gold_labels import gold_marginals, gold_parts
+from ..gold_labels import set_gold, set_parts
 from ..iterate_average import IterateAverage
 from ..options import CountFrom0, Factor, NotNegative, Positive
 
@@ -112,15 +112,22 @@ class ExponentiatedGradient(Solver):
             start = first_theta(problem)
         given = goal.theta()
         vertices = given is None and start >= VERTEX
-        theta = gold_parts(problem, start) if given is None else np.array(given, dtype=np.float64)
-        if theta.shape != (problem.n_parts,):
+        if given is not None and given.shape != (problem.n_parts,):
             raise DataError(
-                f"start has shape {theta.shape}; give one number for each of the "
+                f"start has shape {given.shape}; give one number for each of the "
                 f"{problem.n_parts} parts"
             )
+        theta = problem.room.parts("theta", problem.n_parts)
+        mu = problem.room.parts("mu", problem.n_parts)
+        if given is not None:
+            set_parts(problem, theta, given)
+        else:
+            set_gold(problem, theta, start)
+        if vertices:
+            set_gold(problem, mu, problem.arrays.gold_count)
         self.duals = Duals(
             theta=theta,
-            mu=gold_marginals(problem) if vertices else np.empty_like(theta),
+            mu=mu,
             entropy=np.zeros(n),
             eta=np.full(n, float(first_step)),
             gap=np.where(problem.arrays.weight > 0.0, np.inf, 0.0),

@@ -32,7 +32,7 @@ from ..goal import Goal
 from ..options import NotNegative, OneOf, Positive
 from ..papers import COLLINS_2008, Paper
 from ..scratch import scratch
-from .base import LINEAR, NORM, VERTEX, VISITS, Annealing, ExponentiatedGradient
+from .base import LINEAR, NORM, VERTEX, VISITS, Annealing, Duals, ExponentiatedGradient
 from .shrinking import scatter_shrunk
 
 ORDERS = ("permutation", "focused", "replacement", "deterministic")
@@ -215,6 +215,7 @@ class OnlineEG(ExponentiatedGradient):
     """
 
     name: ClassVar[str] = "online-eg"
+    on_disk = True
     papers: ClassVar[tuple[Paper, ...]] = (COLLINS_2008,)
 
     def __init__(
@@ -234,6 +235,11 @@ class OnlineEG(ExponentiatedGradient):
                 "order='permutation' with the hinge"
             )
         trial = first_step == "trial"
+        if trial and problem.room.on_disk:
+            raise MismatchError(
+                "a first step that is found by trial needs copies of all duals in memory; give a "
+                "number, such as first_step=0.5"
+            )
         eta = 1.0 if trial else float(first_step)
         self.entry = 1.0
         if start is None and tau > 0.0 and not goal.warm:
@@ -253,10 +259,10 @@ class OnlineEG(ExponentiatedGradient):
     def _draw(self) -> Ints:
         n = self.problem.n_examples
         if self.order == "replacement":
-            return self.rng.integers(n, size=n)
+            return self.problem.room.grouped(self.rng, self.rng.integers(n, size=n))
         if self.order == "deterministic":
             return np.arange(n)
-        order = self.rng.permutation(n)
+        order = self.problem.room.order(self.rng, n)
         if self.order == "focused" and self.epochs > 1:
             self.age += 1
             gap = self.duals.gap
@@ -266,16 +272,17 @@ class OnlineEG(ExponentiatedGradient):
         return order
 
     def _visit(
-        self, order: Ints, l2: float, halvings: int, w: Floats | None = None, l1: float = 0.0
+        self, order: Ints, duals: Duals, l2: float, halvings: int, w: Floats | None = None
     ) -> int:
+        """Visit some examples; w is shrunk(v, l1) where l1 > 0."""
         tau = self.problem.loss.tau
         bad, improved = online_eg_epoch(
             self.problem.arrays,
-            self.duals,
-            self.duals.v if w is None else w,
+            duals,
+            duals.v if w is None else w,
             order,
             l2,
-            l1,
+            0.0 if w is None else self.l1,
             halvings,
             1.0 if halvings == 0 else 1.05,
             self.least,
@@ -298,13 +305,13 @@ class OnlineEG(ExponentiatedGradient):
         before, self.duals = self.duals, self.duals.copy()
         if self.entry < 1.0:
             self.duals.eta[:] = _ENTRY_STEP
-            self._visit(sample, self.current_l2, 0)
+            self._visit(sample, self.duals, self.current_l2, 0)
         entered, least = self.duals, self.least[sample].min()
         eta = 1.0
         while True:
             self.duals = entered.copy()
             self.duals.eta[:] = eta
-            improved = self._visit(sample, self.current_l2, 0)
+            improved = self._visit(sample, self.duals, self.current_l2, 0)
             entered.totals[VISITS] = self.duals.totals[VISITS]
             if improved >= 0.95 * len(sample) or eta <= least:
                 break
@@ -317,7 +324,8 @@ class OnlineEG(ExponentiatedGradient):
         totals = self.duals.totals
         l2 = self.current_l2
         halvings = 0 if self.safe else (2 if self.epochs == 0 else 5)
-        self._visit(self._draw(), l2, halvings)
+        for order in self.stretches(self._draw):
+            self._visit(order, self.duals, l2, halvings)
         self.epochs += 1
         passes = float(totals[VISITS]) / self.problem.n_examples
         totals[VISITS] = 0.0

@@ -94,14 +94,15 @@ class ProximalEG(OnlineEG):
         duals, totals = self.duals, self.duals.totals
         l2 = self.l2 + k
         self.least = np.minimum(1e-3, safe_steps(self.problem, l2))
-        self.near[:] = duals.v + k * z
         w = self.shrunk
-        if self.l1:
-            w[:] = shrunk(self.near, self.l1)
-        self.duals = duals._replace(v=self.near)
-        self._visit(self._draw(), l2, 2 if self.epochs == 0 else 5, w, self.l1)
+        if not self.under_way:
+            self.near[:] = duals.v + k * z
+            if self.l1:
+                w[:] = shrunk(self.near, self.l1)
+        near = duals._replace(v=self.near)
+        for order in self.stretches(self._draw):
+            self._visit(order, near, l2, 2 if self.epochs == 0 else 5, w if self.l1 else None)
         duals.v[:] = self.near - k * z
-        self.duals = duals
         self.weights = w / l2
         self.epochs += 1
         passes, totals[VISITS] = float(totals[VISITS]) / self.problem.n_examples, 0.0

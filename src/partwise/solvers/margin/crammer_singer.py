@@ -18,9 +18,10 @@ from typing import Any, ClassVar, Final, final
 
 import numpy as np
 
-from ...arrays import Floats
+from ...arrays import Floats, Ints
 from ...compiled.jit import FAST, njit
 from ...compiled.prefetch import prefetch
+from ...errors import DataError
 from ...problem.design import fetch_example, scatter, score
 from ...problem.evaluation import not_finite
 from ..goal import Goal
@@ -30,6 +31,8 @@ from .marginal_ascent import LINEAR, NORM, MarginalAscent
 
 #: No example waits for more rounds.
 LONGEST: Final = 255
+#: Positions in the clock: see `crammer_singer_rounds`.
+ROUND, VISITS, COUNT, TURN = range(4)
 #: What is smaller, beside the scores, is rounding.
 ROUNDING: Final = 1e-13
 
@@ -121,36 +124,45 @@ def place(
 
 @njit(fastmath=FAST)
 def crammer_singer_rounds(
-    a: Any, draws: Any, l2: float, square: Any, mu: Any, gap: Any, rests: Any, order: Any, v: Any,
-    totals: Any, buffers: Any,
+    a: Any, draws: Any, l2: float, square: Any, mu: Any, gap: Any, rests: Any, order: Any,
+    most: int, v: Any, totals: Any, buffers: Any,
 ) -> Any:  # fmt: skip
     """Go through the examples that are due until there were as many visits as examples.
 
-    rests: for each example, how many rounds it waits and in which one it is due; the next round.
+    rests: for each example, how many rounds it waits and in which one it is due; and four numbers:
+    the next round, the visits before this round, how many examples this round has, and how many of
+    them were visited.
     draws: numbers from [0, 1), twice as many as there are examples.
+    most: after this many visits there is a pause.
 
-    Returns (the first example without finite scores or -1, how many visits there were).
+    Returns the first example without finite scores or -1.
     """
     wait, due, clock = rests
-    visits = 0
-    while visits < due.size:
-        count = who_is_due(due, clock[0], draws[visits:], order)
-        if count == 0:
-            clock[0] = due.min()
-            continue
-        clock[0] += 1
-        for turn in range(count):
+    made = 0
+    while clock[VISITS] < due.size and made < most:
+        if clock[TURN] == clock[COUNT]:
+            clock[TURN] = 0
+            clock[COUNT] = who_is_due(due, clock[ROUND], draws[clock[VISITS] :], order)
+            if clock[COUNT] == 0:
+                clock[ROUND] = due.min()
+                continue
+            clock[ROUND] += 1
+        count, first = clock[COUNT], clock[TURN]
+        for turn in range(first, min(count, first + most - made)):
             i = order[turn]
             if turn + 1 < count:
                 fetch_example(a.design, order[turn + 1])
                 prefetch(mu, a.part_ptr[order[turn + 1]])
             finite, moved = place(a, i, l2, square, mu, gap, v, totals, buffers)
             if not finite:
-                return i, visits
+                return i
             wait[i] = 0 if moved else min(2 * wait[i] + 1, LONGEST)
-            due[i] = clock[0] + wait[i]
-        visits += count
-    return -1, visits
+            due[i] = clock[ROUND] + wait[i]
+            clock[TURN] += 1
+            made += 1
+        if clock[TURN] == count:
+            clock[VISITS] += count
+    return -1
 
 
 @final
@@ -164,8 +176,11 @@ class CrammerSinger(MarginalAscent):
     """
 
     name: ClassVar[str] = "crammer-singer"
+    on_disk = True
     papers = (CRAMMER_2001, KEERTHI_2008)
     needs = frozenset({"maximum", "tau=0", "multiclass"})
+    remade = ("square",)
+    grows = ("draws",)
 
     def __init__(self, goal: Goal, *, nearness: NotNegative | None = 0.0) -> None:
         super().__init__(goal, nearness=nearness)
@@ -174,26 +189,85 @@ class CrammerSinger(MarginalAscent):
         n = problem.n_examples
         self.wait, self.due = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
         self.due[problem.arrays.weight == 0.0] = np.iinfo(np.int64).max
-        self.clock = np.zeros(1, dtype=np.int64)
+        self.clock = np.zeros(4, dtype=np.int64)
+        self.draws = np.zeros(0)  # of this epoch
         self.order = np.empty(n, dtype=np.int64)
         self.buffers = tuple(np.empty(problem.max_parts) for _ in range(3))
 
-    def visit(self, l2: float, v: Floats) -> float:
+    @property
+    def under_way(self) -> bool:
+        return self.draws.size > 0 or super().under_way
+
+    def sweep(self, l2: float, v: Floats) -> float:
         # Some more visits than there are examples, if the last round needs them.
         n = self.problem.n_examples
-        bad, visits = crammer_singer_rounds(
+        if self.problem.room.on_disk:
+            while self.visits < n or self.under_way:
+                for order in self.stretches(self.draw):
+                    self.visits += self.visit(order, l2, v)
+            visits, self.visits = self.visits, 0
+            return visits / n
+        if not self.under_way:
+            self.draws = self.rng.random(2 * n)
+            self.clock[[VISITS, COUNT, TURN]] = 0
+        most = max(1, self.stretch * n // max(1, self.problem.n_parts))
+        while True:
+            self._rounds(self.order, most, l2, v)
+            if self.clock[VISITS] >= n:
+                break
+            self.pause()
+        self.draws = np.zeros(0)
+        return float(self.clock[VISITS] / n)
+
+    def draw(self) -> Ints:
+        """Return the examples that are due in the next round, in an order for the disk."""
+        clock = self.clock
+        clock[ROUND] = max(clock[ROUND], self.due.min())
+        due = self.due <= clock[ROUND]
+        clock[ROUND] += 1
+        order = super().draw()
+        found: Ints = order[due[order]]
+        return found
+
+    def visit(self, order: Ints, l2: float, v: Floats) -> int:
+        """Visit some of the examples of a round."""
+        self.clock[[VISITS, COUNT, TURN]] = 0, len(order), 0
+        self._rounds(order, len(order), l2, v)
+        self.clock[[VISITS, COUNT, TURN]] = 0
+        return len(order)
+
+    def _rounds(self, order: Ints, most: int, l2: float, v: Floats) -> None:
+        rests = self.wait, self.due, self.clock
+        bad = crammer_singer_rounds(
             self.problem.arrays,
-            self.rng.random(2 * n),
+            self.draws,
             l2,
             self.square,
             self.mu,
             self.gap,
-            (self.wait, self.due, self.clock),
-            self.order,
+            rests,
+            order,
+            most,
             v,
             self.totals,
             self.buffers,
         )
         if bad >= 0:
             raise not_finite(int(bad))
-        return float(visits / n)
+
+    def restored(self) -> None:
+        super().restored()
+        n, clock = self.problem.n_examples, self.clock
+        used = self.order[: clock[COUNT]]
+        sound = (
+            (self.wait >= 0).all()
+            and (self.wait <= LONGEST).all()
+            and clock.min() >= 0
+            and clock[TURN] <= clock[COUNT] <= n
+            and clock[VISITS] < 2 * n
+            and len(self.draws) in (0, 2 * n)
+            and ((self.draws >= 0.0) & (self.draws < 1.0)).all()
+            and ((used >= 0) & (used < n)).all()
+        )
+        if not sound:
+            raise DataError("the rounds of a coordinate descent do not fit the examples")

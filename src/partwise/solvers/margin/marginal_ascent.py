@@ -14,13 +14,12 @@ from __future__ import annotations
 
 import logging
 import math
-from abc import abstractmethod
 from collections import deque
 from typing import Any, Final
 
 import numpy as np
 
-from ...arrays import Floats
+from ...arrays import Floats, Ints
 from ...compiled.jit import njit
 from ...compiled.vectors import inner
 from ...problem.design import any_change, scatter, score
@@ -30,7 +29,7 @@ from ...problem.problem import Problem
 from ..base import Epoch, Evaluation, Solver
 from ..eg.base import easy_l2
 from ..goal import Goal
-from ..gold_labels import gold_marginals, gold_places
+from ..gold_labels import gold_places, set_gold, set_parts
 from ..iterate_average import IterateAverage
 from ..options import NotNegative
 from ..proximal_term import ProximalTerm
@@ -134,36 +133,51 @@ class MarginalAscent(Solver):
         self.gap = np.where(problem.arrays.weight > 0.0, np.inf, 0.0)  # shares, at the last visits
         self.v, self.totals = problem.storage.zeros(), np.zeros(2)
         self.average = IterateAverage()
+        self.mu = problem.room.parts("mu", problem.n_parts)
         marginals = goal.marginals()
         if marginals is None:
-            self.mu = gold_marginals(problem)
+            set_gold(problem, self.mu, problem.arrays.gold_count)
         else:
-            self.mu = marginals.copy()
+            set_parts(problem, self.mu, marginals)
             self._rebuild()
         self.weights = self.v / l2 if goal.initial_weights is None else goal.initial_weights
         k = max(easy_l2(problem), l2) if nearness is None else nearness
         self.proximal_term = ProximalTerm(k, self.weights, l2, _PROPORTION)
         self.proximal = k > 0.0
+        self.near = self.v if k == 0.0 else problem.storage.zeros()  # v + k z in an epoch
+        self.visits = 0  # in this epoch
         self.estimates: deque[float] = deque(maxlen=_WINDOW)
 
-    @abstractmethod
-    def visit(self, l2: float, v: Floats) -> float:
-        """Move marginals so that the dual rises, for an l2 and a v, which is updated.
+    def visit(self, order: Ints, l2: float, v: Floats) -> int:
+        """Move marginals of examples so that the dual rises, for an l2 and a v, which is updated.
 
-        Returns the passes.
+        Returns the calls of an oracle.
         """
+        raise NotImplementedError
+
+    def draw(self) -> Ints:
+        """Return the examples that an epoch visits, in order."""
+        return self.problem.room.order(self.rng, self.problem.n_examples)
+
+    def sweep(self, l2: float, v: Floats) -> float:
+        """Visit the examples of an epoch; returns the passes."""
+        for order in self.stretches(self.draw):
+            self.visits += self.visit(order, l2, v)
+        visits, self.visits = self.visits, 0
+        return visits / self.problem.n_examples
 
     def epoch(self) -> Epoch:
         k, z = self.proximal_term.k, self.proximal_term.centre
         if k == 0.0:
-            passes = self.visit(self.l2, self.v)
+            passes = self.sweep(self.l2, self.v)
             self.average.add(self.v / self.l2)
             return Epoch(passes, self._value(self._share()), float(self.gap.sum()), self.l2)
-        near = self.v + k * z
-        passes = self.visit(self.l2 + k, near)
-        self.v = near - k * z
+        if not self.under_way:
+            self.near = self.v + k * z
+        passes = self.sweep(self.l2 + k, self.near)
+        self.v = self.near - k * z
         self.totals[NORM] = inner(self.v, self.v)
-        self.weights = near / (self.l2 + k)
+        self.weights = self.near / (self.l2 + k)
         self.average.add(self.weights)
         dual, own = self._value(self._share()), float(self.gap.sum())
         others = self.totals[LINEAR] - inner(self.weights, self.v) - dual
@@ -207,9 +221,12 @@ class MarginalAscent(Solver):
         return self.weights if self.proximal_term.k else self.v / self.l2
 
     def dual_point(self) -> DualPoint:
-        """Return the marginals of the best s, and the scores at w."""
+        """Return the marginals of the best s, and the scores at w.
+
+        On disk there is no room for other marginals: those that were reached are a dual point too.
+        """
         s, mu = self._share(), self.mu
-        if s < 1.0:
+        if s < 1.0 and not self.problem.room.keeps(mu):
             mu = s * mu
             mu[gold_places(self.problem)] += (1.0 - s) * self.problem.arrays.gold_count
         return DualPoint(self.evaluator.scores(self.current_weights()), mu)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, Final, final
 
-from ...arrays import Floats
+from ...arrays import Floats, Ints
 from ...compiled.jit import FAST, njit
 from ...problem.evaluation import not_finite
 from ...problem.problem import example_maximum
@@ -75,10 +75,10 @@ class SMO(MarginalAscent):
         self.d = goal.problem.storage.zeros()
         self.buffers = scratch(goal.problem, 5)
 
-    def visit(self, l2: float, v: Floats) -> float:
+    def visit(self, order: Ints, l2: float, v: Floats) -> int:
         bad = smo_epoch(
             self.problem.arrays,
-            self.rng.permutation(self.problem.n_examples),
+            order,
             l2,
             self.mu,
             self.gap,
@@ -89,4 +89,4 @@ class SMO(MarginalAscent):
         )
         if bad >= 0:
             raise not_finite(int(bad))
-        return 2.0  # two calls of the oracle a visit
+        return 2 * len(order)  # two calls of the oracle a visit

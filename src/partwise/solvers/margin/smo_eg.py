@@ -46,14 +46,18 @@ class SMOThenEG(CompositeSolver):
 
     def __init__(self, goal: Goal, *, smo_epochs: CountFrom0 = 5) -> None:
         super().__init__(goal)
-        self.left = smo_epochs
+        self.to_come = smo_epochs
         self.machine: SMO | OnlineEG = SMO(goal)
 
     def epoch(self) -> Epoch:
-        if self.left == 0 and isinstance(self.machine, SMO):
-            self.machine = self._gradient(self.machine.mu)
-        self.left = max(self.left - 1, 0)
-        return self.machine.epoch()
+        if not self.machine.under_way:
+            if self.to_come == 0 and isinstance(self.machine, SMO):
+                self.machine = self._gradient(self.machine.mu)
+            self.to_come = max(self.to_come - 1, 0)
+        return super().epoch()
+
+    def turn_to(self, name: str) -> None:
+        self.machine = OnlineEG(self.goal)
 
     def _gradient(self, mu: Floats) -> OnlineEG:
         evaluator = self.evaluator

@@ -22,6 +22,7 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ...compiled.vectors import inner
+from ...errors import DataError
 from ...problem.dual_point import DualPoint
 from ...problem.evaluation import Slope
 from ...problem.footprint import Footprint
@@ -143,6 +144,23 @@ class BMRM(Solver):
         dual = float(inner(self.known.offset, alpha)) - float(inner(v, v)) / (2.0 * self.l2)
         self.weights, self.slope = v / self.l2, None
         self.best = Evaluation(self.best.weights, self.best.primal, max(self.best.dual, dual))
+
+    def restored(self) -> None:
+        super().restored()
+        n = len(self.known.alpha)
+        places, parts = self.problem.storage.n_places, len(self.gold)
+        labels = n if self.mixes else 0
+        sound = (
+            len(self.planes) == n
+            and len(self.labels) == labels
+            and all(plane.shape == (places,) for plane in self.planes)
+            and all(
+                len(part) == len(count) and ((part >= 0) & (part < parts)).all()
+                for part, count in self.labels
+            )
+        )
+        if not sound:
+            raise DataError("the planes of a bundle method do not fit the problem")
 
     def evaluate(self) -> Evaluation:
         """Return the best weights so far, the present ones included, and the best dual value."""

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ...arrays import Floats, Ints
 from ...compiled.vectors import inner
+from ...errors import DataError
 from ...problem.dual_point import DualPoint
 from ..base import Epoch, Evaluation, Solver
 from ..goal import Goal
@@ -40,6 +41,8 @@ _FEW: Final = 10
 
 class Block:
     """The examples begin .. end - 1 and their labels."""
+
+    grows: ClassVar[tuple[str, ...]] = ("planes.pointer", "planes.place", "planes.value")
 
     def __init__(self, begin: int, end: int, l2: float, patience: int) -> None:
         self.begin, self.end = begin, end
@@ -114,6 +117,17 @@ class EachSlack(Solver):
             held = mu[a.part_ptr[block.begin] : a.part_ptr[block.end]]
             self._add(block, used, cost, held, alpha=1.0)
         self._rebuild()
+
+    def restored(self) -> None:
+        super().restored()
+        places, parts = self.problem.storage.n_places, self.problem.n_parts
+        for block in self.blocks:
+            sound = block.planes.sound(len(block.known.alpha), places) and all(
+                len(part) == len(count) and ((part >= 0) & (part < parts)).all()
+                for part, count in block.labels
+            )
+            if not sound or (block.known.group >= block.end - block.begin).any():
+                raise DataError("the planes of a cutting-plane method do not fit the problem")
 
     def epoch(self) -> Epoch:
         gap = sum(self._visit(block) for block in self.blocks)

@@ -28,6 +28,14 @@ class SparsePlanes(NamedTuple):
             np.concatenate([self.value, other.value]),
         )
 
+    def sound(self, n: int, places: int) -> bool:
+        """Return whether there are n planes with entries below a number of places."""
+        ptr = self.pointer
+        rises = len(ptr) == n + 1 and ptr[0] == 0 and bool((ptr[1:] >= ptr[:-1]).all())
+        if not rises or ptr[-1] != len(self.place) or len(self.place) != len(self.value):
+            return False
+        return bool((self.place < places).all())
+
     def chosen(self, stay: NDArray[np.bool_]) -> SparsePlanes:
         """Return some of the planes."""
         sizes = np.diff(self.pointer)

@@ -11,10 +11,13 @@ planes themselves, in the same order.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Floats, Ints
+from ...errors import DataError
 from .bundle_qp import bundle_optimum
 
 
@@ -29,6 +32,9 @@ class WorkingSet:
         A plane without weight in this many programs in a row is dropped.
     """
 
+    remade: ClassVar[tuple[str, ...]] = ("l2", "patience")
+    grows: ClassVar[tuple[str, ...]] = ("offset", "group", "gram", "alpha", "idle")
+
     def __init__(self, l2: float, patience: int) -> None:
         self.l2, self.patience = l2, patience
         self.offset: Floats = np.zeros(0)
@@ -36,6 +42,13 @@ class WorkingSet:
         self.gram: Floats = np.zeros((0, 0))
         self.alpha: Floats = np.zeros(0)
         self.idle: Ints = np.zeros(0, dtype=np.int64)
+
+    def restored(self) -> None:
+        """Check numbers that come from a file."""
+        n = len(self.alpha)
+        sizes = {len(array) for array in (self.offset, self.group, self.idle)}
+        if sizes - {n} or self.gram.shape != (n, n) or (self.group < 0).any():
+            raise DataError("the planes of a cutting-plane method do not belong together")
 
     def __len__(self) -> int:
         return len(self.offset)

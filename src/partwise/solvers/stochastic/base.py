@@ -29,6 +29,8 @@ from .step_search import best_power, trial_sample
 
 _logger = logging.getLogger(__name__)
 
+#: A stretch has this many parts per weight, at least.
+_PARTS_A_WEIGHT: Final = 20
 SEARCH: Final = "search"
 #: The step of a stochastic method: a number, or found by trial.
 Eta: TypeAlias = Positive | Annotated[str, OneOf((SEARCH,))]
@@ -47,6 +49,7 @@ class StochasticSolver(PrimalSolver):
     """
 
     occupies = Footprint(vectors=5, parts=1, examples=8)
+    remade = ("examples", "blocks", "all_blocks")
 
     def __init__(self, goal: Goal, *, eta: Eta = SEARCH) -> None:
         super().__init__(goal)
@@ -70,6 +73,9 @@ class StochasticSolver(PrimalSolver):
         Adds the calls of an oracle to ``visits`` and leaves ``weights`` up to date.
         """
 
+    def begin(self) -> None:
+        """Prepare for a new epoch."""
+
     def values(self) -> tuple[float, float]:
         """Return the dual value and the estimate of the gap after the last epoch.
 
@@ -80,12 +86,17 @@ class StochasticSolver(PrimalSolver):
     def epoch(self) -> Epoch:
         if self.eta is None:
             self.eta = self._search()
-        bad = self.visit(self.rng.permutation(self.examples), self.eta)
-        if bad >= 0:
-            raise DataError(
-                f"{self.name} with eta = {self.eta:g} diverged at example {bad} (counted from 0); "
-                "use a smaller eta or eta='search', or scale the features"
-            )
+        if not self.under_way:
+            self.begin()
+        # A visit ends with some work for every weight.
+        least = max(self.stretch, _PARTS_A_WEIGHT * self.problem.storage.n_places)
+        for order in self.stretches(lambda: self.rng.permutation(self.examples), least):
+            bad = self.visit(order, self.eta)
+            if bad >= 0:
+                raise DataError(
+                    f"{self.name} with eta = {self.eta:g} diverged at example {bad} (counted from "
+                    "0); use a smaller eta or eta='search', or scale the features"
+                )
         passes, self.visits = self.visits / self.problem.n_examples, 0
         return Epoch(passes, *self.values(), self.l2)
 

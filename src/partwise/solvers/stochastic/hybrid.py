@@ -19,6 +19,7 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ...compiled.vectors import inner
+from ...errors import DataError
 from ...problem.evaluation import Evaluator, Slope
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem
@@ -69,6 +70,7 @@ class Hybrid(PrimalSolver):
     name: ClassVar[str] = "hybrid"
     papers = (FRIEDLANDER_2012,)
     threads = True
+    remade = ("batch", "batch_evaluator")
 
     @classmethod
     def footprint(
@@ -109,6 +111,13 @@ class Hybrid(PrimalSolver):
         else:
             self.batch = subset(self.problem, self.order[: self.size])
             self.batch_evaluator = Evaluator(self.batch, self.evaluator.n_jobs)
+
+    def restored(self) -> None:
+        super().restored()
+        used = np.flatnonzero(self.problem.arrays.weight > 0.0)
+        if not np.array_equal(np.sort(self.order), used) or not 0 < self.size <= len(used):
+            raise DataError("the order of the examples is not that of the problem")
+        self._take()
 
     def _at(self, weights: Floats) -> Point:
         slope = self.batch_evaluator.slope(weights)

@@ -135,7 +135,7 @@ def sgd_epoch(
             total += beta
             s.totals[COUNT] += 1.0
     _fold(s, beta, total)
-    s.totals[LOSS] = loss
+    s.totals[LOSS] += loss
     return bad
 
 
@@ -158,6 +158,9 @@ class _PlainSGD(StochasticSolver):
         )
         self.state.totals[KEPT] = 1.0
         self.buffers = scratch(problem, 4)
+
+    def begin(self) -> None:
+        self.state.totals[LOSS] = 0.0
 
     def steps(self, eta: float) -> tuple[float, float]:
         """Return first and rate of the steps."""

@@ -1,0 +1,147 @@
+"""Where a fit stands: passes, the trace, and the schedule of full evaluations.
+
+There is one stopping rule, ``relative_gap <= tol``, and only a full evaluation decides it. Between
+evaluations each epoch gives a free estimate of the gap. A full evaluation is made when that
+estimate, corrected by how wrong it was the last time, says that tol is reached, and in any case
+every ``EVERY`` passes. The schedule counts passes and never looks at the clock, so that the same
+data and seed give the same model.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from ..arrays import Floats
+from ..errors import DataError
+from ..solvers.base import Epoch, Evaluation
+from .certificate import relative_gap
+from .early_stopping import Scored, Watch, Watcher
+
+__all__ = ["EVERY", "Course", "Schedule", "TraceRow"]
+
+#: A full evaluation costs about 0.8 passes: one in 25 is 3% of the run.
+EVERY: Final = 25.0
+_COST = 0.8
+#: An evaluation that the estimate suggests waits until all of them take at most this share of the
+#: run.
+_SHARE = 0.2
+#: A fit ends after this many full evaluations in a row with bitwise equal values.
+_STILL: Final = 8
+
+
+@dataclass(frozen=True)
+class TraceRow:
+    """One line of the trace.
+
+    ``primal`` and ``gap`` are nan where no full evaluation was made; ``dual`` is then the running
+    value for ``l2``, which exceeds the target while annealing. ``score`` is that of held-out data,
+    nan where these were not scored.
+    """
+
+    epoch: int
+    passes: float
+    seconds: float
+    l2: float
+    primal: float
+    dual: float
+    gap_estimate: float
+    score: float = math.nan
+
+    @property
+    def certified(self) -> bool:
+        """Whether primal and dual come from a full evaluation."""
+        return not math.isnan(self.primal)
+
+    @property
+    def relative_gap(self) -> float:
+        """The relative gap if it is certified, else its estimate."""
+        if self.certified:
+            return relative_gap(self.primal, self.dual)
+        return self.gap_estimate / max(abs(self.dual + self.gap_estimate), 1e-300)
+
+
+class Schedule:
+    """Decides when a full evaluation is worth its cost.
+
+    Parameters
+    ----------
+    tol : float
+        The relative gap to be reached.
+    """
+
+    remade: ClassVar[tuple[str, ...]] = ("tol",)
+    grows: ClassVar[tuple[str, ...]] = ("values",)
+
+    def __init__(self, tol: float) -> None:
+        self.tol = tol
+        self.ratio = 0.8  # true gap / estimate, a mean over the evaluations
+        self.evaluations = 0
+        self.last = 0.0
+        self.values: tuple[float, float] | None = None
+        self.repeated = 0
+
+    @property
+    def still(self) -> bool:
+        """Whether the solver no longer moves."""
+        return self.repeated >= _STILL
+
+    def due(self, passes: float, estimate: float, dual: float) -> bool:
+        """Return whether to evaluate now, from the estimate of the gap and the running dual."""
+        if passes - self.last >= EVERY:
+            return True
+        spent = _COST * (self.evaluations + 1)
+        affordable = self.evaluations == 0 or spent <= _SHARE * (passes + spent)
+        if math.isinf(estimate):
+            return affordable
+        # An estimate that was corrected once and is well below tol is reliable: waiting would cost
+        # more passes than the evaluation.
+        enough = self.tol if affordable else 0.5 * self.tol
+        return self.ratio * estimate <= enough * abs(dual)
+
+    def made(self, passes: float, estimate: float, found: Evaluation) -> None:
+        """Take note of an evaluation."""
+        self.evaluations += 1
+        self.last = passes
+        values = (found.primal, found.dual)
+        self.repeated = self.repeated + 1 if values == self.values else 1
+        self.values = values
+        gap = found.primal - found.dual
+        if 0.0 < estimate < math.inf and gap > 0.0:
+            # A single ratio is noisy, because outliers come and go within a pass.
+            self.ratio = math.sqrt(self.ratio * gap / estimate)
+
+
+class Course:
+    """Where a fit stands; all of it is saved in a checkpoint.
+
+    Parameters
+    ----------
+    tol : float
+        The relative gap to be reached.
+    watch : Watch or None
+        Held-out data to score.
+    initial : ndarray or None
+        The stored weights that the fit starts from.
+    """
+
+    grows: ClassVar[tuple[str, ...]] = ("initial", "trace", "epoch")
+
+    def __init__(self, tol: float, watch: Watch | None, initial: Floats | None) -> None:
+        self.passes = 0.0
+        self.seconds = 0.0  # spent on training before this process
+        self.bound = 0.0  # the best dual value; 0 is that of the gold labels
+        self.schedule = Schedule(tol)
+        self.watcher = Watcher(watch)
+        self.trace: list[TraceRow] = []
+        self.initial = initial
+        self.epoch: Epoch | None = None  # an epoch that has ended and is not yet in the trace
+
+    def restored(self) -> None:
+        """Check what comes from a file."""
+        rows = all(isinstance(row, TraceRow) for row in self.trace)
+        best = self.watcher.best
+        sound = rows and (self.epoch is None or isinstance(self.epoch, Epoch))
+        if not sound or not (best is None or isinstance(best, Scored)):
+            raise DataError("the course of the fit is not sound")
