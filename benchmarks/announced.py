@@ -179,10 +179,10 @@ def by_command(case: Case, loss: str, solver: str) -> tuple[str, float]:
     measured = 0.0
     fit = train._fit
 
-    def watched(arguments: Any, task: Any, given: Any, source: Any, initial: Any, dev: Any) -> Any:
+    def watched(arguments: Any, task: Any, given: Any, source: Any, *more: Any) -> Any:
         nonlocal measured
         before = begin()
-        made = fit(arguments, task, given, source, initial, dev)
+        made = fit(arguments, task, given, source, *more)
         read = held_bytes(source.rows) / 2**20 if arguments.task == "classify" else 0.0
         measured = status("VmHWM") - before + read
         return made

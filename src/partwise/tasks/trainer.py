@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ..problem.rows import Rows
     from ..problem.weight_rule import WeightRule
     from ..structures.base import Structure
+    from ..training.checkpoint import Checkpoint
     from ..training.early_stopping import EarlyStopping, Watch
     from ..training.loop import Callback, Fit
     from ..training.start import Start
@@ -38,7 +39,9 @@ __all__ = ["Prepared", "Trainer"]
 
 #: Parameters that a model does not store by name: those that it holds anyway, and those that belong
 #: to the process and not to the model.
-_NOT_KEPT = ("loss", "l2", "l1", "tol", "n_jobs", "warm_start", "verbose", "callbacks")
+_NOT_KEPT = (
+    "loss", "l2", "l1", "tol", "n_jobs", "warm_start", "verbose", "callbacks", "checkpoint",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,7 +251,10 @@ class Trainer(Parameters, ABC):
         if display is not None:
             callbacks.append(display)
         before = self.__dict__.get("model_") if self.warm_start else None
-        prepared = self._prepare(source, sample_weight, initial or before)
+        checkpoint, reached = self._reached()
+        if checkpoint is not None and checkpoint.as_start:
+            initial = reached or initial
+        prepared = self._prepare(source, sample_weight, initial or before or reached)
         first, dual_point = prepared.initial or initial, None
         fingerprint = prepared.fingerprint() if self.warm_start else ""
         if before is not None:
@@ -282,6 +288,7 @@ class Trainer(Parameters, ABC):
                 initial=first,
                 dual_point=dual_point,
                 watch=watch,
+                checkpoint=checkpoint,
             )
         except BaseException:
             if display is not None:
@@ -297,6 +304,18 @@ class Trainer(Parameters, ABC):
         elif hasattr(self, "_dual"):
             del self._dual
         return prepared, done
+
+    def _reached(self) -> tuple[Checkpoint | None, Model | None]:
+        """Return the checkpoint, and the model that it holds if the fit goes on from it."""
+        if self.checkpoint is None:
+            return None, None
+        from ..models.fit import checkpoint_model
+        from ..training.checkpoint import Checkpoint
+
+        checkpoint = Checkpoint.of(self.checkpoint)
+        assert checkpoint is not None
+        source = checkpoint.source
+        return checkpoint, None if source is None else checkpoint_model(source)
 
     def _callbacks(self) -> tuple[list[Callback], EarlyStopping | None]:
         """Return the functions among the callbacks, and the EarlyStopping if there is one."""

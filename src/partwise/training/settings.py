@@ -58,6 +58,9 @@ class Parameters:
         are equal; with None, each fit is different.
     solver_options : dict or None
         Further arguments of the solver.
+    checkpoint : str, path-like, Checkpoint or None
+        A file that the fit is saved to every ten minutes and when it ends; a
+        :class:`partwise.training.Checkpoint` says how often, and whether to go on from the file.
     """
 
     loss: str = "log"
@@ -71,6 +74,7 @@ class Parameters:
     n_jobs: int | None = None
     random_state: Any = 0
     solver_options: dict[str, Any] | None = None
+    checkpoint: Any = None
 
     @property
     def descent(self) -> Descent | None:
@@ -91,6 +95,10 @@ class Parameters:
         thread_count(self.n_jobs)
         if is_integer(self.random_state):
             check_seed(self.random_state)
+        if self.checkpoint is not None:
+            from .checkpoint import Checkpoint
+
+            Checkpoint.of(self.checkpoint)
 
     def solver_arguments(self) -> dict[str, Any]:
         """Return the options of the solver."""
