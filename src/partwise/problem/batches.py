@@ -95,6 +95,7 @@ class ProblemWriter:
         block_bytes: int = BLOCK_BYTES,
     ) -> None:
         self.folder, self.block_bytes = WorkFolder(folder, resume), block_bytes
+        self._resumed = resume
         with telling(self.folder.path):
             self._spool = Spool(self.folder.part("spool") / "batches")
         self._counts = FeatureCounts()
@@ -240,10 +241,17 @@ class ProblemWriter:
         return replace(problem, room=room)
 
     def abandon(self) -> None:
-        """Delete what was written, if the problem is not wanted after all."""
+        """Delete what was written, if the problem is not wanted after all.
+
+        The duals of an earlier fit stay: its checkpoint can still be gone on from.
+        """
         with suppress(OSError):
             self._spool.remove()
-        self.folder.remove()
+        if self._resumed:
+            with suppress(OSError):
+                self.folder.clear("spool", "problem")
+        else:
+            self.folder.remove()
         self.folder.close()
 
 

@@ -176,7 +176,11 @@ class ExampleWeights:
 
 
 def lay_out(
-    preparation: Preparation, stream: Stream, sample_weight: Any, settings: Parameters
+    preparation: Preparation,
+    stream: Stream,
+    sample_weight: Any,
+    settings: Parameters,
+    resumed: bool = False,
 ) -> LaidOut:
     """Read all examples, and lay them out in the folder that the settings name.
 
@@ -190,10 +194,12 @@ def lay_out(
         Their weights, as a user gives them.
     settings : Parameters
         How to train.
+    resumed : bool
+        Whether the fit takes over the dual variables that are in the folder.
     """
     assert settings.out_of_core is not None
     weights = ExampleWeights(sample_weight)
-    writer = ProblemWriter(settings.out_of_core, block_bytes=_block_bytes(settings))
+    writer = ProblemWriter(settings.out_of_core, resume=resumed, block_bytes=_block_bytes(settings))
     try:
         if preparation.looks and not stream.again:
             stream = SpooledStream(stream, writer.folder)

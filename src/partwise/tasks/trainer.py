@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ..problem.rows import Rows
     from ..problem.weight_rule import WeightRule
     from ..structures.base import Structure
+    from ..training.checkpoint import Checkpoint
     from ..training.early_stopping import EarlyStopping, Watch
     from ..training.loop import Callback, Fit
     from ..training.start import Start
@@ -45,8 +46,8 @@ _log = logging.getLogger(__name__)
 #: Parameters that a model does not store by name: those that it holds anyway, and those that belong
 #: to the process and not to the model.
 _NOT_KEPT = (
-    "loss", "l2", "l1", "tol", "n_jobs", "warm_start", "verbose", "callbacks", "out_of_core",
-    "memory_limit",
+    "loss", "l2", "l1", "tol", "n_jobs", "warm_start", "verbose", "callbacks", "checkpoint",
+    "out_of_core", "memory_limit",
 )  # fmt: skip
 
 
@@ -271,10 +272,14 @@ class Trainer(Parameters, ABC):
         if display is not None:
             callbacks.append(display)
         before = self.__dict__.get("model_") if self.warm_start else None
+        checkpoint, reached = self._reached()
+        if checkpoint is not None and checkpoint.as_start:
+            initial = reached or initial
         if self.out_of_core is None:
-            prepared = self._prepare(source, sample_weight, initial or before)
+            prepared = self._prepare(source, sample_weight, initial or before or reached)
         else:
-            prepared = self._prepare_on_disk(source, sample_weight, initial)
+            resumed = checkpoint is not None and checkpoint.resumes
+            prepared = self._prepare_on_disk(source, sample_weight, initial or reached, resumed)
         first, dual_point = prepared.initial or initial, None
         fingerprint = prepared.fingerprint() if self.warm_start else ""
         if before is not None:
@@ -286,7 +291,9 @@ class Trainer(Parameters, ABC):
         if watched is not None:
             watch = watched(prepared.record.get("n_examples", len(prepared.gold)))
         try:
-            model, done = self._fitted_model(prepared, callbacks, first, dual_point, watch)
+            model, done = self._fitted_model(
+                prepared, callbacks, first, dual_point, watch, checkpoint
+            )
         except BaseException:
             if display is not None:
                 display.abandon()
@@ -309,6 +316,7 @@ class Trainer(Parameters, ABC):
         initial: Model | None,
         dual_point: DualPoint | None,
         watch: Watch | None,
+        checkpoint: Checkpoint | None,
     ) -> tuple[Model, Fit]:
         from ..models.fit import fit_model, train_model
 
@@ -325,9 +333,11 @@ class Trainer(Parameters, ABC):
                     meta=prepared.meta,
                     initial=initial,
                     watch=watch,
+                    checkpoint=checkpoint,
                 )
             finally:
-                prepared.problem.room.close(remove=True)
+                # A checkpoint refers to the dual variables in the folder.
+                prepared.problem.room.close(remove=checkpoint is None)
         # Without ** in the call, which would hold the rows as long as the fit takes.
         return fit_model(
             self.task,
@@ -350,10 +360,22 @@ class Trainer(Parameters, ABC):
             initial=initial,
             dual_point=dual_point,
             watch=watch,
+            checkpoint=checkpoint,
         )
 
-    def _prepare_on_disk(self, source: Any, sample_weight: Any, initial: Model | None) -> Prepared:
-        """Read examples a batch at a time, and lay them out in the folder; see `_prepare`."""
+    def _prepare_on_disk(
+        self, source: Any, sample_weight: Any, initial: Model | None, resumed: bool
+    ) -> Prepared:
+        """Read examples a batch at a time, and lay them out in the folder.
+
+        Parameters
+        ----------
+        source, sample_weight, initial
+            As in `_prepare`.
+        resumed : bool
+            Whether the fit goes on from a checkpoint, and takes over the dual variables that are in
+            the folder.
+        """
         from ..models.announcement import disk_announcement
         from .preparation import lay_out
         from .stream import Stream, parts
@@ -364,12 +386,12 @@ class Trainer(Parameters, ABC):
                 "out_of_core"
             )
         stream = source if isinstance(source, Stream) else parts(source)
-        laid = lay_out(self._streamed(initial), stream, sample_weight, self)
+        laid = lay_out(self._streamed(initial), stream, sample_weight, self, resumed)
         outline, problem = laid.outline, laid.problem
         try:
             _log.info(disk_announcement(problem, self, outline.features))
         except BaseException:
-            problem.room.close(remove=True)
+            problem.room.close(remove=not resumed)
             raise
         return Prepared(
             outline.structure,
@@ -383,6 +405,18 @@ class Trainer(Parameters, ABC):
             record={"n_examples": laid.n_examples, **outline.record},
             problem=problem,
         )
+
+    def _reached(self) -> tuple[Checkpoint | None, Model | None]:
+        """Return the checkpoint, and the model that it holds if the fit goes on from it."""
+        if self.checkpoint is None:
+            return None, None
+        from ..models.fit import checkpoint_model
+        from ..training.checkpoint import Checkpoint
+
+        checkpoint = Checkpoint.of(self.checkpoint)
+        assert checkpoint is not None
+        source = checkpoint.source
+        return checkpoint, None if source is None else checkpoint_model(source)
 
     def _callbacks(self) -> tuple[list[Callback], EarlyStopping | None]:
         """Return the functions among the callbacks, and the EarlyStopping if there is one."""

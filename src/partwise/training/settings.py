@@ -60,10 +60,14 @@ class Parameters:
         are equal; with None, each fit is different.
     solver_options : dict or None
         Further arguments of the solver.
+    checkpoint : str, path-like, Checkpoint or None
+        A file that the fit is saved to every ten minutes and when it ends; a
+        :class:`partwise.training.Checkpoint` says how often, and whether to go on from the file.
     out_of_core : str, path or None
         A folder for the examples, their features and the dual variables, which are then read from
-        disk in blocks as they are needed; the weights stay in memory. It must be new or empty, and
-        it is cleared when the fit has ended. If None, everything is held in memory.
+        disk in blocks as they are needed; the weights stay in memory. It must be new or empty, or
+        that of the checkpoint that the fit goes on from. It is cleared when the fit has ended,
+        unless there is a checkpoint. If None, everything is held in memory.
     memory_limit : float, str or None
         The memory that the fit may take, in MiB or as in "4GB", "512MiB" or "50%". Without
         `out_of_core`, a fit that takes more is refused; with it, the blocks follow from the limit.
@@ -80,6 +84,7 @@ class Parameters:
     n_jobs: int | None = None
     random_state: Any = 0
     solver_options: dict[str, Any] | None = None
+    checkpoint: Any = None
     out_of_core: str | os.PathLike[str] | None = None
     memory_limit: float | str | None = None
 
@@ -112,6 +117,10 @@ class Parameters:
         thread_count(self.n_jobs)
         if is_integer(self.random_state):
             check_seed(self.random_state)
+        if self.checkpoint is not None:
+            from .checkpoint import Checkpoint
+
+            Checkpoint.of(self.checkpoint)
 
     def solver_arguments(self) -> dict[str, Any]:
         """Return the options of the solver."""
