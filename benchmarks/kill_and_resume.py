@@ -28,21 +28,14 @@ from pathlib import Path
 from .data import data_file, mnist
 
 #: What is trained: the data, the task, and options that make it take a minute or more.
+_CHUNKS, _TREES = "conll2000/train.txt.gz", "conllx_es_cast3lb/train.conll.gz"
 CASES = {
-    "tagger log": ("conll2000/train.txt.gz", "tag", ["--order", "2", "--tol", "1e-5"]),
-    "tagger hinge": ("conll2000/train.txt.gz", "tag", ["--loss", "hinge", "--tol", "5e-3"]),
-    "parser log": ("conllx_es_cast3lb/train.conll.gz", "parse", ["--tol", "1e-5"]),
-    "parser hinge": (
-        "conllx_es_cast3lb/train.conll.gz",
-        "parse",
-        ["--loss", "hinge", "--max-passes", "40"],
-    ),
-    "classifier log": (
-        "mnist",
-        "classify",
-        ["--l2", "0.01", "--tol", "1e-7", "--max-passes", "250"],
-    ),
-    "classifier hinge": ("mnist", "classify", ["--loss", "hinge", "--max-passes", "300"]),
+    "tagger log": (_CHUNKS, "tag", "--order 2 --tol 1e-5"),
+    "tagger hinge": (_CHUNKS, "tag", "--loss hinge --tol 5e-3"),
+    "parser log": (_TREES, "parse", "--tol 1e-5"),
+    "parser hinge": (_TREES, "parse", "--loss hinge --max-passes 40"),
+    "classifier log": ("mnist", "classify", "--l2 0.01 --tol 1e-7 --max-passes 250"),
+    "classifier hinge": ("mnist", "classify", "--loss hinge --max-passes 300"),
 }
 _WROTE = re.compile(r"wrote (\S+): ([\d.]+) MiB, in ([\d.]+) s, after ([\d.]+) passes")
 _ROW = re.compile(r"^\s+([\d.]+)\s+\S+\s+[-\d.]+\s")
@@ -68,7 +61,7 @@ def command(case: str, data: Path, model: Path, checkpoint: Path, seconds: float
     if checkpoint.exists():
         every += ["--resume", str(checkpoint)]
     train = [sys.executable, "-m", "partwise", "train", "--task", task, str(data)]
-    return [*train, "--model", str(model), *options, *every]
+    return [*train, "--model", str(model), *options.split(), *every]
 
 
 def run(arguments: list[str], folder: Path, kill_at: float | None, while_writing: bool) -> Run:
