@@ -173,10 +173,12 @@ def heard() -> Iterator[io.StringIO]:
 
 def by_command(case: Case, loss: str, solver: str) -> tuple[str, float]:
     """Return what the command logs, and the MiB that its fit takes."""
-    from partwise.cli import main, train
+    from partwise.cli import main
+    from partwise.cli import train as module
     from partwise.problem.footprint import held_bytes
 
     measured = 0.0
+    train: Any = module
     fit = train._fit
 
     def watched(arguments: Any, task: Any, given: Any, source: Any, *more: Any) -> Any:

@@ -28,8 +28,28 @@ def test_the_limit_of_a_container(
 ) -> None:
     (tmp_path / "limit").write_text(text, "ascii")
     monkeypatch.setattr(memory, "_CGROUPS", (str(tmp_path / "limit"), str(tmp_path / "none")))
+    monkeypatch.setattr(memory, "_OWN", str(tmp_path / "none"))
     monkeypatch.delattr(memory.os, "sysconf", raising=False)
     assert memory.memory_limit() == expected
+
+
+@pytest.mark.parametrize(
+    ("groups", "file"),
+    [
+        ("5:cpu:/other\n4:memory:/fit/inner\n", "memory/fit/memory.limit_in_bytes"),
+        ("4:memory:/fit\n", "memory/fit/memory.limit_in_bytes"),
+        ("0::/user/fit\n", "user/fit/memory.max"),
+    ],
+)
+def test_the_limit_of_a_group(
+    groups: str, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own").write_text(groups, "ascii")
+    (tmp_path / "root" / file).parent.mkdir(parents=True)
+    (tmp_path / "root" / file).write_text("1048576\n", "ascii")
+    monkeypatch.setattr(memory, "_OWN", str(tmp_path / "own"))
+    monkeypatch.setattr(memory, "_ROOT", str(tmp_path / "root"))
+    assert memory.memory_limit() == 2.0**20
 
 
 def test_an_index_that_is_too_large(

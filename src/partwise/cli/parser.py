@@ -26,6 +26,7 @@ from .options import (
     passes,
     positive,
     seed,
+    size,
     threads,
 )
 from .report import USAGE, Outcome, deliver, refuse
@@ -289,6 +290,12 @@ def _train(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
         help="with --checkpoint or --resume CHECKPOINT: save it so often (default: 10)",
     )  # fmt: skip
     add("--plot", metavar="PNG", help="draw how training converged")
+    add(
+        "--out-of-core", metavar="DIR",
+        help="for data larger than the memory: read TRAIN a part at a time, and keep examples, "
+        "features and dual variables in this folder, which must be new or empty, or that of the "
+        "checkpoint to --resume; it is cleared in the end, unless there is a --checkpoint",
+    )  # fmt: skip
     _how(parser, "1e-4", "stop after N passes over the data (default: 1000)")
     add_options(parser, "train", tasks, chosen=True)
 
@@ -344,6 +351,12 @@ def _how(parser: argparse.ArgumentParser, tol: str, stop: str) -> None:
     add(
         "--tol", type=positive, default=float(tol), metavar="X",
         help=f"relative gap (default: {tol})",
+    )  # fmt: skip
+    add(
+        "--memory-limit", type=size, metavar="SIZE",
+        help="memory that training may take, as in 4GB, 512MiB or 50%% (a plain number is MiB): "
+        "refuse to train if it takes more, or with --out-of-core choose the blocks by it; with "
+        "--kernel, what the Gram matrix may take (default: no limit, with --kernel 4096)",
     )  # fmt: skip
     add("--max-passes", type=passes, default=1000.0, metavar="N", help=stop)
     add(

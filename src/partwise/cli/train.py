@@ -62,11 +62,13 @@ def _run(
 ) -> Outcome:
     initial, checkpoint = _resumed(arguments)
     with explained(arguments.file, task):
-        source = task.read(arguments.file, given)
+        source = _source(arguments, task, given)
     dev = None
     if arguments.dev is not None:
         with explained(arguments.dev, task):
-            dev = task.read(arguments.dev, given, source)
+            # A file that is read in parts is not known yet, so that nothing can be compared.
+            whole = None if arguments.out_of_core is not None else source
+            dev = task.read(arguments.dev, given, whole)
     trainer, record = _fit(arguments, task, given, source, initial, checkpoint, dev)
     model = trainer.model_
 
@@ -93,6 +95,7 @@ def _run(
     if start is not None:
         text.append(f"{arguments.resume}: {start.in_words(certificate)}")
     if dev is not None:
+        dev = _held_out(arguments, task, given, model, dev)
         metrics, table = scored(task, model, dev, task.defaults("evaluate"), arguments.jobs)
         text.append(f"on {'<stdin>' if arguments.dev == '-' else arguments.dev}:\n{table}")
     if not certificate.converged:
@@ -117,6 +120,30 @@ def _run(
     return Outcome(record, "\n".join(text), DONE if certificate.converged else STOPPED_EARLY)
 
 
+def _source(arguments: argparse.Namespace, task: Task[Any], given: dict[str, Any]) -> Any:
+    """Return the training file, or what reads it a part at a time."""
+    if arguments.out_of_core is None:
+        return task.read(arguments.file, given)
+    from partwise.tasks.stream import FileStream
+
+    if given.get("missing") is not None:
+        raise UsageError(
+            "--missing needs all examples in memory; leave --out-of-core out, or the examples "
+            "whose labels are missing"
+        )
+    return FileStream(task, arguments.file, given)
+
+
+def _held_out(
+    arguments: argparse.Namespace, task: Task[Any], given: dict[str, Any], model: Model, dev: Any
+) -> Any:
+    """Return the held-out file as a model reads it, if it was read before anything was known."""
+    if arguments.out_of_core is None:
+        return dev
+    with explained(arguments.dev, task):
+        return task.read_for(model, arguments.dev, True, given["format"])
+
+
 def _check(arguments: argparse.Namespace) -> None:
     """Raise an error now for arguments that would fail only after the training."""
     if arguments.model == "-":
@@ -124,6 +151,8 @@ def _check(arguments: argparse.Namespace) -> None:
     check_stdin(arguments)
     if arguments.patience is not None and arguments.dev is None:
         raise UsageError("--patience needs --dev FILE, to be scored while training")
+    if arguments.out_of_core is not None and arguments.dev == "-":
+        raise UsageError("--dev - is not possible with --out-of-core: the file is read twice")
     inputs = (arguments.file, arguments.dev, arguments.sample_weight)
     check_target(arguments.model, "--model", inputs)
     _check_checkpoint(arguments, inputs)
@@ -168,11 +197,15 @@ def check_stdin(arguments: argparse.Namespace) -> None:
 
 def sample_weight(arguments: argparse.Namespace, source: Any) -> Floats | None:
     """Return the weights of the examples, those in the file times those in a file of their own."""
-    held: Floats | None = source.weights
+    streamed = getattr(arguments, "out_of_core", None) is not None
+    held: Floats | None = None if streamed else source.weights
     if arguments.sample_weight is None:
         return held
     from partwise.formats.example_weights import read_example_weights
 
+    if streamed:
+        # The weights in the file are added when its parts are read.
+        return read_example_weights(arguments.sample_weight, None)
     of = "<stdin>" if arguments.file == "-" else arguments.file
     given = read_example_weights(arguments.sample_weight, len(source), of)
     return given if held is None else given * held
@@ -235,6 +268,7 @@ def trainer_of(
         "random_state": arguments.seed,
         "weights": arguments.weights,
         "solver_options": solver_options(arguments),
+        "memory_limit": arguments.memory_limit,
         "callbacks": list(callbacks),
         **more,
     }
@@ -257,8 +291,10 @@ def _fit(
     line = None
     if not arguments.quiet:
         line = ProgressLine(l2=arguments.l2, scored=dev is not None)
-    watched = None if dev is None else _watched(arguments, task, dev)
+    watched = None if dev is None else _watched(arguments, task, given, dev)
     more = {"l2": arguments.l2, "checkpoint": checkpoint}
+    if arguments.out_of_core is not None:
+        more["out_of_core"] = arguments.out_of_core
     trainer = trainer_of(arguments, task, given, () if line is None else (line,), **more)
     try:
         # _advice reports the same in terms of the command line.
@@ -279,16 +315,21 @@ def _fit(
     }
 
 
-def _watched(arguments: argparse.Namespace, task: Task[Any], dev: Any) -> Callable[[int], Watch]:
+def _watched(
+    arguments: argparse.Namespace, task: Task[Any], given: dict[str, Any], dev: Any
+) -> Callable[[int], Watch]:
     """Return what makes the scoring of the held-out file from the number of training examples."""
     from partwise.training.early_stopping import Watch, passes_between
 
-    given = task.defaults("evaluate")
+    how = task.defaults("evaluate")
+    read: list[Any] = []
 
     def score(model: Model) -> float:
         # What there is to say about the file is said once, in the end.
         with silenced():
-            metrics, _ = task.score(model, dev, given, arguments.jobs)
+            if not read:
+                read.append(_held_out(arguments, task, given, model, dev))
+            metrics, _ = task.score(model, read[0], how, arguments.jobs)
         return float(metrics[next(name for name in task.headline if name in metrics)])
 
     def watch(n_training: int) -> Watch:

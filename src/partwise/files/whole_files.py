@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from .locks import lock
+
 try:
     import fcntl
 except ImportError:  # Windows
@@ -96,7 +98,7 @@ def _begin(folder: Path) -> tuple[Path, BinaryIO]:
         path = folder / f".partwise-{os.getpid()}-{secrets.token_hex(8)}.tmp"
         file = open(path, "xb")  # noqa: SIM115
         _unfinished.add(path)
-        if _locked(file) is not False and _is_at(file, path):
+        if lock(file) is not False and _is_at(file, path):
             return path, file
         # Another process removed it before it was locked.
         _unfinished.discard(path)
@@ -124,21 +126,8 @@ def _sweep(folder: Path) -> None:
                 if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
                     continue
                 with open(entry.path, "r+b") as file:
-                    if _locked(file) and _is_at(file, Path(entry.path)):
+                    if lock(file) and _is_at(file, Path(entry.path)):
                         os.unlink(entry.path)
-
-
-def _locked(file: BinaryIO) -> bool | None:
-    """Lock a file and return True; False if another process has, None if locks do not work."""
-    if fcntl is None:
-        return None
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return None
-    return True
 
 
 def _is_at(file: BinaryIO, path: Path) -> bool:

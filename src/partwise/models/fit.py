@@ -16,6 +16,7 @@ from ..arrays import Floats, Ints
 from ..compiled.threads import thread_count
 from ..errors import DataError, MismatchError, ModelFileError
 from ..problem.dual_point import DualPoint
+from ..problem.example_arrays import check_gold_parts
 from ..problem.losses import make_loss
 from ..problem.partial import says_nothing
 from ..problem.problem import Problem, build_problem, make_topologies
@@ -29,7 +30,7 @@ from ..training.loop import Callback, Fit
 from ..training.path import Descent, train_path
 from ..training.settings import Parameters, Settings
 from ..training.start import Start
-from .announcement import announcement
+from .announcement import announcement, check_limit
 from .features import Features
 from .file import pack_model, unpack_model
 from .model import Label, Model, check_label_names
@@ -37,6 +38,7 @@ from .transfer import transfer_weights
 
 __all__ = [
     "Finish", "Settings", "check_weights", "checkpoint_model", "fit_model", "note_left_out",
+    "train_model",
 ]  # fmt: skip
 
 _log = logging.getLogger(__name__)
@@ -168,11 +170,58 @@ def fit_model(
     )
     # The problem has copied what it needs of the features, and often nothing else holds them.
     del features
-    _check_gold(problem)
-    if _log.isEnabledFor(logging.INFO):
+    found = problem.arrays
+    check_gold_parts(structure, found.part_ptr, found.gold_ptr, found.gold_part)
+    if _log.isEnabledFor(logging.INFO) or settings.memory_bytes is not None:
         left = [rows() for rows in given]
+        check_limit(problem, settings, (encoder, gold), (left, beside))
         _log.info(announcement(problem, settings, (encoder, gold), (left, beside)))
         del left
+    return train_model(
+        task,
+        problem,
+        encoder,
+        settings,
+        labels=labels,
+        constraints=constraints,
+        callbacks=callbacks,
+        initial=initial,
+        dual_point=dual_point,
+        meta=meta,
+        finish=finish,
+        watch=watch,
+        checkpoint=checkpoint,
+    )
+
+
+def train_model(
+    task: str,
+    problem: Problem,
+    encoder: Features,
+    settings: Parameters,
+    *,
+    labels: Sequence[Label] = (),
+    constraints: Any = None,
+    callbacks: Sequence[Callback] = (),
+    initial: Model | None = None,
+    dual_point: DualPoint | None = None,
+    meta: dict[str, Any] | None = None,
+    finish: Finish | None = None,
+    watch: Watch | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> tuple[Model, Fit]:
+    """Train a model on a problem that is laid out already; see `fit_model`.
+
+    Parameters
+    ----------
+    problem : Problem
+        The examples, in memory or on disk.
+    task, encoder, settings, labels, constraints
+        As in `fit_model`.
+    callbacks, initial, dual_point, meta, finish, watch, checkpoint
+        As in `fit_model`.
+    """
+    structure = problem.structure
     first = None
     if initial is not None and dual_point is None:
         first = transfer_weights(initial, structure, problem.layout, labels, encoder)
@@ -355,19 +404,6 @@ def _check_features(structure: Structure, features: Sequence[Rows], encoder: Fea
         )
     for kind, rows in zip(structure.kinds, features, strict=True):
         rows.check_finite(f"the features of {kind} sites")
-
-
-def _check_gold(problem: Problem) -> None:
-    """Check that the gold parts lie inside their examples, as compiled code requires."""
-    a = problem.arrays
-    sizes = np.repeat(np.diff(a.part_ptr), np.diff(a.gold_ptr))
-    bad = np.flatnonzero((a.gold_part < 0) | (a.gold_part >= sizes))
-    if len(bad):
-        i = int(np.searchsorted(a.gold_ptr, bad[0], side="right")) - 1
-        raise DataError(
-            f"the gold label of example {i} (counted from 0, those of weight 0 left out) is none "
-            f"of its shape; give labels as a {problem.structure.name} has them"
-        )
 
 
 def _take(

@@ -6,7 +6,7 @@ fixed order, so the result does not depend on how many there are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
@@ -134,10 +134,9 @@ def _losses(a: Any, w: Any, out: Any, begin: int, end: int, q: Any, work: Any) -
 
 
 @njit(fastmath=FAST)
-def _cost_sum(a: Any, mu: Any) -> Any:
-    """Compute sum_i c_i cost_i.mu_i."""
-    total = 0.0
-    for i in range(a.weight.size):
+def _cost_sum(a: Any, mu: Any, begin: int, end: int, total: float) -> Any:
+    """Add c_i cost_i.mu_i to the total for i in [begin, end)."""
+    for i in range(begin, end):
         own = 0.0
         for r in range(a.part_ptr[i], a.part_ptr[i + 1]):
             own += a.cost[r] * mu[r]
@@ -247,6 +246,28 @@ class Evaluator:
         """Split range(size) into one run per thread."""
         return run(size, self.n_jobs, task)
 
+    def _sweep(
+        self, task: Callable[[int, int], _Result], changed: Floats | None = None
+    ) -> list[_Result]:
+        """Run a task on all examples, block by block, each split into one run per thread.
+
+        Parameters
+        ----------
+        task : callable
+            Takes the first example of a run and the one after the last.
+        changed : ndarray or None
+            An array of duals that the task changes.
+        """
+        found: list[_Result] = []
+        room, n = self.problem.room, self.problem.n_examples
+        for first, last in room.sweep(n, changed is not None and room.keeps(changed)):
+
+            def shifted(begin: int, end: int, first: int = first) -> _Result:
+                return task(begin + first, end + first)
+
+            found += self.run(last - first, shifted)
+        return found
+
     def marginals(self, theta: Floats, mu: Floats, entropy: Floats) -> None:
         """Fill mu and entropy from theta."""
         problem = self.problem
@@ -256,20 +277,24 @@ class Evaluator:
             found = _marginals_of(problem.arrays, theta, mu, entropy, begin, end, work)
             return int(found)
 
-        bad = [i for i in self.run(problem.n_examples, task) if i >= 0]
+        bad = [i for i in self._sweep(task, changed=mu) if i >= 0]
         if bad:
             raise not_finite(bad[0])
 
     def dual_sum(self, mu: Floats) -> Floats:
         """Compute v = sum_i c_i F_i^T (gold_i - mu_i)."""
-        problem = self.problem
+        problem, arrays = self.problem, self.problem.arrays
         v = problem.storage.zeros()
+        for first, last in problem.room.sweep(problem.n_examples):
+            own = mu[arrays.part_ptr[first] : arrays.part_ptr[last]]
 
-        def task(begin: int, end: int) -> None:
-            delta = np.empty(problem.max_parts)
-            _dual_sum(problem.arrays, mu, v, 0, problem.n_examples, begin, end, delta)
+            def task(
+                begin: int, end: int, own: Floats = own, first: int = first, last: int = last
+            ) -> None:
+                delta = np.empty(problem.max_parts)
+                _dual_sum(arrays, own, v, first, last, begin, end, delta)
 
-        self.run(len(v), task)
+            self.run(len(v), task)
         return v
 
     def slope(self, weights: Floats, dial: Dial | None = None, into: Floats | None = None) -> Slope:
@@ -291,10 +316,7 @@ class Evaluator:
         dial = dial or self._own_dial()
         losses, linear, v = np.empty(n), np.empty(n), problem.storage.zeros()
         mu = np.empty(self.stretch()) if into is None else into
-        first = 0
-        while first < n:
-            room = arrays.part_ptr[first] + len(mu)
-            last = int(np.searchsorted(arrays.part_ptr, room, "right")) - 1
+        for first, last in self._stretches(len(mu)):
 
             def marginals(begin: int, end: int, first: int = first) -> int:
                 work = np.empty(problem.work_size)
@@ -309,8 +331,17 @@ class Evaluator:
             if bad:
                 raise not_finite(bad[0])
             self.run(len(v), gather)
-            first = last
         return Slope(weights, losses, linear, v)
+
+    def _stretches(self, room: int) -> Iterator[tuple[int, int]]:
+        """Go through all examples in runs of at most so many parts."""
+        part_ptr = self.problem.arrays.part_ptr
+        for first, end in self.problem.room.sweep(self.problem.n_examples):
+            while first < end:
+                most = int(np.searchsorted(part_ptr, part_ptr[first] + room, "right")) - 1
+                last = min(most, end)
+                yield first, last
+                first = last
 
     def stretch(self) -> int:
         """Return for how many parts the marginals are kept at a time."""
@@ -323,13 +354,13 @@ class Evaluator:
 
     def scores(self, weights: Floats, dial: Dial | None = None) -> Floats:
         """Compute theta_i for all examples; by default that of p(.|x_i; w)."""
-        theta = np.empty(self.problem.n_parts)
+        theta = self.problem.room.parts("theta", self.problem.n_parts)
         dial = dial or self._own_dial()
 
         def task(begin: int, end: int) -> None:
             _scores(self.problem.arrays, weights, dial, theta, begin, end)
 
-        self.run(self.problem.n_examples, task)
+        self._sweep(task, changed=theta)
         return theta
 
     def conditional(self, mu: Floats, least: float = 1e-12) -> tuple[Floats, Floats]:
@@ -339,20 +370,21 @@ class Evaluator:
         are raised to it, as the rounding of one part must not make another part likely.
         """
         problem = self.problem
-        theta, entropy = np.empty(problem.n_parts), np.empty(problem.n_examples)
+        theta = problem.room.parts("theta", problem.n_parts)
+        entropy = np.empty(problem.n_examples)
 
         def task(begin: int, end: int) -> None:
             of_marginals = problem.structure.marginal_entropy
             work = np.empty(problem.work_size)
             _conditional(problem.arrays, of_marginals, mu, least, theta, entropy, begin, end, work)
 
-        self.run(problem.n_examples, task)
+        self._sweep(task, changed=theta)
         return theta, entropy
 
     def weights(self, theta: Floats, l2: float, l1: float = 0.0) -> Floats:
         """Compute w(u) for the dual point of theta."""
-        mu, entropy = np.empty_like(theta), np.empty(self.problem.n_examples)
-        self.marginals(theta, mu, entropy)
+        mu = self.problem.room.parts("mu", len(theta))
+        self.marginals(theta, mu, np.empty(self.problem.n_examples))
         return shrunk(self.dual_sum(mu), l1) / l2
 
     def losses(self, weights: Floats) -> Floats:
@@ -364,7 +396,7 @@ class Evaluator:
             q, work = np.empty(problem.max_parts), np.empty(problem.work_size)
             _losses(problem.arrays, weights, out, begin, end, q, work)
 
-        self.run(problem.n_examples, task)
+        self._sweep(task)
         return out
 
     def primal(self, weights: Floats, l2: float, l1: float = 0.0) -> float:
@@ -377,7 +409,10 @@ class Evaluator:
         arrays = self.problem.arrays
         value = arrays.tau * inner(arrays.weight, entropy)
         if arrays.cost.size:
-            value += _cost_sum(arrays, mu)
+            total = 0.0
+            for first, last in self.problem.room.sweep(self.problem.n_examples):
+                total = _cost_sum(arrays, mu, first, last, total)
+            value += total
         return float(value)
 
     def dual(self, mu: Floats, entropy: Floats, v: Floats, l2: float, l1: float = 0.0) -> float:

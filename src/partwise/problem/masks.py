@@ -26,17 +26,18 @@ def make_masks(
     topologies: Sequence[Ints],
     constraints: Any,
     own_constraints: Sequence[Any] | None,
+    wanted: bool = False,
 ) -> tuple[Floats, Ints]:
     """Make one mask per shape, which is shared, and one per example with its own constraints.
 
     Returns the masks, one after the other, and where each example's begins; no masks at all if
-    nothing is constrained.
+    nothing is constrained, unless they are wanted all the same.
     """
     own = own_constraints if own_constraints is not None else [None] * len(topologies)
     if len(own) != len(topologies):
         raise DataError(f"constraints for {len(own)} examples where there are {len(topologies)}")
     pointers = np.zeros(len(topologies), dtype=np.int64)
-    if constraints is None and all(mine is None for mine in own):
+    if not wanted and constraints is None and all(mine is None for mine in own):
         return np.zeros(0), pointers
     begins: dict[bytes, int] = {}
     masks = [np.zeros(0)]

@@ -9,7 +9,6 @@ All arrays have one dtype and order each, so that every solver is compiled once.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -21,16 +20,35 @@ from ..compiled.jit import njit, typed_by_looks
 from ..errors import DataError, MismatchError
 from ..memory import BYTES_A_FEATURE, check_memory
 from ..structures.base import ORACLE_WORDS, Structure, no_oracle
-from .design import Design, make_design, site_rows
+from .design import Design
+from .example_arrays import (
+    ExampleArrays,
+    encode,
+    encode_gold,
+    lay_out,
+    make_topologies,
+    most_work,
+)
 from .footprint import held_bytes
 from .layout import Layout
 from .losses import Loss
-from .masks import make_masks, pointers
 from .partial import PartialLabels, encode_partial
 from .room import Room
 from .rows import Rows
 from .storage import Storage
 from .weight_rule import WeightRule
+
+__all__ = [
+    "Arrays",
+    "Problem",
+    "assemble",
+    "build_problem",
+    "check_loss",
+    "check_size",
+    "example_marginals",
+    "example_maximum",
+    "make_topologies",
+]
 
 
 @typed_by_looks
@@ -52,6 +70,21 @@ class Arrays(NamedTuple):
     gold_part: Ints
     gold_count: Floats
     weight: Floats  # c_i
+
+    def examples(self, first: int, last: int) -> Arrays:
+        """Return what compiled functions need to see examples [first, last) as 0, 1, ...
+
+        Nothing is copied: parts, sites and features keep their places among those of all examples.
+        """
+        ends, some = slice(first, last + 1), slice(first, last)
+        return self._replace(
+            topo_ptr=self.topo_ptr[ends],
+            part_ptr=self.part_ptr[ends],
+            design=self.design._replace(site_ptr=self.design.site_ptr[ends]),
+            mask_ptr=self.mask_ptr[some],
+            gold_ptr=self.gold_ptr[ends],
+            weight=self.weight[some],
+        )
 
 
 @dataclass(frozen=True)
@@ -136,68 +169,80 @@ def build_problem(
     n = len(shapes)
     if n == 0:
         raise DataError("there is no example to train on; check that the data are not empty")
-    _check_loss(structure, loss)
+    check_loss(structure, loss)
     rule = weights if isinstance(weights, WeightRule) else WeightRule(weights)
-    _check_size(structure, features, rule)
-    topologies = make_topologies(structure, shapes)
-    site_ptr, sites, rows = site_rows(structure, topologies, features)
-    partial, gold_entropy = None, None
-    if allowed is None:
-        gold_ptr, gold_part, gold_count = structure.encode_all(gold, topologies)
-    else:
+    check_size(structure, [rows.n_features for rows in features], rule)
+    partial: PartialLabels | None = None
+    gold_entropy: Floats | None = None
+
+    def encode_labels(topologies: list[Ints]) -> tuple[Ints, Ints, Floats]:
+        nonlocal partial, gold_entropy
+        if allowed is None:
+            return encode_gold(structure, gold, topologies)
         _check_partial(loss, allowed)
-        (gold_ptr, gold_part, gold_count), partial, gold_entropy = encode_partial(
+        found, partial, gold_entropy = encode_partial(
             structure, topologies, gold, allowed, constraints, own_constraints
         )
-    part_ptr = pointers([structure.n_parts(topo) for topo in topologies])
+        return found
 
+    encoded = encode(structure, shapes, features, encode_labels)
     counts = [r.counts() * (1 if len(r) > 1 or n == 1 else n) for r in features]
     layout = Layout.full(structure.widths, counts)
     if rule.leaves_out:
-        gold_sites = (site_ptr, sites.part, gold_ptr, gold_part, gold_count)
-        layout, rows = rule.restrict(layout, structure.kinds, gold_sites, rows)
-
+        layout, rows = rule.restrict(layout, structure.kinds, encoded.gold_sites, encoded.rows)
+        encoded = encoded.with_rows(rows)
     storage = Storage.spread(layout)
+    found = lay_out(structure, encoded, storage, loss, gold, constraints, own_constraints)
+    weight = np.ones(n) if sample_weight is None else np.ascontiguousarray(sample_weight, float)
+    problem = assemble(
+        structure, storage, loss, found, weight, most_work(structure, encoded.topologies)
+    )
+    held = held_bytes(storage, problem.arrays, *features, encoded.rows, encoded.sites)
+    return replace(problem, build_bytes=held, partial=partial, gold_entropy=gold_entropy)
 
-    cost = np.zeros(0)
-    if loss.has_cost:
-        cost = structure.part_costs(gold, topologies, loss.cost_matrix)
-    mask, mask_ptr = make_masks(structure, topologies, constraints, own_constraints)
-    if mask.size:
-        _check_gold(mask, mask_ptr, gold_ptr, gold_part)
+
+def assemble(
+    structure: Structure,
+    storage: Storage,
+    loss: Loss,
+    found: ExampleArrays,
+    weight: Floats,
+    work_size: int,
+) -> Problem:
+    """Make a problem of the arrays of all its examples.
+
+    Parameters
+    ----------
+    structure, storage, loss
+        What a label is made of, the places of the weights, temperature and cost.
+    found : ExampleArrays
+        The arrays of all examples.
+    weight : ndarray
+        The weight c_i of each example.
+    work_size : int
+        How many numbers the oracles need as scratch.
+    """
     arrays = Arrays(
         marginals=_oracle(structure, "marginals"),
         # Hardly a solver asks for best labels where the loss is smooth: see `Problem.with_oracle`.
         maximum=_oracle(structure, "maximum") if loss.tau == 0.0 else no_oracle.compiled,
         spec=structure.spec,
-        topo=np.concatenate([*topologies, np.zeros(0, dtype=np.int64)]),
-        topo_ptr=pointers([len(topo) for topo in topologies]),
-        part_ptr=part_ptr,
-        design=make_design(storage, site_ptr, sites, rows),
         tau=loss.tau,
-        cost=cost,
-        mask=mask,
-        mask_ptr=mask_ptr,
-        gold_ptr=gold_ptr,
-        gold_part=gold_part,
-        gold_count=gold_count,
-        weight=np.ones(n) if sample_weight is None else np.ascontiguousarray(sample_weight, float),
+        weight=weight,
+        **{name: held for name, held in found._asdict().items() if name != "reach"},
     )
     return Problem(
         structure=structure,
         storage=storage,
         loss=loss,
         arrays=arrays,
-        work_size=max((structure.work_size(t) for t in _distinct(topologies)), default=0),
-        max_parts=int(np.diff(part_ptr).max(initial=0)),
-        reach=_reach(site_ptr, sites.uses, rows),
-        build_bytes=held_bytes(storage, arrays, *features, rows, sites),
-        partial=partial,
-        gold_entropy=gold_entropy,
+        work_size=work_size,
+        max_parts=int(np.diff(found.part_ptr).max(initial=0)),
+        reach=found.reach,
     )
 
 
-def _check_loss(structure: Structure, loss: Loss) -> None:
+def check_loss(structure: Structure, loss: Loss) -> None:
     """Raise a MismatchError if the structure lacks the oracle that the loss is computed from."""
     oracle, others = ("marginals", "hinge") if loss.tau > 0.0 else ("maximum", "log")
     if not structure.has_oracle(oracle):
@@ -223,88 +268,17 @@ def _oracle(structure: Structure, name: str) -> Any:
     return structure.oracle(name) if structure.has_oracle(name) else no_oracle.compiled
 
 
-def _check_size(structure: Structure, features: Sequence[Rows], rule: WeightRule) -> None:
-    """Raise a DataError if there is not enough memory.
+def check_size(structure: Structure, n_features: Sequence[int], rule: WeightRule) -> None:
+    """Raise a DataError if there is not enough memory for the weights of so many features.
 
     What is needed is the layout, and then v and w, or what is noted per weight before some
     are left out.
     """
-    n_features = sum(rows.n_features for rows in features)
     # The number of kinds is checked where the sites are made.
-    n_weights = sum(
-        rows.n_features * width for rows, width in zip(features, structure.widths, strict=False)
-    )
-    needed = max(BYTES_A_FEATURE * n_features, rule.bytes_per_weight * n_weights)
-    check_memory(needed, f"training with {n_features:,} features and {n_weights:,} weights")
-
-
-def make_topologies(
-    structure: Structure, shapes: Sequence[Any] | Ints, first: int = 0
-) -> list[Ints]:
-    """Describe the shape of every example; equal shapes share one description.
-
-    Parameters
-    ----------
-    structure : Structure
-        The structure.
-    shapes : sequence
-        The shape of each example.
-    first : int
-        The number of the first example, to name one that the structure refuses.
-    """
-    known: dict[Any, Ints] = {}
-    topologies = []
-    plain = shapes.tolist() if isinstance(shapes, np.ndarray) else shapes
-    for i, shape in enumerate(plain, first):
-        if shape not in known:
-            try:
-                topo = structure.topology(shape)
-            except DataError as why:
-                raise DataError(f"example {i} (counted from 0): {why}") from why
-            known[shape] = np.ascontiguousarray(topo, dtype=np.int64)
-        topologies.append(known[shape])
-    return topologies
-
-
-def _distinct(topologies: Sequence[Ints]) -> list[Ints]:
-    return list({t.tobytes(): t for t in topologies}.values())
-
-
-def _check_gold(mask: Floats, mask_ptr: Ints, gold_ptr: Ints, gold_part: Ints) -> None:
-    owner = np.repeat(np.arange(len(mask_ptr)), np.diff(gold_ptr))
-    broken = owner[np.isneginf(mask[mask_ptr[owner] + gold_part])]
-    if len(broken):
-        raise DataError(
-            f"the gold labels of example {broken[0]} (counted from 0) break the constraints; "
-            "correct the labels or relax the constraints"
-        )
-
-
-def _reach(site_ptr: Ints, uses: Ints, rows: Rows) -> Floats:
-    """Bound |F_i^T (gold_i - y)| by the sum over sites of sqrt(2) uses |features of the site|.
-
-    A site's count vectors of gold_i and y have non-negative entries that add up to at most
-    ``uses``, so they are at most sqrt(2) uses apart.
-    """
-    if rows.values is None:
-        norm = np.sqrt(np.diff(rows.indptr))
-    else:
-        norm = np.empty(len(rows))
-        _row_norms(rows.indptr, rows.values, norm)
-    # Summed run by run, so that large numbers in one run do not cost another its digits.
-    owner = np.repeat(np.arange(len(site_ptr) - 1), np.diff(site_ptr))
-    sums: Any = np.bincount(owner, math.sqrt(2.0) * uses * norm, minlength=len(site_ptr) - 1)
-    return np.asarray(sums, dtype=np.float64)
-
-
-@njit
-def _row_norms(indptr: Any, values: Any, out: Any) -> None:
-    """Set out_i to the Euclidean norm of row i."""
-    for i in range(out.size):
-        square = 0.0
-        for e in range(indptr[i], indptr[i + 1]):
-            square += values[e] * values[e]
-        out[i] = math.sqrt(square)
+    n_weights = sum(n * width for n, width in zip(n_features, structure.widths, strict=False))
+    total = sum(n_features)
+    needed = max(BYTES_A_FEATURE * total, rule.bytes_per_weight * n_weights)
+    check_memory(needed, f"training with {total:,} features and {n_weights:,} weights")
 
 
 @njit

@@ -7,8 +7,8 @@ by block, so that only a few blocks are in memory at a time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,15 @@ __all__ = ["Room"]
 
 
 class Room:
-    """The memory of the machine: all examples are at hand, in any order."""
+    """The memory of the machine: all examples are at hand, in any order.
+
+    Attributes
+    ----------
+    on_disk : bool
+        Whether examples and duals are on disk, so that they must be visited block by block.
+    """
+
+    on_disk: ClassVar[bool] = False
 
     def parts(self, name: str, n: int) -> Floats:
         """Return an array of n numbers that are not yet set, one per part.
@@ -36,12 +44,51 @@ class Room:
         """Return a random order of n examples."""
         return rng.permutation(n)
 
+    def grouped(self, rng: np.random.Generator, drawn: Ints) -> Ints:
+        """Return examples that were drawn independently in an order that the room can follow."""
+        return drawn
+
+    def drawn(self, rng: np.random.Generator, chances: Floats, n: int) -> Ints:
+        """Draw n examples by their chances, in an order that the room can follow."""
+        return rng.choice(len(chances), size=n, p=chances)
+
     def ends(self, order: Ints) -> Ints:
         """Return where the runs of an order end that can be visited without leaving a block."""
         return np.array([len(order)], dtype=np.int64)
 
     def enter(self, order: Ints, begin: int, end: int) -> None:
         """Prepare for changes to the examples order[begin:end], a run within one block."""
+
+    def block(self, example: int, n: int) -> tuple[int, int, int]:
+        """Return the number of the block that holds an example, its first example, and its end.
+
+        Parameters
+        ----------
+        example : int
+            The example.
+        n : int
+            How many examples there are.
+        """
+        return 0, 0, n
+
+    def put(self, name: str, block: int, arrays: Mapping[str, Any]) -> None:
+        """Put arrays of a block away; the only block in memory is never left."""
+
+    def take(self, name: str, block: int) -> dict[str, Any] | None:
+        """Return the arrays of a block that were put away under a name; None if none were."""
+        return None
+
+    def sweep(self, n: int, changes: bool = False) -> Iterator[tuple[int, int]]:
+        """Go through n examples as they are stored; yields the first and the end of each block.
+
+        Parameters
+        ----------
+        n : int
+            How many examples there are.
+        changes : bool
+            Whether arrays that the room keeps will be changed on the way.
+        """
+        yield 0, n
 
     def keeps(self, array: Any) -> bool:
         """Return whether the room itself preserves the values of an array across processes."""
@@ -59,3 +106,12 @@ class Room:
 
     def back_to(self, mark: Mapping[str, Any]) -> None:
         """Return all arrays that the room keeps to their values at a mark."""
+
+    def close(self, remove: bool = False) -> None:
+        """Let go of what the room holds.
+
+        Parameters
+        ----------
+        remove : bool
+            Whether to delete its files, if there are any.
+        """

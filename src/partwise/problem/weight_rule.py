@@ -14,7 +14,7 @@ from ..compiled.jit import njit
 from .layout import Layout
 from .rows import Rows
 
-__all__ = ["WeightRule"]
+__all__ = ["Observed", "WeightRule", "without_bare"]
 
 #: What a site has: site_ptr, site_part, gold_ptr, gold_part and gold_count of a problem.
 _GoldSites = tuple[Ints, Ints, Ints, Ints, Floats]
@@ -73,17 +73,50 @@ class WeightRule:
         rows : Rows
             The features of each site, numbered through all kinds.
         """
-        seen = np.zeros(layout.n_weights, dtype=np.bool_)
-        totals = np.zeros(0 if self.min_frequency is None else layout.n_weights)
+        observed = Observed(self, layout)
+        observed.add(gold_sites, rows)
+        kept, bare = observed.settled(kinds)
+        return kept, rows if bare is None else without_bare(rows, bare)
+
+
+class Observed:
+    """Collects which weights of a full layout the gold labels touch, some examples at a time.
+
+    Parameters
+    ----------
+    rule : WeightRule
+        Which weights exist.
+    layout : Layout
+        All weights.
+    """
+
+    def __init__(self, rule: WeightRule, layout: Layout) -> None:
+        self.rule, self.layout = rule, layout
+        self.seen = np.zeros(layout.n_weights, dtype=np.bool_)
+        self.totals = np.zeros(0 if rule.min_frequency is None else layout.n_weights)
+
+    def add(self, gold_sites: _GoldSites, rows: Rows) -> None:
+        """Look at the gold labels of some examples; see `WeightRule.restrict`."""
         values = np.zeros(0) if rows.values is None else rows.values
-        _observe(*gold_sites, rows.indptr, rows.indices, values, layout.first, seen, totals)
+        _observe(
+            *gold_sites, rows.indptr, rows.indices, values, self.layout.first, self.seen,
+            self.totals,
+        )  # fmt: skip
+
+    def settled(self, kinds: Sequence[str]) -> tuple[Layout, npt.NDArray[np.bool_] | None]:
+        """Return the weights that exist, and for each feature whether it has none.
+
+        The second is None if there is no such feature.
+        """
+        layout, seen = self.layout, self.seen
         for kind, name in enumerate(kinds):
-            if self.of_kind(name) == "all":
+            if self.rule.of_kind(name) == "all":
                 _mark_kind(layout, kind, seen)
-        if self.min_frequency is None:
-            return layout.restricted(seen), rows
-        seen &= totals >= self.min_frequency
-        return layout.restricted(seen), _without_bare(layout, seen, rows)
+        if self.rule.min_frequency is None:
+            return layout.restricted(seen), None
+        seen &= self.totals >= self.rule.min_frequency
+        bare = _bare(layout, seen)
+        return layout.restricted(seen), bare if bare.any() else None
 
 
 def _mark_kind(layout: Layout, kind: int, seen: npt.NDArray[np.bool_]) -> None:
@@ -94,13 +127,16 @@ def _mark_kind(layout: Layout, kind: int, seen: npt.NDArray[np.bool_]) -> None:
         seen[first + slot] = True
 
 
-def _without_bare(layout: Layout, seen: npt.NDArray[np.bool_], rows: Rows) -> Rows:
-    """Remove the occurrences of the features that have no weights."""
+def _bare(layout: Layout, seen: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Return for each feature of a full layout whether none of its weights is marked."""
     totals = np.concatenate([[0], np.cumsum(seen)])
     width = np.repeat(np.asarray(layout.widths, dtype=np.int64), layout.n_features)
-    bare = totals[layout.first + width] == totals[layout.first]
-    if not bare.any():
-        return rows
+    bare: npt.NDArray[np.bool_] = totals[layout.first + width] == totals[layout.first]
+    return bare
+
+
+def without_bare(rows: Rows, bare: npt.NDArray[np.bool_]) -> Rows:
+    """Remove the occurrences of the features that have no weights."""
     kept = ~bare[rows.indices]
     ends = np.concatenate([[0], np.cumsum(kept)])
     values = None if rows.values is None else rows.values[kept]

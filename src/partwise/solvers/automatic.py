@@ -57,6 +57,7 @@ class Automatic(CompositeSolver):
     """
 
     name: ClassVar[str] = "auto"
+    on_disk = True
     needs = frozenset[str]()
     takes_l1 = True
 

@@ -75,6 +75,9 @@ class Solver(ABC):
         An optional package that this solver needs.
     papers : tuple of Paper
         Where the method was published.
+    on_disk : bool
+        Whether the solver can work on a problem that is on disk: it visits the examples block by
+        block, and holds nothing else that is as long as the parts of all examples.
     threads : bool
         Whether `n_jobs` makes the epochs faster; evaluations use threads with every solver.
     occupies : Footprint
@@ -97,6 +100,7 @@ class Solver(ABC):
     takes_l1: ClassVar[bool] = False
     package: ClassVar[str | None] = None
     papers: ClassVar[tuple[Paper, ...]] = ()
+    on_disk: ClassVar[bool] = False
     threads: ClassVar[bool] = False
     occupies: ClassVar[Footprint] = Footprint(vectors=5, parts=3, examples=8)
     remade: ClassVar[tuple[str, ...]] = ("buffers", "l2", "l1")

@@ -72,8 +72,8 @@ class Goal:
             return None
         if point.mu is not None:
             return point.mu
-        mu, entropy = np.empty_like(point.theta), np.empty(self.problem.n_examples)
-        self.evaluator.marginals(point.theta, mu, entropy)
+        mu = self.problem.room.parts("mu", self.problem.n_parts)
+        self.evaluator.marginals(point.theta, mu, np.empty(self.problem.n_examples))
         return mu
 
     def weights(self) -> Floats | None:

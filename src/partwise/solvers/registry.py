@@ -71,15 +71,16 @@ def make_solver(name: str, goal: Goal, options: dict[str, Any] | None = None) ->
     if goal.l1 and not solver.takes_l1:
         able = [s.name for s in SOLVERS.usable().values() if s.takes_l1]
         raise MismatchError(f"{name} cannot take l1 > 0; use {' or '.join(able)}")
-    missing = solver.needs - offered(problem)
+    missing = needed(solver) - offered(problem)
     if missing:
         wanted = " and ".join(_WORDS.get(need, need) for need in sorted(missing))
         known = SOLVERS.usable().values()
-        fitting = [s.name for s in known if s.needs <= offered(problem) and _ready(s)]
+        fitting = [s.name for s in known if needed(s) <= offered(problem) and _ready(s)]
         others = f"one of {', '.join(fitting)}" if fitting else "another solver or loss"
+        where = " on disk" if problem.room.on_disk else ""
         raise MismatchError(
             f"{name} needs {wanted}; for {problem.structure.name} labels with the "
-            f"{problem.loss.name} loss use {others}"
+            f"{problem.loss.name} loss{where} use {others}"
         )
     check_options(solver, options)
     check_overflow(problem, goal.l2)
@@ -88,11 +89,17 @@ def make_solver(name: str, goal: Goal, options: dict[str, Any] | None = None) ->
     return solver(replace(goal, problem=problem), **options)
 
 
+def needed(solver: type[Solver]) -> frozenset[str]:
+    """Return what a problem must offer to a solver."""
+    return solver.needs if solver.on_disk else solver.needs | {"memory"}
+
+
 #: How a message describes what a solver needs.
 _WORDS: Final = {
     **ORACLE_WORDS,
     "entropy": "labels whose entropy is a sum over parts",
     "log loss": "the log loss",
+    "memory": "all examples in memory",
     "multiclass": "a classifier",
     "tau=0": "the hinge loss",
     "tau>0": "the log or the softmax-margin loss",
@@ -120,6 +127,8 @@ def offered(problem: Problem) -> frozenset[str]:
         offers.add("log loss")
     if not problem.arrays.mask.size:
         offers.add("unconstrained labels")
+    if not problem.room.on_disk:
+        offers.add("memory")
     if problem.gold_entropy is None:
         offers.add("whole labels")
     return frozenset(offers)

@@ -112,6 +112,11 @@ class Checkpoint:
             return os.fspath(self.path) if there else None
         return os.fspath(self.resume)
 
+    @property
+    def resumes(self) -> bool:
+        """Whether the fit goes on from a file, with all that the file holds."""
+        return self.source is not None and not self.as_start
+
     def check_target(self) -> None:
         """Raise a DataError if writing would destroy what another fit has saved."""
         if not os.path.exists(self.path):

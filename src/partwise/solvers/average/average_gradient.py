@@ -17,6 +17,8 @@ from __future__ import annotations
 import math
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from ...arrays import Floats, Ints
 from ...compiled.jit import FAST, njit
 from ...problem.design import scatter, score
@@ -98,6 +100,24 @@ def draw(memory: Any, rule: Any, coins: Any) -> Any:
     steep = coins[2] * total < tree[1]
     k = memory.place[find(tree, coins[1])] if steep else int(coins[1] * seen)
     return k, seen / n * (memory.curvature[order[k]] + even) / total
+
+
+def all_chances(memory: Memory, rule: Rule) -> Floats:
+    """Return the chance of every example to be the next one, as `draw` chooses it."""
+    n, seen, total = len(memory.order), int(memory.totals[SEEN]), float(memory.tree[1])
+    chances: Floats = np.zeros(len(memory.place))
+    if rule.sampling == UNIFORM or (rule.sampling == NUS and total == 0.0):
+        chances[memory.order] = 1.0
+    elif rule.sampling == NUS:
+        chances[memory.order] = 1.0 / n + memory.curvature[memory.order] / total
+    else:
+        chances[memory.order] = 1.0 / n
+        if seen:
+            known = memory.order[:seen]
+            even = total / seen + 2.0 * rule.l2 / n
+            chances[known] = seen / n * (memory.curvature[known] + even) / (total + seen * even)
+    chances /= chances.sum()
+    return chances
 
 
 @njit
@@ -290,16 +310,23 @@ def scores(a: Any, i: int, memory: Any, rule: Any, q: Any, pull: Any) -> None:
 
 
 @njit(fastmath=FAST)
-def sag_epoch(a: Any, memory: Any, rule: Any, coins: Any, buffers: Any) -> Any:
+def sag_epoch(
+    a: Any, memory: Any, rule: Any, coins: Any, chosen: Any, chances: Any, buffers: Any
+) -> Any:
     """Visit as many examples as coins has rows; adds to STALE what is its mean in the end.
+
+    Or else visit those that are chosen already, each with the chance that it had.
 
     Returns the first example without a finite logZ, or -1.
     """
     q, pull, theta, mu, delta, masked, work = buffers
     tau, totals, n = a.tau, memory.totals, memory.order.size
     decay = 2.0 ** (-1.0 / n)
-    for t in range(coins.shape[0]):
-        at, p = draw(memory, rule, coins[t])
+    for t in range(max(coins.shape[0], chosen.size)):
+        if chosen.size > 0:
+            at, p = memory.place[chosen[t]], chances[t]
+        else:
+            at, p = draw(memory, rule, coins[t])
         i = memory.order[at]
         c = a.weight[i]
         lo, size = a.part_ptr[i], a.part_ptr[i + 1] - a.part_ptr[i]

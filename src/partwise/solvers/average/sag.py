@@ -18,7 +18,7 @@ from ...problem.footprint import Footprint
 from ...problem.problem import Problem
 from ..base import Epoch, Evaluation
 from ..goal import Goal
-from ..gold_labels import gold_marginals, gold_places
+from ..gold_labels import gold_places, set_gold
 from ..options import OneOf, Share
 from ..papers import DEFAZIO_2014, SCHMIDT_2013, SCHMIDT_2015, Paper
 from ..primal import PrimalSolver, certified
@@ -41,6 +41,7 @@ from .average_gradient import (
     VISITS,
     Memory,
     Rule,
+    all_chances,
     sag_epoch,
     shrink_all,
     step_size,
@@ -70,9 +71,10 @@ class _AverageGradient(PrimalSolver):
         The step, as a fraction of the step of SAG.
     """
 
+    on_disk = True
     saga: ClassVar[bool] = False  # whether the direction is SAGA's
     remade = ("rule",)
-    grows = ("coins",)
+    grows = ("coins", "chances")
 
     @classmethod
     def footprint(
@@ -121,6 +123,7 @@ class _AverageGradient(PrimalSolver):
         totals[STEP] = self.rule.fixed or np.inf
         self.buffers = scratch(problem, 6)
         self.coins = np.zeros((0, 3))  # what is left of the draws of this epoch
+        self.chances = np.zeros(0)  # on disk: the chance of each example in this epoch
         self._measure()
 
     def _memory(
@@ -188,24 +191,50 @@ class _AverageGradient(PrimalSolver):
     def epoch(self) -> Epoch:
         totals, n = self.memory.totals, len(self.memory.order)
         if not self.under_way:
-            self.coins, totals[STALE] = self.rng.random((n, 3)), 0.0
-        stretch = max(1, self.stretch * n // max(1, self.problem.n_parts))
-        while self.under_way:
-            now, rest = self.coins[:stretch], self.coins[stretch:]
-            bad = sag_epoch(self.problem.arrays, self.memory, self.rule, now, self.buffers)
-            if bad >= 0:
-                raise not_finite(int(bad))
-            self.coins = rest
-            if self.under_way:
-                self.pause()
+            totals[STALE] = 0.0
+        if self.problem.room.on_disk:
+            for order in self.stretches(self._draw_all):
+                self._visit(np.zeros((0, 3)), order)
+        else:
+            self._toss()
         totals[STALE] /= n
         passes = float(totals[VISITS]) / self.problem.n_examples + self.unpaid
         totals[VISITS] = self.unpaid = 0.0
         return Epoch(passes, self._dual(), self._gap_estimate(), self.l2)
 
+    def _toss(self) -> None:
+        """Visit as many examples as there are, each drawn when its turn comes."""
+        n = len(self.memory.order)
+        if not self.under_way:
+            self.coins = self.rng.random((n, 3))
+        stretch = max(1, self.stretch * n // max(1, self.problem.n_parts))
+        while self.under_way:
+            now, rest = self.coins[:stretch], self.coins[stretch:]
+            self._visit(now, np.zeros(0, dtype=np.int64))
+            self.coins = rest
+            if self.under_way:
+                self.pause()
+
+    def _draw_all(self) -> Ints:
+        """Draw the examples of an epoch at its beginning, to visit them block by block.
+
+        Every draw has the chances p_i of that time, by which SAGA's step is unbiased, but for the
+        draws of one window, which come from the same block. The blocks are drawn with replacement,
+        as examples are in memory: SAG fails where every gradient is as old as an epoch is long.
+        """
+        n = len(self.memory.order)
+        self.chances = all_chances(self.memory, self.rule)
+        return self.problem.room.drawn(self.rng, self.chances, n)
+
+    def _visit(self, coins: Floats, order: Ints) -> None:
+        arrays, chances = self.problem.arrays, self.chances[order]
+        bad = sag_epoch(arrays, self.memory, self.rule, coins, order, chances, self.buffers)
+        if bad >= 0:
+            raise not_finite(int(bad))
+
     @property
     def under_way(self) -> bool:
-        return len(self.coins) > 0
+        return len(self.coins) > 0 or super().under_way
 
     def restored(self) -> None:
         super().restored()
@@ -220,6 +249,9 @@ class _AverageGradient(PrimalSolver):
             and coins.shape[1] == 3
             and len(coins) <= n
             and ((coins >= 0.0) & (coins < 1.0)).all()
+            and len(self.chances) in (0, n)
+            and (self.chances[self.left] > 0.0).all()
+            and (self.problem.arrays.weight[self.left] > 0.0).all()
         )
         if not sound:
             raise DataError("the order of the examples is not that of the problem")
@@ -265,18 +297,25 @@ def _distributions(
 ) -> tuple[Floats, Floats, Floats]:
     """Return mu, -tau log u(gold) and tau H + cost.mu of u ~ exp(theta), or of the gold labels."""
     arrays, n = problem.arrays, problem.n_examples
+    mu, loss, linear = problem.room.parts("mu", problem.n_parts), np.zeros(n), np.zeros(n)
     if theta is None:
-        return gold_marginals(problem), np.zeros(n), np.zeros(n)
-    mu, entropy = np.zeros(problem.n_parts), np.empty(n)
+        set_gold(problem, mu, arrays.gold_count)
+        return mu, loss, linear
+    entropy = np.empty(n)
     evaluator.marginals(theta, mu, entropy)
-    owner = np.repeat(np.arange(n), np.diff(arrays.gold_ptr))
-    part_owner = np.repeat(np.arange(n), np.diff(arrays.part_ptr))
-    log_z = entropy + np.bincount(part_owner, theta * mu, n)
-    gold = theta[gold_places(problem)] * arrays.gold_count
-    loss = arrays.tau * (log_z - np.bincount(owner, gold, n))
-    linear = arrays.tau * entropy
-    if arrays.cost.size:
-        linear += np.bincount(part_owner, arrays.cost * mu, n)
+    for first, last in problem.room.sweep(n):
+        some, size = slice(first, last), last - first
+        ends, gold_ends = arrays.part_ptr[first : last + 1], arrays.gold_ptr[first : last + 1]
+        owner = np.repeat(np.arange(size), np.diff(gold_ends))
+        part_owner = np.repeat(np.arange(size), np.diff(ends))
+        own = mu[ends[0] : ends[-1]]
+        log_z = entropy[some] + np.bincount(part_owner, theta[ends[0] : ends[-1]] * own, size)
+        count = arrays.gold_count[gold_ends[0] : gold_ends[-1]]
+        gold = theta[gold_places(problem, first, last)] * count
+        loss[some] = arrays.tau * (log_z - np.bincount(owner, gold, size))
+        linear[some] = arrays.tau * entropy[some]
+        if arrays.cost.size:
+            linear[some] += np.bincount(part_owner, arrays.cost[ends[0] : ends[-1]] * own, size)
     return mu, loss, linear
 
 

@@ -13,6 +13,7 @@ class ConjugateGradient(SteppedSolver):
     """Nonlinear conjugate gradient, by scipy, for comparison."""
 
     name: ClassVar[str] = "cg"
+    on_disk = True
     papers = (POLAK_1969,)
     threads = True
     method: ClassVar[str] = "CG"

@@ -25,6 +25,7 @@ class LBFGS(SteppedSolver):
     """
 
     name: ClassVar[str] = "lbfgs"
+    on_disk = True
     papers = (LIU_1989,)
     threads = True
     method: ClassVar[str] = "L-BFGS-B"

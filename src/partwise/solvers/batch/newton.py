@@ -28,6 +28,7 @@ class TrustRegionNewton(SteppedSolver):
     """Trust-region Newton; every product with the Hessian counts as a pass."""
 
     name: ClassVar[str] = "newton"
+    on_disk = True
     papers = (LIN_2008,)
     threads = True
     method: ClassVar[str] = "trust-ncg"

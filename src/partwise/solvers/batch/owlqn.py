@@ -46,6 +46,7 @@ class OrthantWise(PrimalSolver):
     """
 
     name: ClassVar[str] = "owl-qn"
+    on_disk = True
     papers = (ANDREW_2007,)
     threads = True
     takes_l1 = True

@@ -23,7 +23,7 @@ from ...problem.footprint import Footprint
 from ...problem.problem import Problem
 from ..base import Evaluation, Solver
 from ..goal import Goal
-from ..gold_labels import set_gold
+from ..gold_labels import set_gold, set_parts
 from ..iterate_average import IterateAverage
 from ..options import CountFrom0, Factor, NotNegative, Positive
 
@@ -120,7 +120,7 @@ class ExponentiatedGradient(Solver):
         theta = problem.room.parts("theta", problem.n_parts)
         mu = problem.room.parts("mu", problem.n_parts)
         if given is not None:
-            theta[:] = given
+            set_parts(problem, theta, given)
         else:
             set_gold(problem, theta, start)
         if vertices:

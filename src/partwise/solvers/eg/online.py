@@ -215,6 +215,7 @@ class OnlineEG(ExponentiatedGradient):
     """
 
     name: ClassVar[str] = "online-eg"
+    on_disk = True
     papers: ClassVar[tuple[Paper, ...]] = (COLLINS_2008,)
 
     def __init__(
@@ -234,6 +235,11 @@ class OnlineEG(ExponentiatedGradient):
                 "order='permutation' with the hinge"
             )
         trial = first_step == "trial"
+        if trial and problem.room.on_disk:
+            raise MismatchError(
+                "a first step that is found by trial needs copies of all duals in memory; give a "
+                "number, such as first_step=0.5"
+            )
         eta = 1.0 if trial else float(first_step)
         self.entry = 1.0
         if start is None and tau > 0.0 and not goal.warm:
@@ -253,7 +259,7 @@ class OnlineEG(ExponentiatedGradient):
     def _draw(self) -> Ints:
         n = self.problem.n_examples
         if self.order == "replacement":
-            return self.rng.integers(n, size=n)
+            return self.problem.room.grouped(self.rng, self.rng.integers(n, size=n))
         if self.order == "deterministic":
             return np.arange(n)
         order = self.problem.room.order(self.rng, n)

@@ -34,26 +34,38 @@ class Atoms(NamedTuple):
     end: Ints  # one number: how much of the pool is taken
 
 
-def gold_atoms(problem: Problem, room: int) -> Atoms:
-    """Return the gold label of every example, with weight 1, and room for other labels."""
-    arrays, n = problem.arrays, problem.n_examples
-    sizes = np.diff(arrays.gold_ptr)
+def gold_atoms(problem: Problem, room: int, first: int = 0, last: int | None = None) -> Atoms:
+    """Return the gold labels of examples [first, last), with weight 1, and room for other labels.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    room : int
+        How many labels an example keeps.
+    first, last : int
+        The first example and the one after the last; by default all.
+    """
+    last = problem.n_examples if last is None else last
+    arrays, n = problem.arrays, last - first
+    ends = arrays.gold_ptr[first : last + 1]
+    sizes, gold = np.diff(ends), slice(ends[0], ends[-1])
     begin, size, alpha = (
         np.zeros((n, room), np.int64),
         np.zeros((n, room), np.int32),
         np.zeros(n * room),
     )
-    begin[:, 0], size[:, 0] = arrays.gold_ptr[:-1], sizes
+    begin[:, 0], size[:, 0] = ends[:-1] - ends[0], sizes
     alpha[::room] = 1.0
-    taken = len(arrays.gold_part)
+    taken = int(ends[-1] - ends[0])
     return Atoms(
         used=np.ones(n, dtype=np.int64),
         alpha=alpha,
         begin=begin.ravel(),
         size=size.ravel(),
         space=size.ravel().copy(),
-        part=np.concatenate([arrays.gold_part, np.zeros(taken, np.int64)]).astype(np.int32),
-        times=np.concatenate([arrays.gold_count, np.zeros(taken)]).astype(np.float32),
+        part=np.concatenate([arrays.gold_part[gold], np.zeros(taken, np.int64)]).astype(np.int32),
+        times=np.concatenate([arrays.gold_count[gold], np.zeros(taken)]).astype(np.float32),
         end=np.array([taken], dtype=np.int64),
     )
 
@@ -85,9 +97,12 @@ def check_atoms(atoms: Atoms, room: int, n_parts: Ints) -> None:
         How many parts each example has.
     """
     begin, size, space = atoms.begin, atoms.size.astype(np.int64), atoms.space.astype(np.int64)
-    pool = len(atoms.part)
+    pool, slots = len(atoms.part), len(n_parts) * room
     sound = (
         len(atoms.times) == pool
+        and len(atoms.used) == len(n_parts)
+        and len(atoms.end) == 1
+        and all(len(held) == slots for held in (atoms.alpha, begin, size, space))
         and bool(((atoms.used >= 1) & (atoms.used <= room)).all())
         and bool(((begin >= 0) & (size >= 0) & (size <= space) & (begin <= pool - space)).all())
         and 0 <= int(atoms.end[0]) <= pool

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Final, final
 
 import numpy as np
 
-from ...arrays import Floats
+from ...arrays import Floats, Ints
 from ...compiled.jit import FAST, njit
 from ...compiled.prefetch import prefetch
 from ...errors import DataError
@@ -176,6 +176,7 @@ class CrammerSinger(MarginalAscent):
     """
 
     name: ClassVar[str] = "crammer-singer"
+    on_disk = True
     papers = (CRAMMER_2001, KEERTHI_2008)
     needs = frozenset({"maximum", "tau=0", "multiclass"})
     remade = ("square",)
@@ -195,36 +196,64 @@ class CrammerSinger(MarginalAscent):
 
     @property
     def under_way(self) -> bool:
-        return self.draws.size > 0
+        return self.draws.size > 0 or super().under_way
 
     def sweep(self, l2: float, v: Floats) -> float:
         # Some more visits than there are examples, if the last round needs them.
         n = self.problem.n_examples
+        if self.problem.room.on_disk:
+            while self.visits < n or self.under_way:
+                for order in self.stretches(self.draw):
+                    self.visits += self.visit(order, l2, v)
+            visits, self.visits = self.visits, 0
+            return visits / n
         if not self.under_way:
             self.draws = self.rng.random(2 * n)
             self.clock[[VISITS, COUNT, TURN]] = 0
+        most = max(1, self.stretch * n // max(1, self.problem.n_parts))
         while True:
-            bad = crammer_singer_rounds(
-                self.problem.arrays,
-                self.draws,
-                l2,
-                self.square,
-                self.mu,
-                self.gap,
-                (self.wait, self.due, self.clock),
-                self.order,
-                max(1, self.stretch * n // max(1, self.problem.n_parts)),
-                v,
-                self.totals,
-                self.buffers,
-            )
-            if bad >= 0:
-                raise not_finite(int(bad))
+            self._rounds(self.order, most, l2, v)
             if self.clock[VISITS] >= n:
                 break
             self.pause()
         self.draws = np.zeros(0)
         return float(self.clock[VISITS] / n)
+
+    def draw(self) -> Ints:
+        """Return the examples that are due in the next round, in an order for the disk."""
+        clock = self.clock
+        clock[ROUND] = max(clock[ROUND], self.due.min())
+        due = self.due <= clock[ROUND]
+        clock[ROUND] += 1
+        order = super().draw()
+        found: Ints = order[due[order]]
+        return found
+
+    def visit(self, order: Ints, l2: float, v: Floats) -> int:
+        """Visit some of the examples of a round."""
+        self.clock[[VISITS, COUNT, TURN]] = 0, len(order), 0
+        self._rounds(order, len(order), l2, v)
+        self.clock[[VISITS, COUNT, TURN]] = 0
+        return len(order)
+
+    def _rounds(self, order: Ints, most: int, l2: float, v: Floats) -> None:
+        rests = self.wait, self.due, self.clock
+        bad = crammer_singer_rounds(
+            self.problem.arrays,
+            self.draws,
+            l2,
+            self.square,
+            self.mu,
+            self.gap,
+            rests,
+            order,
+            most,
+            v,
+            self.totals,
+            self.buffers,
+        )
+        if bad >= 0:
+            raise not_finite(int(bad))
 
     def restored(self) -> None:
         super().restored()

@@ -22,6 +22,7 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ...compiled.jit import njit
+from ...errors import DataError
 from ...problem.evaluation import not_finite
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem, example_maximum
@@ -29,7 +30,16 @@ from ..goal import Goal
 from ..options import Count, NotNegative, OneOf
 from ..papers import LACOSTE_JULIEN_2013, OSOKIN_2016
 from ..scratch import scratch
-from .atoms import add_atom, atom_score, atoms_bytes, check_atoms, gold_atoms, grown, keep_atom
+from .atoms import (
+    Atoms,
+    add_atom,
+    atom_score,
+    atoms_bytes,
+    check_atoms,
+    gold_atoms,
+    grown,
+    keep_atom,
+)
 from .marginal_ascent import MarginalAscent, score_with_cost, step
 
 #: Used in place of a slot: no label; the weight that is on no kept label.
@@ -149,8 +159,9 @@ class FrankWolfe(MarginalAscent):
     """
 
     name: ClassVar[str] = "bcfw"
+    on_disk = True
     papers = (LACOSTE_JULIEN_2013, OSOKIN_2016)
-    grows = ("atoms.part", "atoms.times")
+    grows = tuple(f"atoms.{field}" for field in Atoms._fields)
 
     @classmethod
     def footprint(
@@ -173,9 +184,10 @@ class FrankWolfe(MarginalAscent):
         super().__init__(goal, nearness=nearness)
         self.sampling, self.pairwise = sampling, pairwise
         self.room = _room(goal.problem, room)
-        self.atoms = gold_atoms(goal.problem, self.room)
-        if goal.start is not None:
-            self.atoms.alpha[:] = 0.0
+        self.begun = goal.start is not None
+        #: The block of examples whose labels are in memory, and where it begins and ends.
+        self.block = goal.problem.room.block(0, goal.problem.n_examples)
+        self.atoms = self._first_atoms()
         self.d = goal.problem.storage.zeros()
         self.buffers = scratch(goal.problem, 4)
 
@@ -184,20 +196,42 @@ class FrankWolfe(MarginalAscent):
         total = self.gap.sum()
         if self.sampling == "uniform" or not 0.0 < total < np.inf:
             return self.problem.room.order(self.rng, n)
-        return self.rng.choice(n, size=n, p=0.5 * self.gap / total + 0.5 / n)
+        drawn = self.rng.choice(n, size=n, p=0.5 * self.gap / total + 0.5 / n)
+        return self.problem.room.grouped(self.rng, drawn)
+
+    def _first_atoms(self) -> Atoms:
+        """Return the gold labels of the block."""
+        _, first, last = self.block
+        atoms = gold_atoms(self.problem, self.room, first, last)
+        if self.begun:
+            atoms.alpha[:] = 0.0
+        return atoms
+
+    def _turn_to(self, example: int) -> None:
+        """Bring the labels of the block of an example into memory, in place of those before."""
+        room, problem = self.problem.room, self.problem
+        block = room.block(example, problem.n_examples)
+        if block == self.block:
+            return
+        room.put("atoms", self.block[0], self.atoms._asdict())
+        self.block = block
+        held = room.take("atoms", block[0])
+        self.atoms = self._first_atoms() if held is None else Atoms(**held)
 
     def visit(self, order: Ints, l2: float, v: Floats) -> int:
-        at = 0
+        self._turn_to(int(order[0]))
+        _, first, last = self.block
+        arrays, at = self.problem.arrays.examples(first, last), 0
         while True:
             at, bad = frank_wolfe_epoch(
-                self.problem.arrays,
-                order,
+                arrays,
+                order - first,
                 at,
                 l2,
                 self.room,
                 self.pairwise,
                 self.mu,
-                self.gap,
+                self.gap[first:last],
                 self.atoms,
                 v,
                 self.d,
@@ -205,7 +239,7 @@ class FrankWolfe(MarginalAscent):
                 self.buffers,
             )
             if bad >= 0:
-                raise not_finite(int(bad))
+                raise not_finite(first + int(bad))
             if at == len(order):
                 break
             self.atoms = grown(self.atoms, self.problem.max_parts)
@@ -213,7 +247,12 @@ class FrankWolfe(MarginalAscent):
 
     def restored(self) -> None:
         super().restored()
-        check_atoms(self.atoms, self.room, np.diff(self.problem.arrays.part_ptr))
+        problem = self.problem
+        number, first, last = self.block
+        if self.block != problem.room.block(min(first, problem.n_examples - 1), problem.n_examples):
+            raise DataError(f"there is no block {number} of the examples {first} to {last}")
+        sizes = np.diff(problem.arrays.part_ptr[first : last + 1])
+        check_atoms(self.atoms, self.room, sizes)
 
 
 def _room(problem: Problem, room: int | None) -> int:

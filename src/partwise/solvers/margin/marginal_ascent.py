@@ -27,7 +27,7 @@ from ...problem.problem import Problem
 from ..base import Epoch, Evaluation, Solver
 from ..eg.base import easy_l2
 from ..goal import Goal
-from ..gold_labels import gold_places, set_gold
+from ..gold_labels import gold_places, set_gold, set_parts
 from ..iterate_average import IterateAverage
 from ..options import NotNegative
 from ..proximal_term import ProximalTerm
@@ -132,7 +132,7 @@ class MarginalAscent(Solver):
         if marginals is None:
             set_gold(problem, self.mu, problem.arrays.gold_count)
         else:
-            self.mu[:] = marginals
+            set_parts(problem, self.mu, marginals)
             self._rebuild()
         self.weights = self.v / l2 if goal.initial_weights is None else goal.initial_weights
         k = max(easy_l2(problem), l2) if nearness is None else nearness
@@ -213,9 +213,12 @@ class MarginalAscent(Solver):
         return self.weights if self.proximal_term.k else self.v / self.l2
 
     def dual_point(self) -> DualPoint:
-        """Return the marginals of the best s, and the scores at w."""
+        """Return the marginals of the best s, and the scores at w.
+
+        On disk there is no room for other marginals: those that were reached are a dual point too.
+        """
         s, mu = self._share(), self.mu
-        if s < 1.0:
+        if s < 1.0 and not self.problem.room.keeps(mu):
             mu = s * mu
             mu[gold_places(self.problem)] += (1.0 - s) * self.problem.arrays.gold_count
         return DualPoint(self.evaluator.scores(self.current_weights()), mu)

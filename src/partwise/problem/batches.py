@@ -1,0 +1,297 @@
+"""A problem that is larger than memory, made of one batch of examples after the other.
+
+Which weights there are, and where they are stored, depends on all examples. So batches are spooled
+to disk as they come, and laid out when all of them are there. The arrays of the problem equal those
+that :func:`partwise.problem.problem.build_problem` makes in memory, one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..arrays import Floats, Ints
+from ..errors import DataError, MismatchError
+from ..files.work_folder import WorkFolder, telling
+from ..structures.base import Structure
+from .disk_arrays import ArraysOnDisk, ArraysWriter
+from .disk_room import BLOCK_BYTES, Blocked, DiskRoom, cut_blocks
+from .example_arrays import Encoded, check_gold_parts, encode, encode_gold, lay_out, most_work
+from .feature_counts import FeatureCounts
+from .layout import Layout
+from .losses import Loss
+from .problem import Problem, assemble, check_loss, check_size
+from .rows import Renumbering, Rows
+from .spool import Spool
+from .storage import Storage
+from .weight_rule import Observed, WeightRule, without_bare
+
+__all__ = ["Batch", "Keep", "ProblemWriter", "Relabel"]
+
+#: Gives gold labels their final numbers.
+Relabel = Ints | Callable[[Ints], Ints]
+#: Which features are kept: a mask, or the final number of each.
+Keep = npt.NDArray[np.bool_] | Renumbering
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some examples with their labels.
+
+    Attributes
+    ----------
+    shapes : sequence
+        The shape of each example, as `Structure.topology` takes it.
+    rows : sequence of Rows
+        For each kind of site one row per site, the examples one after the other, or a single row
+        for all sites of that kind. Features are numbered the same in all batches; later batches
+        may have more of them.
+    gold : sequence of ndarray
+        The label of each example.
+    weight : ndarray or None
+        The weight of each example; None means 1 for each.
+    own_constraints : sequence or None
+        For each example, its own constraints or None.
+    allowed : sequence or None
+        For each example, what its label may be if it is known in part: refused unless all are None.
+    """
+
+    shapes: Sequence[Any] | Ints
+    rows: Sequence[Rows]
+    gold: Sequence[Ints]
+    weight: Floats | None = None
+    own_constraints: Sequence[Any] | None = None
+    allowed: Sequence[Any] | None = None
+
+    def __len__(self) -> int:
+        """Return the number of examples."""
+        return len(self.shapes)
+
+
+class ProblemWriter:
+    """Lays out a problem on disk.
+
+    Parameters
+    ----------
+    folder : str or path-like
+        Where its files are made: a new or an empty folder.
+    resume : bool
+        Whether the folder is that of an earlier fit, which will go on from its checkpoint.
+    block_bytes : int
+        The size of the blocks of examples that are visited one after the other.
+    """
+
+    def __init__(
+        self,
+        folder: str | PathLike[str],
+        *,
+        resume: bool = False,
+        block_bytes: int = BLOCK_BYTES,
+    ) -> None:
+        self.folder, self.block_bytes = WorkFolder(folder, resume), block_bytes
+        self._resumed = resume
+        with telling(self.folder.path):
+            self._spool = Spool(self.folder.part("spool") / "batches")
+        self._counts = FeatureCounts()
+        self.n_examples = 0
+        self._weighted = self._constrained = False
+
+    def add(self, batch: Batch) -> None:
+        """Take some more examples.
+
+        Parameters
+        ----------
+        batch : Batch
+            As many examples as fit into memory several times.
+        """
+        n = len(batch)
+        self._check(batch, n)
+        if n == 0:
+            return
+        self._counts.add(batch.rows, n)
+        self.n_examples += n
+        self._weighted |= batch.weight is not None
+        own = batch.own_constraints
+        self._constrained |= own is not None and any(mine is not None for mine in own)
+        with telling(self.folder.path):
+            self._spool.add(batch)
+
+    def _check(self, batch: Batch, n: int) -> None:
+        for what, held in (
+            ("labels", batch.gold),
+            ("weights", batch.weight),
+            ("constraints", batch.own_constraints),
+            ("allowed labels", batch.allowed),
+        ):
+            if held is not None and len(held) != n:
+                raise DataError(f"{what} for {len(held)} examples where there are {n}")
+        for i, mine in enumerate(batch.allowed or (), self.n_examples):
+            if mine is not None:
+                raise MismatchError(
+                    f"the label of example {i} (counted from 0) is known in part only, which needs "
+                    "all examples in memory; train without a folder on disk, or leave out such "
+                    "examples"
+                )
+        for rows in batch.rows:
+            rows.check_finite("the features")
+
+    def finish(
+        self,
+        structure: Structure,
+        n_features: Sequence[int],
+        *,
+        loss: Loss,
+        weights: str | WeightRule = "all",
+        constraints: Any = None,
+        keep: Sequence[Keep | None] | None = None,
+        relabel: Relabel | None = None,
+    ) -> Problem:
+        """Lay out the problem.
+
+        Parameters
+        ----------
+        structure, loss, weights, constraints
+            As in :func:`partwise.problem.problem.build_problem`.
+        n_features : sequence of int
+            How many features each kind of site has in the batches.
+        keep : sequence or None
+            For each kind of site a mask of the features that are kept, or None for all; the others
+            are left out, and those that are kept are numbered anew, in their order. Or the final
+            numbers.
+        relabel : ndarray, callable or None
+            The final numbers of the labels that the batches have; or a function from the gold label
+            of an example to its final form.
+
+        Returns
+        -------
+        Problem
+            A problem whose arrays are mapped files, and whose `room` is a `DiskRoom`.
+        """
+        if self.n_examples == 0:
+            raise DataError("there is no example to train on; check that the data are not empty")
+        check_loss(structure, loss)
+        rule = weights if isinstance(weights, WeightRule) else WeightRule(weights)
+        kept = list(keep) if keep is not None else [None] * len(n_features)
+        counts = self._counts.settled(n_features, kept, self.n_examples)
+        check_size(structure, [len(some) for some in counts], rule)
+        batches = _Batches(self._spool, structure, n_features, kept, relabel)
+        layout, bare = Layout.full(structure.widths, counts), None
+        with telling(self.folder.path):
+            if rule.leaves_out:
+                observed = Observed(rule, layout)
+                for _, _, encoded in batches:
+                    observed.add(encoded.gold_sites, encoded.rows)
+                layout, bare = observed.settled(structure.kinds)
+                del observed
+            storage = Storage.spread(layout)
+            on_disk, work_size = self._write(batches, storage, loss, constraints, bare)
+            self._spool.remove()
+        return self._problem(structure, storage, loss, on_disk, work_size)
+
+    def _write(
+        self,
+        batches: _Batches,
+        storage: Storage,
+        loss: Loss,
+        constraints: Any,
+        bare: npt.NDArray[np.bool_] | None,
+    ) -> tuple[ArraysOnDisk, int]:
+        """Write the arrays of all batches; returns them and the scratch that the oracles need."""
+        structure, work_size = batches.structure, 0
+        masked = constraints is not None or self._constrained
+        writer = ArraysWriter(self.folder.part("problem"), storage, self._counts.valued)
+        try:
+            for first, batch, encoded in batches:
+                if bare is not None:
+                    encoded = encoded.with_rows(without_bare(encoded.rows, bare))
+                found = lay_out(
+                    structure, encoded, storage, loss, batch.gold, constraints,
+                    batch.own_constraints, masked=masked, first=first,
+                )  # fmt: skip
+                check_gold_parts(structure, found.part_ptr, found.gold_ptr, found.gold_part, first)
+                weight = np.ones(len(batch)) if batch.weight is None else batch.weight
+                writer.append(found, weight, encoded.topologies, batch.own_constraints)
+                work_size = max(work_size, most_work(structure, encoded.topologies))
+        except BaseException:
+            writer.close()
+            raise
+        return writer.mapped(), work_size
+
+    def _problem(
+        self,
+        structure: Structure,
+        storage: Storage,
+        loss: Loss,
+        on_disk: ArraysOnDisk,
+        work_size: int,
+    ) -> Problem:
+        arrays = on_disk.arrays
+        # theta and mu have one number per part each.
+        bounds = cut_blocks(on_disk.sizes() + 16 * arrays.part_ptr, self.block_bytes)
+        cuts = on_disk.cuts(bounds)
+        held = {name: Blocked(on_disk.files[name], cuts[name]) for name in cuts}
+        room = DiskRoom(self.folder, bounds, arrays.part_ptr[bounds], held)
+        problem = assemble(structure, storage, loss, arrays, on_disk.weight, work_size)
+        return replace(problem, room=room)
+
+    def abandon(self) -> None:
+        """Delete what was written, if the problem is not wanted after all.
+
+        The duals of an earlier fit stay: its checkpoint can still be gone on from.
+        """
+        with suppress(OSError):
+            self._spool.remove()
+        if self._resumed:
+            with suppress(OSError):
+                self.folder.clear("spool", "problem")
+        else:
+            self.folder.remove()
+        self.folder.close()
+
+
+@dataclass(frozen=True)
+class _Batches:
+    """The batches of a spool, encoded, each with the number of its first example."""
+
+    spool: Spool
+    structure: Structure
+    n_features: Sequence[int]
+    keep: Sequence[Keep | None]
+    relabel: Relabel | None
+
+    def __iter__(self) -> Iterator[tuple[int, Batch, Encoded]]:
+        first = 0
+        for batch in self.spool:
+            batch = replace(batch, gold=self._relabelled(batch.gold))
+            rows = [
+                _chosen(given, n, kept)
+                for given, n, kept in zip(batch.rows, self.n_features, self.keep, strict=True)
+            ]
+
+            def labels(
+                topologies: list[Ints], gold: Sequence[Ints] = batch.gold, first: int = first
+            ) -> tuple[Ints, Ints, Floats]:
+                return encode_gold(self.structure, gold, topologies, first)
+
+            yield first, batch, encode(self.structure, batch.shapes, rows, labels, first)
+            first += len(batch)
+
+    def _relabelled(self, gold: Sequence[Ints]) -> Sequence[Ints]:
+        if self.relabel is None:
+            return gold
+        if callable(self.relabel):
+            return [self.relabel(label) for label in gold]
+        return [self.relabel[label] for label in gold]
+
+
+def _chosen(rows: Rows, n: int, kept: Keep | None) -> Rows:
+    rows = rows.resize(n)
+    if kept is None:
+        return rows
+    return rows.renumber(kept) if isinstance(kept, Renumbering) else rows.keep(kept)

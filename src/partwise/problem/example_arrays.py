@@ -1,0 +1,278 @@
+"""The arrays of some examples: shapes, features, gold labels, costs and masks, laid out.
+
+A problem in memory has the arrays of all its examples; a problem on disk is made of the arrays of
+some examples after the other. Both are made here, in two steps: which weights there are may depend
+on the gold labels of all examples, and the features point at the places of the weights.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import Floats, Ints
+from ..compiled.jit import njit
+from ..errors import DataError
+from ..structures.base import Sites, Structure
+from .design import Design, make_design, site_rows
+from .losses import Loss
+from .masks import make_masks, pointers
+from .rows import Rows
+from .storage import Storage
+
+__all__ = [
+    "Encoded",
+    "ExampleArrays",
+    "check_gold_parts",
+    "encode",
+    "encode_gold",
+    "lay_out",
+    "make_topologies",
+    "most_work",
+]
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Examples before the places of the weights are known.
+
+    Attributes
+    ----------
+    topologies : list of ndarray
+        The shape of each example; equal shapes share one array.
+    site_ptr, sites, rows
+        The sites of each example and their features, as `site_rows` returns them.
+    gold_ptr, gold_part, gold_count
+        The parts of the gold labels, as `Structure.encode_all` returns them.
+    """
+
+    topologies: list[Ints]
+    site_ptr: Ints
+    sites: Sites
+    rows: Rows
+    gold_ptr: Ints
+    gold_part: Ints
+    gold_count: Floats
+
+    @property
+    def gold_sites(self) -> tuple[Ints, Ints, Ints, Ints, Floats]:
+        """What `WeightRule.restrict` needs of the gold labels."""
+        return self.site_ptr, self.sites.part, self.gold_ptr, self.gold_part, self.gold_count
+
+    def with_rows(self, rows: Rows) -> Encoded:
+        """Return the examples with other features."""
+        return replace(self, rows=rows)
+
+
+class ExampleArrays(NamedTuple):
+    """The arrays of some examples; all pointers begin at 0. See `partwise.problem.Arrays`."""
+
+    topo: Ints
+    topo_ptr: Ints
+    part_ptr: Ints
+    design: Design
+    cost: Floats
+    mask: Floats
+    mask_ptr: Ints
+    gold_ptr: Ints
+    gold_part: Ints
+    gold_count: Floats
+    reach: Floats  # one per example: a bound on |F_i^T (gold_i - y)| over all labels y
+
+
+def encode(
+    structure: Structure,
+    shapes: Sequence[Any] | Ints,
+    features: Sequence[Rows],
+    encode_labels: Callable[[list[Ints]], tuple[Ints, Ints, Floats]],
+    first: int = 0,
+) -> Encoded:
+    """Describe the shapes, lay out the features site by site, and encode the gold labels.
+
+    Parameters
+    ----------
+    structure, shapes, features
+        As in :func:`partwise.problem.problem.build_problem`.
+    encode_labels : callable
+        Takes the descriptions of the shapes, and returns the parts of the gold labels as
+        `Structure.encode_all` does.
+    first : int
+        The number of the first example, for messages.
+    """
+    topologies = make_topologies(structure, shapes, first)
+    site_ptr, sites, rows = site_rows(structure, topologies, features)
+    return Encoded(topologies, site_ptr, sites, rows, *encode_labels(topologies))
+
+
+def encode_gold(
+    structure: Structure, gold: Sequence[Ints], topologies: Sequence[Ints], first: int = 0
+) -> tuple[Ints, Ints, Floats]:
+    """Encode gold labels; an error names the example by its number among all.
+
+    Parameters
+    ----------
+    structure, gold, topologies
+        As in `Structure.encode_all`.
+    first : int
+        The number of the first example.
+    """
+    try:
+        return structure.encode_all(gold, topologies)
+    except DataError:
+        if first == 0:
+            raise
+        # The message counts from the first of these examples: find the wrong one again.
+        for i, (label, topo) in enumerate(zip(gold, topologies, strict=True), first):
+            try:
+                structure.encode(label, topo)
+            except DataError as why:
+                raise DataError(f"example {i} (counted from 0): {why}") from why
+        raise
+
+
+def lay_out(
+    structure: Structure,
+    encoded: Encoded,
+    storage: Storage,
+    loss: Loss,
+    gold: Sequence[Ints],
+    constraints: Any,
+    own_constraints: Sequence[Any] | None,
+    *,
+    masked: bool = False,
+    first: int = 0,
+) -> ExampleArrays:
+    """Make the arrays of some examples, once the places of the weights are known.
+
+    Parameters
+    ----------
+    structure, loss, gold, constraints, own_constraints
+        As in :func:`partwise.problem.problem.build_problem`.
+    encoded : Encoded
+        The examples.
+    storage : Storage
+        The places of the weights.
+    masked : bool
+        Whether to make masks even if nothing is constrained here.
+    first : int
+        The number of the first example, for messages.
+    """
+    topologies = encoded.topologies
+    cost = np.zeros(0)
+    if loss.has_cost:
+        cost = structure.part_costs(gold, topologies, loss.cost_matrix)
+    mask, mask_ptr = make_masks(structure, topologies, constraints, own_constraints, masked)
+    if mask.size:
+        _check_gold(mask, mask_ptr, encoded.gold_ptr, encoded.gold_part, first)
+    return ExampleArrays(
+        topo=np.concatenate([*topologies, np.zeros(0, dtype=np.int64)]),
+        topo_ptr=pointers([len(topo) for topo in topologies]),
+        part_ptr=pointers([structure.n_parts(topo) for topo in topologies]),
+        design=make_design(storage, encoded.site_ptr, encoded.sites, encoded.rows),
+        cost=cost,
+        mask=mask,
+        mask_ptr=mask_ptr,
+        gold_ptr=encoded.gold_ptr,
+        gold_part=encoded.gold_part,
+        gold_count=encoded.gold_count,
+        reach=_reach(encoded.site_ptr, encoded.sites.uses, encoded.rows),
+    )
+
+
+def make_topologies(
+    structure: Structure, shapes: Sequence[Any] | Ints, first: int = 0
+) -> list[Ints]:
+    """Describe the shape of every example; equal shapes share one description.
+
+    Parameters
+    ----------
+    structure : Structure
+        The structure.
+    shapes : sequence
+        The shape of each example.
+    first : int
+        The number of the first example, to name one that the structure refuses.
+    """
+    known: dict[Any, Ints] = {}
+    topologies = []
+    plain = shapes.tolist() if isinstance(shapes, np.ndarray) else shapes
+    for i, shape in enumerate(plain, first):
+        if shape not in known:
+            try:
+                topo = structure.topology(shape)
+            except DataError as why:
+                raise DataError(f"example {i} (counted from 0): {why}") from why
+            known[shape] = np.ascontiguousarray(topo, dtype=np.int64)
+        topologies.append(known[shape])
+    return topologies
+
+
+def most_work(structure: Structure, topologies: Sequence[Ints]) -> int:
+    """Return how many numbers the oracles need as scratch for any of these shapes."""
+    distinct = {topo.tobytes(): topo for topo in topologies}.values()
+    return max((structure.work_size(topo) for topo in distinct), default=0)
+
+
+def check_gold_parts(
+    structure: Structure, part_ptr: Ints, gold_ptr: Ints, gold_part: Ints, first: int = 0
+) -> None:
+    """Raise a DataError unless the gold parts lie inside their examples, as compiled code requires.
+
+    Parameters
+    ----------
+    structure : Structure
+        What a label is made of.
+    part_ptr, gold_ptr, gold_part : ndarray
+        The parts of each example, and those of its gold label.
+    first : int
+        The number of the first example.
+    """
+    sizes = np.repeat(np.diff(part_ptr), np.diff(gold_ptr))
+    bad = np.flatnonzero((gold_part < 0) | (gold_part >= sizes))
+    if len(bad):
+        i = first + int(np.searchsorted(gold_ptr, bad[0], side="right")) - 1
+        raise DataError(
+            f"the gold label of example {i} (counted from 0, those of weight 0 left out) is none "
+            f"of its shape; give labels as a {structure.name} has them"
+        )
+
+
+def _check_gold(mask: Floats, mask_ptr: Ints, gold_ptr: Ints, gold_part: Ints, first: int) -> None:
+    owner = np.repeat(np.arange(len(mask_ptr)), np.diff(gold_ptr))
+    broken = owner[np.isneginf(mask[mask_ptr[owner] + gold_part])]
+    if len(broken):
+        raise DataError(
+            f"the gold labels of example {first + broken[0]} (counted from 0) break the "
+            "constraints; correct the labels or relax the constraints"
+        )
+
+
+def _reach(site_ptr: Ints, uses: Ints, rows: Rows) -> Floats:
+    """Bound |F_i^T (gold_i - y)| by the sum over sites of sqrt(2) uses |features of the site|.
+
+    A site's count vectors of gold_i and y have non-negative entries that add up to at most
+    ``uses``, so they are at most sqrt(2) uses apart.
+    """
+    if rows.values is None:
+        norm = np.sqrt(np.diff(rows.indptr))
+    else:
+        norm = np.empty(len(rows))
+        _row_norms(rows.indptr, rows.values, norm)
+    # Summed run by run, so that large numbers in one run do not cost another its digits.
+    owner = np.repeat(np.arange(len(site_ptr) - 1), np.diff(site_ptr))
+    sums: Any = np.bincount(owner, math.sqrt(2.0) * uses * norm, minlength=len(site_ptr) - 1)
+    return np.asarray(sums, dtype=np.float64)
+
+
+@njit
+def _row_norms(indptr: Any, values: Any, out: Any) -> None:
+    """Set out_i to the Euclidean norm of row i."""
+    for i in range(out.size):
+        square = 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            square += values[e] * values[e]
+        out[i] = math.sqrt(square)
