@@ -173,16 +173,18 @@ def heard() -> Iterator[io.StringIO]:
 
 def by_command(case: Case, loss: str, solver: str) -> tuple[str, float]:
     """Return what the command logs, and the MiB that its fit takes."""
-    from partwise.cli import main, train
+    from partwise.cli import main
+    from partwise.cli import train as module
     from partwise.problem.footprint import held_bytes
 
     measured = 0.0
+    train: Any = module
     fit = train._fit
 
-    def watched(arguments: Any, task: Any, given: Any, source: Any, initial: Any, dev: Any) -> Any:
+    def watched(arguments: Any, task: Any, given: Any, source: Any, *more: Any) -> Any:
         nonlocal measured
         before = begin()
-        made = fit(arguments, task, given, source, initial, dev)
+        made = fit(arguments, task, given, source, *more)
         read = held_bytes(source.rows) / 2**20 if arguments.task == "classify" else 0.0
         measured = status("VmHWM") - before + read
         return made

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from .errors import DataError
+from .values import is_number
 
-__all__ = ["BYTES_A_FEATURE", "check_memory", "memory_limit"]
+__all__ = ["BYTES_A_FEATURE", "byte_count", "check_memory", "in_bytes", "memory_limit"]
 
 #: The bytes per feature that the layout of the weights takes while it is made.
 BYTES_A_FEATURE: Final = 64
@@ -19,6 +21,56 @@ _CGROUPS: Final = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.li
 #: Where the system says which groups a process is in, and where it shows their limits.
 _OWN: Final = "/proc/self/cgroup"
 _ROOT: Final = "/sys/fs/cgroup"
+
+
+_MOST_MIB: Final = 2**24
+#: The units of sizes, and how many bytes they are.
+_UNITS: Final = {
+    "": 1024**2,
+    "b": 1,
+    **{f"{letter}{end}": 1024 ** (power + 1)
+       for power, letter in enumerate("kmgt") for end in ("", "ib")},
+    **{f"{letter}b": 1000 ** (power + 1) for power, letter in enumerate("kmgt")},
+}  # fmt: skip
+_SIZE: Final = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*|%)\s*", re.ASCII | re.IGNORECASE)
+
+
+def byte_count(given: Any, what: str = "memory_limit") -> int:
+    """Read a size in bytes.
+
+    Parameters
+    ----------
+    given : float or str
+        A number of MiB; or a number and a unit, such as "4GB" (10^9), "512MiB" or "4G" (powers of
+        1024); or a share of the memory that this process can use, such as "50%".
+    what : str
+        What it is the size of, for the message.
+    """
+    found = _SIZE.fullmatch(given) if isinstance(given, str) else None
+    size = math.nan
+    if found is not None and found[2] == "%":
+        size = memory_limit() * float(found[1]) / 100.0
+    elif found is not None and found[2].lower() in _UNITS:
+        size = float(found[1]) * _UNITS[found[2].lower()]
+    elif is_number(given):
+        # What is larger is more likely a number of bytes.
+        size = float(given) * 2.0**20 if given <= _MOST_MIB else math.nan
+    if not 1.0 <= size < math.inf:
+        raise DataError(
+            f"{what} is {given!r}; give a size such as 4GB, 512MiB or 50% (of the memory of the "
+            "machine), or a number of MiB"
+        )
+    return round(size)
+
+
+def in_bytes(size: float) -> str:
+    """Return a size for people: ``1.5 GiB``."""
+    unit, power = next(
+        (unit, power) for unit, power in (("GiB", 3), ("MiB", 2), ("KiB", 1))
+        if size >= 1024**power or unit == "KiB"
+    )  # fmt: skip
+    number = size / 1024**power
+    return f"{number:,.1f} {unit}" if number < 10 else f"{number:,.0f} {unit}"
 
 
 def memory_limit() -> float:

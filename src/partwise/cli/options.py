@@ -13,6 +13,7 @@ from partwise.formats.choice import Chosen
 from partwise.formats.options import Option
 from partwise.formats.registry import format_options
 from partwise.formats.source import check_encoding
+from partwise.memory import byte_count
 from partwise.tasks.base import Task
 from partwise.tasks.registry import all_tasks
 
@@ -35,6 +36,7 @@ __all__ = [
     "passes",
     "positive",
     "seed",
+    "size",
     "threads",
 ]
 
@@ -257,6 +259,15 @@ def label_weights(text: str) -> str | dict[str, float]:
                 f"the weight {number!r} of the label {label!r} is not a number"
             ) from None
     return found
+
+
+def size(text: str) -> str:
+    """Read a size in bytes, such as 4GB; it is returned as it is."""
+    try:
+        byte_count(text, "the size")
+    except DataError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 def number_or_scale(text: str) -> float | str:

@@ -26,6 +26,7 @@ from .options import (
     passes,
     positive,
     seed,
+    size,
     threads,
 )
 from .report import USAGE, Outcome, deliver, refuse
@@ -38,7 +39,8 @@ exit codes:
   1  bad data or model; one sentence on stderr says where and what to do
   2  usage
   3  training stopped before the requested gap (--max-passes; --patience; Ctrl-C or SIGTERM, once):
-     the model is written and certified, and --resume goes on from it
+     the model is written and certified; --resume goes on from it, and exactly where it stopped
+     from a --checkpoint
   130, 141, 143  Ctrl-C (while training: twice), the reader of stdout went away, or SIGTERM (while
      training: twice); no file is left half-written
 
@@ -226,8 +228,12 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _train_help(tasks: Sequence[Task[Any]]) -> str:
     lines = [f"  partwise train --task {task.name} {task.example}" for task in tasks]
-    resume = "  partwise train --task tag more.txt --model chunks.model --resume chunks.model"
-    return "\n".join(["examples:", *lines, resume, "", *_on_tasks(tasks, "reads"), "", _TRAIN])
+    more = "  partwise train --task tag more.txt --model chunks.model --resume chunks.model"
+    saved = "  partwise train --task tag train.txt --model chunks.model --checkpoint chunks.saved"
+    resume = "  partwise train --task tag train.txt --model chunks.model --resume chunks.saved"
+    return "\n".join(
+        ["examples:", *lines, more, saved, resume, "", *_on_tasks(tasks, "reads"), "", _TRAIN]
+    )
 
 
 def _path_help(tasks: Sequence[Task[Any]]) -> str:
@@ -264,8 +270,32 @@ def _train(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
         "weights (exit code 3)",
     )  # fmt: skip
     add("--l2", type=positive, default=1.0, metavar="X", help="regulariser (default: 1)")
-    add("--resume", metavar="MODEL", help="start from the weights of a model")
+    add(
+        "--resume", metavar="FILE",
+        help="go on from a checkpoint as if training had not stopped, or start from the weights of "
+        "a model",
+    )  # fmt: skip
+    add(
+        "--as-start", action="store_true",
+        help="with --resume: take a checkpoint of other data or settings as a start only, as a "
+        "model",
+    )  # fmt: skip
+    add(
+        "--checkpoint", metavar="FILE",
+        help="save the training to FILE now and then, to go on from there with --resume FILE "
+        "(default with --resume CHECKPOINT: the same file)",
+    )  # fmt: skip
+    add(
+        "--every", type=not_negative, metavar="MINUTES",
+        help="with --checkpoint or --resume CHECKPOINT: save it so often (default: 10)",
+    )  # fmt: skip
     add("--plot", metavar="PNG", help="draw how training converged")
+    add(
+        "--out-of-core", metavar="DIR",
+        help="for data larger than the memory: read TRAIN a part at a time, and keep examples, "
+        "features and dual variables in this folder, which must be new or empty, or that of the "
+        "checkpoint to --resume; it is cleared in the end, unless there is a --checkpoint",
+    )  # fmt: skip
     _how(parser, "1e-4", "stop after N passes over the data (default: 1000)")
     add_options(parser, "train", tasks, chosen=True)
 
@@ -321,6 +351,12 @@ def _how(parser: argparse.ArgumentParser, tol: str, stop: str) -> None:
     add(
         "--tol", type=positive, default=float(tol), metavar="X",
         help=f"relative gap (default: {tol})",
+    )  # fmt: skip
+    add(
+        "--memory-limit", type=size, metavar="SIZE",
+        help="memory that training may take, as in 4GB, 512MiB or 50%% (a plain number is MiB): "
+        "refuse to train if it takes more, or with --out-of-core choose the blocks by it; with "
+        "--kernel, what the Gram matrix may take (default: no limit, with --kernel 4096)",
     )  # fmt: skip
     add("--max-passes", type=passes, default=1000.0, metavar="N", help=stop)
     add(

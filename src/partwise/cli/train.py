@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from partwise.models.model import Model
     from partwise.tasks.base import Task
     from partwise.tasks.trainer import Trainer
+    from partwise.training.checkpoint import Checkpoint
     from partwise.training.early_stopping import Watch
     from partwise.training.loop import Callback, TraceRow
 
@@ -59,14 +60,16 @@ def run(arguments: argparse.Namespace) -> Outcome:
 def _run(
     arguments: argparse.Namespace, task: Task[Any], given: dict[str, Any], began: float
 ) -> Outcome:
-    initial = _resumed(arguments)
+    initial, checkpoint = _resumed(arguments)
     with explained(arguments.file, task):
-        source = task.read(arguments.file, given)
+        source = _source(arguments, task, given)
     dev = None
     if arguments.dev is not None:
         with explained(arguments.dev, task):
-            dev = task.read(arguments.dev, given, source)
-    trainer, record = _fit(arguments, task, given, source, initial, dev)
+            # A file that is read in parts is not known yet, so that nothing can be compared.
+            whole = None if arguments.out_of_core is not None else source
+            dev = task.read(arguments.dev, given, whole)
+    trainer, record = _fit(arguments, task, given, source, initial, checkpoint, dev)
     model = trainer.model_
 
     from partwise.models.file import save_model
@@ -84,14 +87,20 @@ def _run(
         "certified: " + in_words(certificate),
         f"model: {arguments.model} ({len(model.weights):,} weights)",
     ]
+    if checkpoint is not None:
+        record["checkpoint"] = {"path": os.fspath(checkpoint.path), "bytes": _size(checkpoint.path)}
+        held = _size(checkpoint.path) / 2**20
+        text.append(f"checkpoint: {os.fspath(checkpoint.path)} ({held:.1f} MiB on disk)")
     start = trainer.started_from_
     if start is not None:
         text.append(f"{arguments.resume}: {start.in_words(certificate)}")
     if dev is not None:
+        dev = _held_out(arguments, task, given, model, dev)
         metrics, table = scored(task, model, dev, task.defaults("evaluate"), arguments.jobs)
         text.append(f"on {'<stdin>' if arguments.dev == '-' else arguments.dev}:\n{table}")
     if not certificate.converged:
-        _log.warning(_advice(certificate, arguments.model, record["kept_passes"]))
+        reached = arguments.model if checkpoint is None else os.fspath(checkpoint.path)
+        _log.warning(_advice(certificate, reached, record["kept_passes"]))
     record = {
         **certificate_record(certificate),
         "model": arguments.model,
@@ -111,6 +120,30 @@ def _run(
     return Outcome(record, "\n".join(text), DONE if certificate.converged else STOPPED_EARLY)
 
 
+def _source(arguments: argparse.Namespace, task: Task[Any], given: dict[str, Any]) -> Any:
+    """Return the training file, or what reads it a part at a time."""
+    if arguments.out_of_core is None:
+        return task.read(arguments.file, given)
+    from partwise.tasks.stream import FileStream
+
+    if given.get("missing") is not None:
+        raise UsageError(
+            "--missing needs all examples in memory; leave --out-of-core out, or the examples "
+            "whose labels are missing"
+        )
+    return FileStream(task, arguments.file, given)
+
+
+def _held_out(
+    arguments: argparse.Namespace, task: Task[Any], given: dict[str, Any], model: Model, dev: Any
+) -> Any:
+    """Return the held-out file as a model reads it, if it was read before anything was known."""
+    if arguments.out_of_core is None:
+        return dev
+    with explained(arguments.dev, task):
+        return task.read_for(model, arguments.dev, True, given["format"])
+
+
 def _check(arguments: argparse.Namespace) -> None:
     """Raise an error now for arguments that would fail only after the training."""
     if arguments.model == "-":
@@ -118,8 +151,11 @@ def _check(arguments: argparse.Namespace) -> None:
     check_stdin(arguments)
     if arguments.patience is not None and arguments.dev is None:
         raise UsageError("--patience needs --dev FILE, to be scored while training")
+    if arguments.out_of_core is not None and arguments.dev == "-":
+        raise UsageError("--dev - is not possible with --out-of-core: the file is read twice")
     inputs = (arguments.file, arguments.dev, arguments.sample_weight)
     check_target(arguments.model, "--model", inputs)
+    _check_checkpoint(arguments, inputs)
     if arguments.plot == "-":
         raise UsageError("--plot - is not possible: a picture needs a file of its own")
     if arguments.plot:
@@ -128,6 +164,23 @@ def _check(arguments: argparse.Namespace) -> None:
         check_target(arguments.plot, "--plot", (*inputs, arguments.resume))
         check_apart(arguments.plot, "--plot", arguments.model, "--model")
         require_matplotlib()
+
+
+def _check_checkpoint(arguments: argparse.Namespace, inputs: tuple[str | None, ...]) -> None:
+    """Raise an error for options of checkpoints that do not go together."""
+    if arguments.checkpoint == "-" or arguments.resume == "-":
+        raise UsageError("a checkpoint or a model to go on from needs a file of its own, not -")
+    if arguments.checkpoint is not None:
+        check_target(arguments.checkpoint, "--checkpoint", inputs)
+        check_apart(arguments.checkpoint, "--checkpoint", arguments.model, "--model")
+    if arguments.as_start and arguments.resume is None:
+        raise UsageError("--as-start needs --resume FILE, to start from")
+    if arguments.every is not None and arguments.checkpoint is None and arguments.resume is None:
+        raise UsageError("--every needs --checkpoint FILE, to be written")
+
+
+def _size(path: str | os.PathLike[str]) -> int:
+    return os.path.getsize(path) if os.path.exists(path) else 0
 
 
 def check_stdin(arguments: argparse.Namespace) -> None:
@@ -144,29 +197,53 @@ def check_stdin(arguments: argparse.Namespace) -> None:
 
 def sample_weight(arguments: argparse.Namespace, source: Any) -> Floats | None:
     """Return the weights of the examples, those in the file times those in a file of their own."""
-    held: Floats | None = source.weights
+    streamed = getattr(arguments, "out_of_core", None) is not None
+    held: Floats | None = None if streamed else source.weights
     if arguments.sample_weight is None:
         return held
     from partwise.formats.example_weights import read_example_weights
 
+    if streamed:
+        # The weights in the file are added when its parts are read.
+        return read_example_weights(arguments.sample_weight, None)
     of = "<stdin>" if arguments.file == "-" else arguments.file
     given = read_example_weights(arguments.sample_weight, len(source), of)
     return given if held is None else given * held
 
 
-def _resumed(arguments: argparse.Namespace) -> Model | None:
-    if arguments.resume is None:
-        return None
+def _resumed(arguments: argparse.Namespace) -> tuple[Model | None, Checkpoint | None]:
+    """Return the model to start from, and what to save and to go on from."""
+    from partwise.training.checkpoint import Checkpoint, is_checkpoint, load_checkpoint
+
+    every = 10.0 if arguments.every is None else arguments.every
+    target, resume = arguments.checkpoint, arguments.resume
+    if resume is not None and is_checkpoint(resume):
+        _check_task(arguments, (load_checkpoint(resume).model or ({},))[0].get("task"))
+        return None, Checkpoint(target or resume, every, resume, arguments.as_start)
+    if arguments.as_start and resume is not None:
+        raise UsageError(f"--as-start is for checkpoints, and {resume} is none; leave it out")
+    saving = None if target is None else Checkpoint(target, every)
+    if resume is None:
+        return None, saving
+    if arguments.every is not None and target is None:
+        raise UsageError(f"--every needs --checkpoint FILE: {resume} is no checkpoint")
     from partwise.models.file import load_model
 
-    initial = load_model(arguments.resume)
-    trained_for = task_name(initial.task)
+    initial = load_model(resume)
+    _check_task(arguments, initial.task)
+    return initial, saving
+
+
+def _check_task(arguments: argparse.Namespace, task: str | None) -> None:
+    """Raise a DataError if a model or a checkpoint is of another task."""
+    if task is None:
+        return
+    trained_for = task_name(task)
     if trained_for != arguments.task:
         raise DataError(
             f"{arguments.resume}: a model of --task {trained_for} cannot be resumed with --task "
             f"{arguments.task}; give the task it was trained for"
         )
-    return initial
 
 
 def trainer_of(
@@ -191,6 +268,7 @@ def trainer_of(
         "random_state": arguments.seed,
         "weights": arguments.weights,
         "solver_options": solver_options(arguments),
+        "memory_limit": arguments.memory_limit,
         "callbacks": list(callbacks),
         **more,
     }
@@ -203,6 +281,7 @@ def _fit(
     given: dict[str, Any],
     source: Any,
     initial: Model | None,
+    checkpoint: Checkpoint | None,
     dev: Any,
 ) -> tuple[Trainer, dict[str, Any]]:
     """Train, and return the trainer and the entries of the record about examples and course."""
@@ -212,8 +291,11 @@ def _fit(
     line = None
     if not arguments.quiet:
         line = ProgressLine(l2=arguments.l2, scored=dev is not None)
-    watched = None if dev is None else _watched(arguments, task, dev)
-    trainer = trainer_of(arguments, task, given, () if line is None else (line,), l2=arguments.l2)
+    watched = None if dev is None else _watched(arguments, task, given, dev)
+    more = {"l2": arguments.l2, "checkpoint": checkpoint}
+    if arguments.out_of_core is not None:
+        more["out_of_core"] = arguments.out_of_core
+    trainer = trainer_of(arguments, task, given, () if line is None else (line,), **more)
     try:
         # _advice reports the same in terms of the command line.
         with warnings.catch_warnings(), explained(arguments.file, task), named(arguments.file):
@@ -233,16 +315,21 @@ def _fit(
     }
 
 
-def _watched(arguments: argparse.Namespace, task: Task[Any], dev: Any) -> Callable[[int], Watch]:
+def _watched(
+    arguments: argparse.Namespace, task: Task[Any], given: dict[str, Any], dev: Any
+) -> Callable[[int], Watch]:
     """Return what makes the scoring of the held-out file from the number of training examples."""
     from partwise.training.early_stopping import Watch, passes_between
 
-    given = task.defaults("evaluate")
+    how = task.defaults("evaluate")
+    read: list[Any] = []
 
     def score(model: Model) -> float:
         # What there is to say about the file is said once, in the end.
         with silenced():
-            metrics, _ = task.score(model, dev, given, arguments.jobs)
+            if not read:
+                read.append(_held_out(arguments, task, given, model, dev))
+            metrics, _ = task.score(model, read[0], how, arguments.jobs)
         return float(metrics[next(name for name in task.headline if name in metrics)])
 
     def watch(n_training: int) -> Watch:

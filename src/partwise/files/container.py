@@ -38,7 +38,7 @@ import numpy.typing as npt
 from ..errors import ModelFileError
 from .whole_files import remedy, replacing
 
-__all__ = ["FORMAT_VERSION", "read_container", "strict_json", "write_container"]
+__all__ = ["FORMAT_VERSION", "container_kind", "read_container", "strict_json", "write_container"]
 
 #: The one version of the layout that this release reads and writes.
 FORMAT_VERSION: Final = 1
@@ -139,6 +139,28 @@ def read_container(
         for name, dtype, shape, offset in layout
     }
     return header, arrays
+
+
+def container_kind(path: str | os.PathLike[str]) -> str | None:
+    """Return the ``"kind"`` in the header of a file, without checking the rest of the file.
+
+    None if the file cannot be read or is no container.
+    """
+    try:
+        if not os.path.isfile(path):
+            return None
+        with open(path, "rb") as file:
+            prologue = file.read(_PROLOGUE.size)
+            if len(prologue) < _PROLOGUE.size or not prologue.startswith(_MAGIC):
+                return None
+            size = _PROLOGUE.unpack(prologue)[-1]
+            if size > os.fstat(file.fileno()).st_size:
+                return None
+            header, _ = _parsed(Path(path), file.read(size))
+    except (OSError, ModelFileError):
+        return None
+    kind = header.get("kind")
+    return kind if isinstance(kind, str) else None
 
 
 def _file_path(path: str | os.PathLike[str]) -> Path:

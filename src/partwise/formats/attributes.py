@@ -40,6 +40,10 @@ class Attributes:
 
     def take(self, tokens: Sequence[int]) -> Attributes:
         """Return the attributes of some of the tokens."""
+        if isinstance(tokens, range) and tokens.step == 1 and len(tokens):
+            ends = self.ends[tokens[0] : tokens[-1] + 2]
+            begin, end = int(ends[0]), int(ends[-1])
+            return Attributes(self.names[begin:end], self.values[begin:end], ends - begin)
         pairs = [pair for token in tokens for pair in self.of(token)]
         counts = np.diff(self.ends)[tokens] if len(tokens) else np.zeros(0, np.int64)
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])

@@ -31,6 +31,9 @@ class Format:
         line, or the end of the line on which its brackets are closed. With "blank line", a later
         example is read together with the first one, which may say how the file is laid out. If
         None, the text is read as a whole.
+    separate : {"blank line", "line", "brackets"} or None
+        The same for files to train on, if it differs from `ends`: formats whose predictions are
+        written as a whole may be read in parts all the same.
     verbatim : bool
         Whether predictions are written into the file as it is, blank lines included.
     write : callable or None
@@ -64,3 +67,9 @@ class Format:
 
     ends: str | None = None
     verbatim: bool = False
+    separate: str | None = None
+
+    @property
+    def cut(self) -> str | None:
+        """What ends an example in a file to train on; None if such files are read as a whole."""
+        return self.separate or self.ends

@@ -383,4 +383,5 @@ FORMAT: Final = Format(
     OPTIONS["conllu"],
     _signs,
     finds_all=True,
+    separate="blank line",
 )

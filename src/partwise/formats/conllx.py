@@ -72,4 +72,5 @@ FORMAT: Final = Format(
     OPTIONS["conllx"],
     _signs,
     finds_all=True,
+    separate="blank line",
 )

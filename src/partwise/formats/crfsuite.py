@@ -284,4 +284,5 @@ FORMAT: Final = Format(
     _signs,
     finds_all=True,
     by_name=True,
+    separate="blank line",
 )

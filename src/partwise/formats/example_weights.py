@@ -15,7 +15,7 @@ __all__ = ["read_example_weights"]
 
 
 def read_example_weights(
-    source: str | os.PathLike[str], n_examples: int, of: str = "the training file"
+    source: str | os.PathLike[str], n_examples: int | None, of: str = "the training file"
 ) -> NDArray[np.float64]:
     """Read the weights of examples.
 
@@ -26,7 +26,7 @@ def read_example_weights(
         the order of the examples, each with a number that is not negative. Blank lines at the end
         are allowed.
     n_examples
-        The number of examples.
+        The number of examples; None if it is not known yet.
     of
         The file of the examples, for messages.
 
@@ -37,12 +37,12 @@ def read_example_weights(
     """
     name, text = read_text(source)
     lines = text.rstrip().split("\n") if text.strip() else []
-    if len(lines) != n_examples:
+    if n_examples is not None and len(lines) != n_examples:
         raise DataError(
             f"{name}: {len(lines):,} weights where {of} has {n_examples:,} examples; give one "
             "number per example, one per line"
         )
-    weights = np.empty(n_examples)
+    weights = np.empty(len(lines))
     for place, line in enumerate(lines):
         try:
             weights[place] = float(line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from partwise.errors import DataError
@@ -64,6 +64,15 @@ class TextGraph:
     rows: list[str] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     begin: int = 1
+
+    def moved(self, lines: int) -> TextGraph:
+        """Return the graph with places further on in its file, by a number of lines."""
+        factors = {
+            kind: [one._replace(line=one.line + lines) for one in some]
+            for kind, some in self.factors.items()
+        }
+        mine = [line + lines for line in self.lines]
+        return replace(self, factors=factors, lines=mine, begin=self.begin + lines)
 
     def written(self, labels: Sequence[str], beside: Sequence[str] | None = None) -> list[str]:
         """Return the lines of the graph with other labels.

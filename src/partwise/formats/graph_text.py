@@ -63,6 +63,7 @@ def read_graph_text(
     labelled: bool = True,
     empty: bool = False,
     featured: set[str] | None = None,
+    part: bool = False,
     encoding: str | None = None,
 ) -> GraphFile:
     """Read a file of graphs.
@@ -78,6 +79,8 @@ def read_graph_text(
     featured
         The kinds of factors that have features. If None, those of which one factor in the file has
         features.
+    part
+        Whether this is a part of a file, so that the factors that have features are not known yet.
     encoding
         The encoding of the file; None is UTF-8.
 
@@ -98,7 +101,8 @@ def read_graph_text(
             "blank line after each graph"
         )
     found = GraphFile(name, reader.graphs)
-    found.check_vertices(found.featured if featured is None else featured)
+    if not part:
+        found.check_vertices(found.featured if featured is None else featured)
     return found
 
 
@@ -318,4 +322,5 @@ FORMAT: Final = Format(
     read_graph_text,
     "one vertex or edge per line, a blank line after each graph",
     options=OPTIONS["graphs"],
+    separate="blank line",
 )

@@ -321,4 +321,5 @@ FORMAT: Final = Format(
     OPTIONS["jsonl"],
     _signs,
     finds_all=True,
+    separate="line",
 )

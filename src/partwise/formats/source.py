@@ -10,7 +10,7 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import IO, Any, BinaryIO, Final, NamedTuple, TextIO
 
@@ -19,8 +19,8 @@ from partwise.files.whole_files import remedy, replacing
 from partwise.formats.faults import STRICT, Faults
 from partwise.memory import memory_limit
 
-__all__ = ["GZIP_MAGIC", "Text", "check_encoding", "check_size", "fed", "read_text", "universal",
-           "unreadable", "writing"]  # fmt: skip
+__all__ = ["GZIP_MAGIC", "Text", "check_encoding", "check_size", "damaged_gzip", "fed", "opened",
+           "read_text", "universal", "unreadable", "writing"]  # fmt: skip
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
@@ -32,14 +32,31 @@ _CHUNK: Final = 1 << 20
 _SHARE: Final = 8
 
 
-#: What `read_text` returns in place of stdin.
-_fed: ContextVar[bytes | None] = ContextVar("fed", default=None)
+class _Fed(NamedTuple):
+    """What `read_text` returns in place of a source."""
+
+    source: str
+    data: bytes
+    moved: int
+
+
+_fed: ContextVar[_Fed | None] = ContextVar("fed", default=None)
 
 
 @contextmanager
-def fed(data: bytes) -> Iterator[None]:
-    """Make `read_text` return this in place of stdin, while entered."""
-    token = _fed.set(data)
+def fed(data: bytes, source: str = "-", moved: int = 0) -> Iterator[None]:
+    """Make `read_text` return some bytes in place of a source, while entered.
+
+    Parameters
+    ----------
+    data : bytes
+        What is returned.
+    source : str
+        The path in place of which it is returned; ``-`` is stdin.
+    moved : int
+        How much further on in the source a byte of the data is, for messages.
+    """
+    token = _fed.set(_Fed(source, data, moved))
     try:
         yield
     finally:
@@ -126,11 +143,13 @@ def _undecodable(
     """Report the bytes that cannot be decoded, and return the text with marks in their places."""
     codec = encoding or "utf-8"
     remedy = _remedy(data, encoding)
+    given = _fed.get()
+    moved = 0 if given is None else given.moved
 
     def report(line: int, begin: bytes, byte: int, at: int) -> None:
         text = universal(begin.decode(codec, "replace").removeprefix("\ufeff"))
         what = "UTF-8 text" if encoding is None else f"text in {encoding}"
-        where = f"byte {at + 1:,} of the file"
+        where = f"byte {at + moved + 1:,} of the file"
         sentence = f"byte 0x{byte:02x} is not {what} ({where}); {remedy}"
         faults.add(name, line + text.count("\n"), sentence, len(text) - text.rfind("\n"))
 
@@ -168,28 +187,35 @@ def universal(text: str) -> str:
 
 
 def _read_bytes(source: str, codec: str) -> tuple[str, bytes]:
+    name = "<stdin>" if source == "-" else source
+    given = _fed.get()
+    if given is not None and given.source == source:
+        return name, given.data
+    with opened(source) as stream:
+        return name, _read_stream(name, _arrived(stream), codec)
+
+
+@contextmanager
+def opened(source: str) -> Iterator[BinaryIO]:
+    """Open a file, or stdin, to read bytes; what goes wrong while it is read is a DataError."""
+    name = "<stdin>" if source == "-" else source
     if source == "-":
-        given = _fed.get()
-        if given is not None:
-            return "<stdin>", given
         if sys.stdin is None:
             raise DataError("<stdin>: is closed; give a file, or something to read on stdin")
+        file: Any = nullcontext(sys.stdin.buffer)
+    else:
         try:
-            return "<stdin>", _read_stream("<stdin>", _arrived(sys.stdin.buffer), codec)
-        except OSError as error:
-            raise unreadable("<stdin>", error) from error
+            file = open(source, "rb")  # noqa: SIM115
+        except FileNotFoundError:
+            raise DataError(f"{source}: no such file; check the path, or use - for stdin") from None
+        except (OSError, ValueError) as error:
+            # A name with a zero byte is a ValueError.
+            raise unreadable(source, error) from error
     try:
-        file = open(source, "rb")  # noqa: SIM115
-    except FileNotFoundError:
-        raise DataError(f"{source}: no such file; check the path, or use - for stdin") from None
-    except (OSError, ValueError) as error:
-        # A name with a zero byte is a ValueError.
-        raise unreadable(source, error) from error
-    try:
-        with file:
-            return source, _read_stream(source, _arrived(file), codec)
+        with file as stream:
+            yield stream
     except OSError as error:
-        raise unreadable(source, error) from error
+        raise unreadable(name, error) from error
 
 
 def unreadable(source: str, error: Exception) -> DataError:
@@ -255,9 +281,14 @@ def _gunzip(name: str, data: bytes, codec: str) -> bytes:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
             return _read_stream(name, file.read, codec)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise DataError(
-            f"{name}: damaged or truncated gzip file ({error}); fetch or compress it again"
-        ) from error
+        raise damaged_gzip(name, error) from error
+
+
+def damaged_gzip(name: str, error: Exception) -> DataError:
+    """Return the error for a gzip file that cannot be unpacked."""
+    return DataError(
+        f"{name}: damaged or truncated gzip file ({error}); fetch or compress it again"
+    )
 
 
 @contextmanager

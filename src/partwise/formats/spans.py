@@ -390,6 +390,7 @@ def _format(style: str) -> Format:
         OPTIONS[style],
         partial(signs, style),
         finds_all=True,
+        separate="line",
     )
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 import select
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from partwise.errors import DataError
 from partwise.formats.source import GZIP_MAGIC, check_size, unreadable
 from partwise.memory import memory_limit
 
-__all__ = ["Piece", "line_count", "pieces"]
+__all__ = ["Piece", "first_end", "line_count", "pieces", "whole"]
 
 #: As many bytes are read at most before the examples among them are handed on.
 _MOST: Final = 1 << 22
@@ -55,13 +55,13 @@ def pieces(ends: str) -> Iterator[Piece]:
     if sys.stdin is None:
         raise DataError("<stdin>: is closed; give a file, or something to read on stdin")
     line, first = 0, True
-    for data in _whole(_arrivals(sys.stdin.buffer), ends):
+    for data in whole(_arrivals(sys.stdin.buffer), ends):
         blank = b""
         if not first and ends == "blank line" and (found := _BLANK.match(data)):
             blank, data = found.group(), data[found.end() :]
             line += line_count(blank)
         if first and not data.startswith(GZIP_MAGIC):
-            at = _first_end(data, ends)
+            at = first_end(data, ends)
             if data[:at].strip():
                 yield Piece(b"", data[:at], line)
                 line += line_count(data[:at])
@@ -99,15 +99,15 @@ def _ready(stream: Any) -> bool:
         return False
 
 
-def _whole(arrivals: Iterator[bytes], ends: str) -> Iterator[bytes]:
-    """Yield runs of whole examples, and at the end what is left."""
+def whole(arrivals: Iterable[bytes], ends: str, name: str = "<stdin>") -> Iterator[bytes]:
+    """Yield runs of whole examples, and at the end what is left; gzipped text is left as it is."""
     most = memory_limit()
     held: list[bytes] = []  # whole lines of an example that has not ended
     rest: list[bytes] = []  # the beginning of a line
     depth, size, packed = 0, 0, None
     for chunk in arrivals:
         size += len(chunk)
-        check_size("<stdin>", size, most)
+        check_size(name, size, most)
         if packed is None:
             packed = chunk.startswith(GZIP_MAGIC[:1])
         at = chunk.rfind(b"\n") + 1
@@ -160,7 +160,7 @@ def _last_end(lines: bytes, ends: str, begun: bool, depth: int) -> tuple[int, in
     return end, 0
 
 
-def _first_end(data: bytes, ends: str) -> int:
+def first_end(data: bytes, ends: str) -> int:
     """Return where the first of some whole examples ends."""
     if ends != "blank line":
         return data.find(b"\n") + 1 or len(data) if ends == "line" else len(data)

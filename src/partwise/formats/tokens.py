@@ -66,11 +66,20 @@ class Columns:
         """Return some of the sentences, by their numbers from 0."""
         ends = np.cumsum(self.lengths)
         lengths = self.lengths[which]
-        tokens = [t for s in which for t in range(ends[s] - self.lengths[s], ends[s])]
+        tokens: Sequence[int]
+        if isinstance(which, range) and which.step == 1 and len(which):
+            begin, end = int(ends[which[0]] - self.lengths[which[0]]), int(ends[which[-1]])
+            tokens, some = range(begin, end), slice(begin, end)
+            fields = tuple(field[some] for field in self.fields)
+            labels = None if self.labels is None else self.labels[some]
+        else:
+            tokens = [t for s in which for t in range(ends[s] - self.lengths[s], ends[s])]
+            fields = tuple([field[t] for t in tokens] for field in self.fields)
+            labels = None if self.labels is None else [self.labels[t] for t in tokens]
         return replace(
             self,
-            fields=tuple([field[t] for t in tokens] for field in self.fields),
-            labels=None if self.labels is None else [self.labels[t] for t in tokens],
+            fields=fields,
+            labels=labels,
             lengths=lengths,
             lines=self.lines[tokens],
             attributes=None if self.attributes is None else self.attributes.take(tokens),

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ..arrays import Floats, Ints
 from ..compiled.threads import thread_count
-from ..errors import DataError, MismatchError
+from ..errors import DataError, MismatchError, ModelFileError
 from ..problem.dual_point import DualPoint
 from ..problem.example_arrays import check_gold_parts
 from ..problem.losses import make_loss
@@ -24,17 +24,22 @@ from ..problem.rows import Rows
 from ..problem.weight_rule import WeightRule
 from ..structures.base import Structure
 from ..training.certificate import Certificate
+from ..training.checkpoint import Checkpoint, load_checkpoint
 from ..training.early_stopping import Watch
 from ..training.loop import Callback, Fit
 from ..training.path import Descent, train_path
 from ..training.settings import Parameters, Settings
 from ..training.start import Start
-from .announcement import announcement
+from .announcement import announcement, check_limit
 from .features import Features
+from .file import pack_model, unpack_model
 from .model import Label, Model, check_label_names
 from .transfer import transfer_weights
 
-__all__ = ["Finish", "Settings", "check_weights", "fit_model", "note_left_out"]
+__all__ = [
+    "Finish", "Settings", "check_weights", "checkpoint_model", "fit_model", "note_left_out",
+    "train_model",
+]  # fmt: skip
 
 _log = logging.getLogger(__name__)
 
@@ -66,6 +71,7 @@ def fit_model(
     finish: Finish | None = None,
     beside: Any = (),
     watch: Watch | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> tuple[Model, Fit]:
     """Train a model of any structure.
 
@@ -117,6 +123,8 @@ def fit_model(
         memory that is logged.
     watch : Watch or None
         Held-out data to score, by model, while a fit for one l2 runs.
+    checkpoint : Checkpoint or None
+        Where to save the fit, and whether to go on from there.
 
     Returns
     -------
@@ -164,10 +172,56 @@ def fit_model(
     del features
     found = problem.arrays
     check_gold_parts(structure, found.part_ptr, found.gold_ptr, found.gold_part)
-    if _log.isEnabledFor(logging.INFO):
+    if _log.isEnabledFor(logging.INFO) or settings.memory_bytes is not None:
         left = [rows() for rows in given]
+        check_limit(problem, settings, (encoder, gold), (left, beside))
         _log.info(announcement(problem, settings, (encoder, gold), (left, beside)))
         del left
+    return train_model(
+        task,
+        problem,
+        encoder,
+        settings,
+        labels=labels,
+        constraints=constraints,
+        callbacks=callbacks,
+        initial=initial,
+        dual_point=dual_point,
+        meta=meta,
+        finish=finish,
+        watch=watch,
+        checkpoint=checkpoint,
+    )
+
+
+def train_model(
+    task: str,
+    problem: Problem,
+    encoder: Features,
+    settings: Parameters,
+    *,
+    labels: Sequence[Label] = (),
+    constraints: Any = None,
+    callbacks: Sequence[Callback] = (),
+    initial: Model | None = None,
+    dual_point: DualPoint | None = None,
+    meta: dict[str, Any] | None = None,
+    finish: Finish | None = None,
+    watch: Watch | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> tuple[Model, Fit]:
+    """Train a model on a problem that is laid out already; see `fit_model`.
+
+    Parameters
+    ----------
+    problem : Problem
+        The examples, in memory or on disk.
+    task, encoder, settings, labels, constraints
+        As in `fit_model`.
+    callbacks, initial, dual_point, meta, finish, watch, checkpoint
+        As in `fit_model`.
+    """
+    structure = problem.structure
     first = None
     if initial is not None and dual_point is None:
         first = transfer_weights(initial, structure, problem.layout, labels, encoder)
@@ -199,7 +253,23 @@ def fit_model(
         watch = _watch_of(watch, descent, finish)
     if watch is not None:
         watch = _by_weights(watch, lambda weights: made(values[0], weights, _IN_TRAINING))
-    fits = _fits(problem, values, settings, callbacks, dual_point, first, watch)
+    if checkpoint is not None:
+        _check_checkpoint(problem, descent)
+        if checkpoint.as_start:
+            checkpoint = replace(checkpoint, resume=False, overwrite=True)
+
+    def packed(weights: Floats) -> tuple[dict[str, Any] | None, dict[str, npt.NDArray[Any]]]:
+        # The model in the checkpoint of a model that has no file is left out.
+        if finish is not None:
+            return None, {}
+        unfinished = Certificate.unknown("not trained to the end")
+        try:
+            return pack_model(made(values[0], weights, unfinished), "the checkpoint")
+        except ModelFileError:
+            return None, {}
+
+    saving = {} if checkpoint is None else {"checkpoint": checkpoint, "model": packed}
+    fits = _fits(problem, values, settings, callbacks, dual_point, first, watch, saving)
     if initial is not None and first is not None:
         fits = _from(initial, first, fits)
     models = ((model(l2, fit), fit) for l2, fit in zip(values, fits, strict=False))
@@ -243,6 +313,7 @@ def _fits(
     dual_point: DualPoint | None,
     first: Floats | None,
     watch: Watch | None,
+    saving: dict[str, Any],
 ) -> Iterator[Fit]:
     if dual_point is not None and dual_point.theta.shape != (problem.n_parts,):
         raise DataError(
@@ -263,7 +334,28 @@ def _fits(
         initial_weights=first,
         options=settings.solver_arguments(),
         watch=watch,
+        **saving,
     )
+
+
+def _check_checkpoint(problem: Problem, descent: Descent | None) -> None:
+    """Raise a MismatchError for fits of several parts, which have no checkpoint."""
+    if descent is not None:
+        raise MismatchError(
+            "a checkpoint is for the fit of one l2; leave it out, or train for one value of l2"
+        )
+    if problem.partial is not None:
+        raise MismatchError(
+            "there are no checkpoints where labels are missing or uncertain, since the fit has "
+            "several steps; leave the checkpoint out, and go on from the model (--resume, "
+            "warm_start)"
+        )
+
+
+def checkpoint_model(path: str) -> Model | None:
+    """Return the model so far that a checkpoint holds; None if it holds none."""
+    held = load_checkpoint(path).model
+    return None if held is None else unpack_model(path, *held)
 
 
 def _from(initial: Model, first: Floats, fits: Iterator[Fit]) -> Iterator[Fit]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from numbers import Real
-from typing import Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,21 @@ from partwise.errors import DataError, ModelFileError
 from partwise.models.tally import Tally
 from partwise.problem.rows import Rows
 
-__all__ = ["Vocabulary", "fit_rows", "transform_rows"]
+if TYPE_CHECKING:
+    from .name_table import NameTable
+
+__all__ = ["Vocabulary", "fit_rows", "packed", "transform_rows"]
 
 #: Row pointers, features, values, and the lengths of sequences.
 _Entries = tuple[list[int], list[int], list[float], NDArray[np.int64]]
 
 #: The maximum depth of nested dicts in a token.
 _MAX_DEPTH = 100
+#: How many names are handled at a time where they are not all strings.
+_STRETCH = 1 << 16
+
+#: The joined bytes of names, and where each begins and the last one ends.
+_Packed = tuple[NDArray[np.uint8], NDArray[np.int64]]
 
 
 class Vocabulary:
@@ -38,37 +46,105 @@ class Vocabulary:
         in models of CRFsuite.
     """
 
+    #: Whether names have numbers by hashing, so that they are not known themselves.
+    hashed: ClassVar[bool] = False
+
     def __init__(self, names: Iterable[str], separator: str = "=") -> None:
-        self._names = tuple(names)
+        self._names: tuple[str, ...] | None = tuple(names)
+        self._packed: _Packed | None = None
         self.separator = separator
         if len(set(self._names)) != len(self._names):
             twice = next(name for name, count in Counter(self._names).items() if count > 1)
             raise DataError(f"the name {twice!r} occurs twice; names must be distinct")
 
+    @classmethod
+    def of_packed(
+        cls, data: NDArray[np.uint8], offsets: NDArray[np.int64], separator: str = "="
+    ) -> Vocabulary:
+        """Make a vocabulary of distinct names in the form of `pack`, which is not checked.
+
+        It takes a fraction of the memory, as the names become strings only if they are asked for.
+        """
+        made = cls.__new__(cls)
+        made._names, made._packed, made.separator = None, (data, offsets), separator
+        return made
+
     @property
     def names(self) -> tuple[str, ...]:
         """The names, in order."""
+        if self._names is None:
+            self._names = tuple(self)
         return self._names
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether the names are not held as strings."""
+        return self._names is None
 
     @cached_property
     def index(self) -> dict[str, int]:
         """The number of every name."""
-        return {name: number for number, name in enumerate(self._names)}
+        return {name: number for number, name in enumerate(self.names)}
+
+    def find(self, names: Sequence[str], unknown: int = -1) -> NDArray[np.int32]:
+        """Return the numbers of some names; `unknown` for those that are not in the vocabulary."""
+        if self._names is None:
+            found = self._table.find(names)
+            found[found < 0] = unknown
+            return found
+        index = self.index
+        return np.fromiter((index.get(name, unknown) for name in names), np.int32, len(names))
+
+    def rows(self, rows: Rows, names: Vocabulary, tally: Tally | None = None) -> Rows:
+        """Return rows of features that have names with the numbers that these names have here.
+
+        Parameters
+        ----------
+        rows, names
+            The rows, and the names of their features. Those that are not in this vocabulary are
+            dropped.
+        tally
+            Counts the given and the known features, if it is not None.
+        """
+        numbers = self.find(names.names)[rows.indices]
+        kept = numbers >= 0
+        if tally is not None:
+            tally.add(len(kept), int(np.count_nonzero(kept)))
+        ends = np.concatenate([[0], np.cumsum(kept)])
+        values = None if rows.values is None else rows.values[kept]
+        return Rows(ends[rows.indptr], numbers[kept], values, len(self))
+
+    @cached_property
+    def _table(self) -> NameTable:
+        # The table needs the compiler, and a model is read without it.
+        from .name_table import NameTable
+
+        return NameTable.of(*self.pack())
 
     def __len__(self) -> int:
-        return len(self._names)
+        if self._names is not None:
+            return len(self._names)
+        assert self._packed is not None
+        return len(self._packed[1]) - 1
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        if self._names is not None:
+            return iter(self._names)
+        assert self._packed is not None
+        return _decoded(*self._packed)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Vocabulary) and self._names == other._names
+        return isinstance(other, Vocabulary) and self.names == other.names
 
     def __hash__(self) -> int:
-        return hash(self._names)
+        return hash(self.names)
 
     def __repr__(self) -> str:
         return f"Vocabulary of {len(self)} names"
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is made when it is needed is made again.
+        return {name: held for name, held in vars(self).items() if name not in ("index", "_table")}
 
     def codes_in(self, other: Vocabulary, n_marks: int) -> NDArray[np.int64]:
         """Return the code in another vocabulary of every code in this one.
@@ -83,16 +159,26 @@ class Vocabulary:
         """Return a vocabulary of the names whose mask is True, renumbered in order."""
         if mask.shape != (len(self),):
             raise DataError(f"a mask of shape {mask.shape} for {len(self)} names")
+        if self._names is None:
+            data, offsets = self.pack()
+            sizes = np.diff(offsets)
+            ends = np.concatenate([[0], np.cumsum(sizes[mask])])
+            kept_bytes = np.concatenate(
+                [
+                    data[offsets[a] : offsets[b]][np.repeat(mask[a:b], sizes[a:b])]
+                    for a, b in pairwise([*range(0, len(self), _STRETCH), len(self)])
+                ]
+                or [np.zeros(0, np.uint8)]
+            )
+            return Vocabulary.of_packed(kept_bytes, ends, self.separator)
         kept = (name for name, chosen in zip(self._names, mask, strict=True) if chosen)
         return Vocabulary(kept, self.separator)
 
     def pack(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """Return the joined UTF-8 bytes of all names, and the offsets of the names."""
-        # A lone surrogate is a legal Python string, so it must survive too.
-        encoded = [name.encode("utf-8", "surrogatepass") for name in self._names]
-        offsets = np.zeros(len(encoded) + 1, np.int64)
-        np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
-        return np.frombuffer(b"".join(encoded), np.uint8), offsets
+        if self._packed is not None:
+            return self._packed
+        return packed(self.names)
 
     @classmethod
     def unpack(
@@ -125,6 +211,29 @@ class Vocabulary:
             raise ModelFileError(f"a name is not UTF-8 ({error}); the file is damaged") from error
         except DataError as error:
             raise ModelFileError(f"{error}; the model file is damaged") from error
+
+
+def packed(names: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return the joined UTF-8 bytes of some names, and the offsets of the names."""
+    offsets = np.zeros(len(names) + 1, np.int64)
+    joined = "".join(names)
+    if joined.isascii():
+        data = joined.encode("ascii")
+        np.cumsum(np.fromiter(map(len, names), np.int64, len(names)), out=offsets[1:])
+    else:
+        # A lone surrogate is a legal Python string, so it must survive too.
+        encoded = [name.encode("utf-8", "surrogatepass") for name in names]
+        data = b"".join(encoded)
+        np.cumsum(np.fromiter(map(len, encoded), np.int64, len(names)), out=offsets[1:])
+    return np.frombuffer(data, np.uint8), offsets
+
+
+def _decoded(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Iterator[str]:
+    for first in range(0, len(offsets) - 1, _STRETCH):
+        ends = offsets[first : first + _STRETCH + 1].tolist()
+        joined = data[ends[0] : ends[-1]].tobytes()
+        for a, b in pairwise(ends):
+            yield joined[a - ends[0] : b - ends[0]].decode("utf-8", "surrogatepass")
 
 
 def fit_rows(
@@ -183,11 +292,14 @@ def transform_rows(
     rows, lengths
         The features of every token, and the number of tokens in every sequence.
     """
-    given, entries = _collect(sequences, vocabulary.index.get, vocabulary.separator)
-    rows = _rows(*entries, len(vocabulary))
-    if tally is not None:
-        tally.add(given, len(rows.indices))
-    return rows, entries[-1]
+    if not vocabulary.is_packed:
+        given, entries = _collect(sequences, vocabulary.index.get, vocabulary.separator)
+        rows = _rows(*entries, len(vocabulary))
+        if tally is not None:
+            tally.add(given, len(rows.indices))
+        return rows, entries[-1]
+    rows, names, lengths = fit_rows(sequences, vocabulary.separator)
+    return vocabulary.rows(rows, names, tally), lengths
 
 
 def _rows(

@@ -27,15 +27,17 @@ from .feature_counts import FeatureCounts
 from .layout import Layout
 from .losses import Loss
 from .problem import Problem, assemble, check_loss, check_size
-from .rows import Rows
+from .rows import Renumbering, Rows
 from .spool import Spool
 from .storage import Storage
 from .weight_rule import Observed, WeightRule, without_bare
 
-__all__ = ["Batch", "ProblemWriter"]
+__all__ = ["Batch", "Keep", "ProblemWriter", "Relabel"]
 
 #: Gives gold labels their final numbers.
 Relabel = Ints | Callable[[Ints], Ints]
+#: Which features are kept: a mask, or the final number of each.
+Keep = npt.NDArray[np.bool_] | Renumbering
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +95,7 @@ class ProblemWriter:
         block_bytes: int = BLOCK_BYTES,
     ) -> None:
         self.folder, self.block_bytes = WorkFolder(folder, resume), block_bytes
+        self._resumed = resume
         with telling(self.folder.path):
             self._spool = Spool(self.folder.part("spool") / "batches")
         self._counts = FeatureCounts()
@@ -146,7 +149,7 @@ class ProblemWriter:
         loss: Loss,
         weights: str | WeightRule = "all",
         constraints: Any = None,
-        keep: Sequence[npt.NDArray[np.bool_] | None] | None = None,
+        keep: Sequence[Keep | None] | None = None,
         relabel: Relabel | None = None,
     ) -> Problem:
         """Lay out the problem.
@@ -159,7 +162,8 @@ class ProblemWriter:
             How many features each kind of site has in the batches.
         keep : sequence or None
             For each kind of site a mask of the features that are kept, or None for all; the others
-            are left out, and those that are kept are numbered anew, in their order.
+            are left out, and those that are kept are numbered anew, in their order. Or the final
+            numbers.
         relabel : ndarray, callable or None
             The final numbers of the labels that the batches have; or a function from the gold label
             of an example to its final form.
@@ -237,10 +241,17 @@ class ProblemWriter:
         return replace(problem, room=room)
 
     def abandon(self) -> None:
-        """Delete what was written, if the problem is not wanted after all."""
+        """Delete what was written, if the problem is not wanted after all.
+
+        The duals of an earlier fit stay: its checkpoint can still be gone on from.
+        """
         with suppress(OSError):
             self._spool.remove()
-        self.folder.remove()
+        if self._resumed:
+            with suppress(OSError):
+                self.folder.clear("spool", "problem")
+        else:
+            self.folder.remove()
         self.folder.close()
 
 
@@ -251,7 +262,7 @@ class _Batches:
     spool: Spool
     structure: Structure
     n_features: Sequence[int]
-    keep: Sequence[npt.NDArray[np.bool_] | None]
+    keep: Sequence[Keep | None]
     relabel: Relabel | None
 
     def __iter__(self) -> Iterator[tuple[int, Batch, Encoded]]:
@@ -279,6 +290,8 @@ class _Batches:
         return [self.relabel[label] for label in gold]
 
 
-def _chosen(rows: Rows, n: int, kept: npt.NDArray[np.bool_] | None) -> Rows:
+def _chosen(rows: Rows, n: int, kept: Keep | None) -> Rows:
     rows = rows.resize(n)
-    return rows if kept is None else rows.keep(kept)
+    if kept is None:
+        return rows
+    return rows.renumber(kept) if isinstance(kept, Renumbering) else rows.keep(kept)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ..arrays import Ints
 from ..errors import DataError
-from .rows import Rows
+from .rows import Renumbering, Rows
 
 __all__ = ["FeatureCounts"]
 
@@ -62,7 +62,7 @@ class FeatureCounts:
     def settled(
         self,
         n_features: Sequence[int],
-        keep: Sequence[npt.NDArray[np.bool_] | None],
+        keep: Sequence[npt.NDArray[np.bool_] | Renumbering | None],
         n_examples: int,
     ) -> list[Ints]:
         """Return the counts of the features that are kept.
@@ -72,7 +72,8 @@ class FeatureCounts:
         n_features : sequence of int
             How many features each kind of site has.
         keep : sequence
-            For each kind of site a mask of the features that are kept, or None for all.
+            For each kind of site a mask of the features that are kept, or their final numbers, or
+            None for all.
         n_examples : int
             How many examples there were.
         """
@@ -95,8 +96,18 @@ class FeatureCounts:
                     )
                 some = min(n, len(held))
                 counts[:some] = held[:some]
-            found.append(counts if mask is None else counts[mask])
+            found.append(counts if mask is None else _kept(counts, mask))
         return found
+
+
+def _kept(counts: Ints, chosen: npt.NDArray[np.bool_] | Renumbering) -> Ints:
+    """Return the counts of the features that a mask, or their final numbers, keep."""
+    if not isinstance(chosen, Renumbering):
+        return counts[chosen]
+    kept = chosen.numbers >= 0
+    found = np.zeros(chosen.n_features, dtype=np.int64)
+    found[chosen.numbers[kept]] = counts[kept]
+    return found
 
 
 def _same(shared: Rows | None, rows: Rows) -> bool:

@@ -112,3 +112,12 @@ class Room:
 
     def back_to(self, mark: Mapping[str, Any]) -> None:
         """Return all arrays that the room keeps to their values at a mark."""
+
+    def close(self, remove: bool = False) -> None:
+        """Let go of what the room holds.
+
+        Parameters
+        ----------
+        remove : bool
+            Whether to delete its files, if there are any.
+        """

@@ -5,19 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from partwise.errors import DataError
 
-__all__ = ["Rows", "is_matrix"]
+__all__ = ["Renumbering", "Rows", "is_matrix"]
 
 #: Entries that are handled at a time where each of them needs more room than it takes itself.
 _STRETCH = 1 << 17
 
 _MAX_FEATURES = 2**31 - 1
+
+
+class Renumbering(NamedTuple):
+    """New numbers of features.
+
+    Attributes
+    ----------
+    numbers
+        The new number of each feature; -1 for one that is dropped.
+    n_features
+        One more than the highest new number that may occur.
+    """
+
+    numbers: NDArray[Any]
+    n_features: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +132,13 @@ class Rows:
         values = _values(np.asarray(csr.data, np.float64))
         return cls(csr.indptr, csr.indices, values, int(csr.shape[1]))
 
+    def to_scipy(self) -> Any:
+        """Return the rows as a scipy.sparse.csr_array."""
+        from scipy.sparse import csr_array
+
+        shape = (len(self), self.n_features)
+        return csr_array((self._dense_values(), self.indices, self.indptr), shape)
+
     @classmethod
     def stack(cls, parts: Sequence[Rows]) -> Rows:
         """Put rows of the same features below each other."""
@@ -209,6 +231,14 @@ class Rows:
         return self._entries(
             _cut(self.indptr, kept), kept, renumbered[self.indices], int(np.count_nonzero(mask))
         )
+
+    def renumber(self, to: Renumbering) -> Rows:
+        """Give every feature another number; those whose number is negative are dropped."""
+        if to.numbers.shape != (self.n_features,):
+            raise DataError(f"{to.numbers.size} numbers for {self.n_features} features")
+        found = to.numbers.astype(np.int32, copy=False)[self.indices]
+        kept = found >= 0
+        return self._entries(_cut(self.indptr, kept), kept, found, to.n_features)
 
     def resize(self, n_features: int) -> Rows:
         """Change the number of features; entries beyond it are dropped."""

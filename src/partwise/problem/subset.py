@@ -26,8 +26,8 @@ def subset(problem: Problem, examples: Ints) -> Problem:
     Returns
     -------
     Problem
-        The features, labels, costs and masks of these examples are copied; the places of the
-        weights are those of the whole problem.
+        The features, labels, costs and masks of these examples are copied, unless they are
+        neighbours; the places of the weights are those of the whole problem.
     """
     a = problem.arrays
     parts, part_ptr = _runs(a.part_ptr, examples)
@@ -56,12 +56,21 @@ def subset(problem: Problem, examples: Ints) -> Problem:
     )
 
 
-def _runs(begins: Ints, chosen: Ints) -> tuple[Ints, Ints]:
-    """Return the positions of the chosen runs, one after the other, and the pointers to them."""
-    sizes = begins[chosen + 1] - begins[chosen]
-    ends = pointers(sizes)
-    positions = np.arange(ends[-1]) + np.repeat(begins[chosen] - ends[:-1], sizes)
-    return positions, ends
+def part_places(problem: Problem, examples: Ints) -> Ints | slice:
+    """Return the places of the parts of some examples among those of all."""
+    return _runs(problem.arrays.part_ptr, examples)[0]
+
+
+def _runs(begins: Ints, chosen: Ints | slice) -> tuple[Ints | slice, Ints]:
+    """Return the positions of the chosen runs, one after the other, and the pointers to them.
+
+    The positions of neighbours are a slice.
+    """
+    first, last = begins[:-1][chosen], begins[1:][chosen]
+    ends = pointers(last - first)
+    if len(first) and (isinstance(chosen, slice) or (np.diff(chosen) == 1).all()):
+        return slice(int(first[0]), int(last[-1])), ends
+    return np.arange(ends[-1]) + np.repeat(first - ends[:-1], last - first), ends
 
 
 def _subdesign(design: Design, examples: Ints) -> Design:

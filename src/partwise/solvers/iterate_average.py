@@ -39,6 +39,11 @@ class IterateAverage:
         else:
             approach(self.value, iterate, 2.0 / (self.added - self.begun + 2.0))
 
+    def copy_of(self, other: IterateAverage) -> None:
+        """Take the state of another average."""
+        self.value = None if other.value is None else other.value.copy()
+        self.added, self.begun = other.added, other.begun
+
     def better_weights(
         self, evaluator: Evaluator, l2: float, weights: Floats
     ) -> tuple[Floats, float]:

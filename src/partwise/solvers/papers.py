@@ -97,6 +97,9 @@ LIU_1989: Final = Paper(
     "On the limited memory BFGS method for large scale optimization",
     "Mathematical Programming 45",
 )
+MA_2015: Final = Paper(
+    "Ma et al. 2015", "Adding vs. averaging in distributed primal-dual optimization", "ICML"
+)
 OSOKIN_2016: Final = Paper(
     "Osokin et al. 2016",
     "Minding the gaps for block Frank-Wolfe optimization of structured SVMs",

@@ -16,6 +16,7 @@ beyond its proportion, since weights that run ahead of the duals overshoot.
 from __future__ import annotations
 
 import math
+from collections import deque
 from typing import Final
 
 from ..arrays import Floats
@@ -29,6 +30,10 @@ _NOTHING: Final = 0.1
 _GROWTH: Final = 1.2
 #: ... but never for more than this many epochs.
 _PATIENCE: Final = 5
+#: A term holds the weights back if the gap falls over this many epochs ...
+_WINDOW: Final = 50
+#: ... by less than this factor.
+_FALL: Final = math.exp(-0.5)
 
 
 class ProximalTerm:
@@ -50,6 +55,17 @@ class ProximalTerm:
         self.k, self.centre = k, centre
         self.l2, self.proportion = l2, proportion
         self.own, self.waited = 0.0, 0
+        self.estimates: deque[float] = deque(maxlen=_WINDOW)
+
+    def holds_back(self, estimate: float) -> bool:
+        """Take note of the gap after an epoch; returns whether it hardly falls any more.
+
+        This happens where there are few examples and many weights: without the term, the gap falls
+        faster.
+        """
+        hardly = len(self.estimates) == _WINDOW and estimate > _FALL * self.estimates[0]
+        self.estimates.append(estimate)
+        return hardly
 
     def steer(self, own: float, others: float, weights: Floats) -> None:
         """Move z to the weights and k towards the proportion, after an epoch.

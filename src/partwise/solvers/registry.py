@@ -41,6 +41,7 @@ SOLVERS: Final[Registry[type[Solver]]] = Registry(
         "extragradient": "solvers.margin.extragradient:Extragradient",
         "dual-cd": "solvers.coordinate.dual:DualCoordinateDescent",
         "primal-cd": "solvers.coordinate.primal:PrimalCoordinateDescent",
+        "blocks": "solvers.blocks.solver:Blocks",
         "sgd": "solvers.stochastic.sgd:SGD",
         "asgd": "solvers.stochastic.sgd:AveragedSGD",
         "pegasos": "solvers.stochastic.sgd:Pegasos",

@@ -157,6 +157,20 @@ class Task(ABC, Generic[Examples]):
             The training file, if this file is for evaluation.
         """
 
+    def read_part(self, path: str, given: Mapping[str, Any], first: Examples | None) -> Examples:
+        """Read a part of a file to train on, which is read a part at a time.
+
+        What a file must have as a whole is not checked here.
+
+        Parameters
+        ----------
+        path, given
+            As in `read`.
+        first : Source or None
+            The first part, if this is another one.
+        """
+        return self.read(path, given)
+
     @abstractmethod
     def read_for(
         self, model: Model, path: str, labelled: bool, format: Chosen | str | None = None

@@ -39,10 +39,10 @@ class PathEstimator(_Base):
     """Base class of the estimators that choose l2; not for direct use.
 
     A derived class also derives from the estimator with a given l2, and has its parameters except
-    for ``l2`` and ``warm_start``. It fits a range of l2 from large to small. Each fit starts where
-    the last one ended and is certified, and each model is scored on held-out data: in each fold, on
-    the part of the data that was not used for the features and weights. The model for the chosen l2
-    is then trained on all of the data.
+    for ``l2``, ``warm_start`` and ``out_of_core``. It fits a range of l2 from large to small. Each
+    fit starts where the last one ended and is certified, and each model is scored on held-out data:
+    in each fold, on the part of the data that was not used for the features and weights. The model
+    for the chosen l2 is then trained on all of the data.
 
     Parameters
     ----------
@@ -85,6 +85,8 @@ class PathEstimator(_Base):
     tol: float = 0.001
     l2: float = field(default=1.0, init=False)
     warm_start: bool = field(default=False, init=False)
+    # Folds take examples in any order, many times.
+    out_of_core: Any = field(default=None, init=False)
 
     @classmethod
     def _plain_class(cls) -> type[Estimator]:

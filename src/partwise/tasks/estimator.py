@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..models.model import Model
     from ..training.early_stopping import EarlyStopping, Watch
     from .source import Source
+    from .stream import Stream
 
 __all__ = ["Estimator", "has_probabilities"]
 
@@ -55,6 +56,20 @@ class Estimator(Trainer, BaseEstimator):
     @abstractmethod
     def _given(self, *data: Any, **more: Any) -> tuple[Source, Any]:
         """Return the labelled examples and their weights from the arguments of `fit`."""
+
+    def _examples(self, *data: Any, **more: Any) -> tuple[Source | Stream, Any]:
+        """Return what `_given` returns, or with `out_of_core` what is read a batch at a time."""
+        if self.out_of_core is None:
+            return self._given(*data, **more)
+        self.check()
+        return self._in_batches(*data, **more)
+
+    def _in_batches(self, *data: Any, **more: Any) -> tuple[Source | Stream, Any]:
+        """Return the labelled examples and their weights, where the examples may be a stream.
+
+        Examples that are in memory are cut into batches by the trainer.
+        """
+        return self._given(*data, **more)
 
     def _watched(self, stopping: EarlyStopping) -> Callable[[int], Watch]:
         from ..training.early_stopping import Watch, passes_between

@@ -6,7 +6,7 @@ from typing import Final
 
 from ..formats.options import Option
 
-__all__ = ["CLASS_WEIGHT", "MIN_COUNT", "MISSING", "Option"]
+__all__ = ["CLASS_WEIGHT", "HASHING", "MIN_COUNT", "MISSING", "Option"]
 
 MIN_COUNT: Final = Option(
     "--min-count",
@@ -25,3 +25,11 @@ MISSING: Final = Option(
     "--missing", "the label MARK stands for one that is not known; needs the log loss",
     metavar="MARK",
 )  # fmt: skip
+
+HASHING: Final = Option(
+    "--hashing",
+    "hash features to N numbers, a power of two, instead of listing them: takes a fixed memory, "
+    "and features that share a number share a weight",
+    kind="power of two",
+    metavar="N",
+)

@@ -53,3 +53,7 @@ class Source(ABC):
     @abstractmethod
     def take(self, which: Sequence[int]) -> Self:
         """Return some of the examples, by their numbers from 0."""
+
+    def moved(self, lines: int) -> Self:
+        """Return the examples with places further on in their file, by a number of lines."""
+        return self

@@ -7,6 +7,7 @@ use trainers, and estimators derive from them.
 from __future__ import annotations
 
 import hashlib
+import logging
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
@@ -27,18 +28,27 @@ if TYPE_CHECKING:
     from ..models.features import Features
     from ..models.fit import Finish
     from ..models.model import Label, Model
+    from ..problem.dual_point import DualPoint
+    from ..problem.problem import Problem
     from ..problem.rows import Rows
     from ..problem.weight_rule import WeightRule
     from ..structures.base import Structure
+    from ..training.checkpoint import Checkpoint
     from ..training.early_stopping import EarlyStopping, Watch
     from ..training.loop import Callback, Fit
     from ..training.start import Start
+    from .preparation import Preparation
 
 __all__ = ["Prepared", "Trainer"]
 
+_log = logging.getLogger(__name__)
+
 #: Parameters that a model does not store by name: those that it holds anyway, and those that belong
 #: to the process and not to the model.
-_NOT_KEPT = ("loss", "l2", "l1", "tol", "n_jobs", "warm_start", "verbose", "callbacks")
+_NOT_KEPT = (
+    "loss", "l2", "l1", "tol", "n_jobs", "warm_start", "verbose", "callbacks", "checkpoint",
+    "out_of_core", "memory_limit",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +89,8 @@ class Prepared:
         What else the meaning of the dual variables depends on.
     record : dict
         The entries about these examples in the record of a command.
+    problem : Problem or None
+        The examples as a problem on disk, in place of rows, shapes and gold labels.
     """
 
     structure: Structure
@@ -98,6 +110,7 @@ class Prepared:
     beside: Any = ()
     key: Any = ()
     record: dict[str, Any] = field(default_factory=dict)
+    problem: Problem | None = None
 
     def fingerprint(self) -> str:
         """Return a digest that differs between fits whose dual points have different meanings."""
@@ -157,6 +170,19 @@ class Trainer(Parameters, ABC):
         initial : Model or None
             A model to start from.
         """
+
+    def _streamed(self, initial: Model | None) -> Preparation:
+        """Return what prepares examples that are read a batch at a time.
+
+        Parameters
+        ----------
+        initial : Model or None
+            A model to start from.
+        """
+        raise DataError(
+            f"{type(self).__name__} needs all examples in memory; leave out_of_core "
+            "(--out-of-core) out"
+        )
 
     @classmethod
     def _held(cls, model: Model) -> dict[str, Any]:
@@ -238,8 +264,6 @@ class Trainer(Parameters, ABC):
         initial: Model | None,
         watched: Callable[[int], Watch] | None,
     ) -> tuple[Prepared, Fit]:
-        from ..models.fit import fit_model
-
         self.check()
         callbacks, stopping = self._callbacks()
         if stopping is not None:
@@ -248,7 +272,14 @@ class Trainer(Parameters, ABC):
         if display is not None:
             callbacks.append(display)
         before = self.__dict__.get("model_") if self.warm_start else None
-        prepared = self._prepare(source, sample_weight, initial or before)
+        checkpoint, reached = self._reached()
+        if checkpoint is not None and checkpoint.as_start:
+            initial = reached or initial
+        if self.out_of_core is None:
+            prepared = self._prepare(source, sample_weight, initial or before or reached)
+        else:
+            resumed = checkpoint is not None and checkpoint.resumes
+            prepared = self._prepare_on_disk(source, sample_weight, initial or reached, resumed)
         first, dual_point = prepared.initial or initial, None
         fingerprint = prepared.fingerprint() if self.warm_start else ""
         if before is not None:
@@ -260,28 +291,8 @@ class Trainer(Parameters, ABC):
         if watched is not None:
             watch = watched(prepared.record.get("n_examples", len(prepared.gold)))
         try:
-            # Without ** in the call, which would hold the rows as long as the fit takes.
-            model, done = fit_model(
-                self.task,
-                prepared.structure,
-                prepared.rows(),
-                prepared.shapes,
-                prepared.gold,
-                prepared.features,
-                self,
-                labels=prepared.labels,
-                constraints=prepared.constraints,
-                own_constraints=prepared.own_constraints,
-                allowed=prepared.allowed,
-                sample_weight=prepared.weight,
-                weights=prepared.weights,
-                callbacks=callbacks,
-                meta=prepared.meta,
-                finish=prepared.finish,
-                beside=prepared.beside,
-                initial=first,
-                dual_point=dual_point,
-                watch=watch,
+            model, done = self._fitted_model(
+                prepared, callbacks, first, dual_point, watch, checkpoint
             )
         except BaseException:
             if display is not None:
@@ -297,6 +308,115 @@ class Trainer(Parameters, ABC):
         elif hasattr(self, "_dual"):
             del self._dual
         return prepared, done
+
+    def _fitted_model(
+        self,
+        prepared: Prepared,
+        callbacks: Sequence[Callback],
+        initial: Model | None,
+        dual_point: DualPoint | None,
+        watch: Watch | None,
+        checkpoint: Checkpoint | None,
+    ) -> tuple[Model, Fit]:
+        from ..models.fit import fit_model, train_model
+
+        if prepared.problem is not None:
+            try:
+                return train_model(
+                    self.task,
+                    prepared.problem,
+                    prepared.features,
+                    self,
+                    labels=prepared.labels,
+                    constraints=prepared.constraints,
+                    callbacks=callbacks,
+                    meta=prepared.meta,
+                    initial=initial,
+                    watch=watch,
+                    checkpoint=checkpoint,
+                )
+            finally:
+                # A checkpoint refers to the dual variables in the folder.
+                prepared.problem.room.close(remove=checkpoint is None)
+        # Without ** in the call, which would hold the rows as long as the fit takes.
+        return fit_model(
+            self.task,
+            prepared.structure,
+            prepared.rows(),
+            prepared.shapes,
+            prepared.gold,
+            prepared.features,
+            self,
+            labels=prepared.labels,
+            constraints=prepared.constraints,
+            own_constraints=prepared.own_constraints,
+            allowed=prepared.allowed,
+            sample_weight=prepared.weight,
+            weights=prepared.weights,
+            callbacks=callbacks,
+            meta=prepared.meta,
+            finish=prepared.finish,
+            beside=prepared.beside,
+            initial=initial,
+            dual_point=dual_point,
+            watch=watch,
+            checkpoint=checkpoint,
+        )
+
+    def _prepare_on_disk(
+        self, source: Any, sample_weight: Any, initial: Model | None, resumed: bool
+    ) -> Prepared:
+        """Read examples a batch at a time, and lay them out in the folder.
+
+        Parameters
+        ----------
+        source, sample_weight, initial
+            As in `_prepare`.
+        resumed : bool
+            Whether the fit goes on from a checkpoint, and takes over the dual variables that are in
+            the folder.
+        """
+        from ..models.announcement import disk_announcement
+        from .preparation import lay_out
+        from .stream import Stream, parts
+
+        if self.warm_start:
+            raise DataError(
+                "warm_start keeps the dual variables of all examples in memory; leave it out, or "
+                "out_of_core"
+            )
+        stream = source if isinstance(source, Stream) else parts(source)
+        laid = lay_out(self._streamed(initial), stream, sample_weight, self, resumed)
+        outline, problem = laid.outline, laid.problem
+        try:
+            _log.info(disk_announcement(problem, self, outline.features))
+        except BaseException:
+            problem.room.close(remove=not resumed)
+            raise
+        return Prepared(
+            outline.structure,
+            lambda: (),
+            (),
+            (),
+            outline.features,
+            outline.labels,
+            constraints=outline.constraints,
+            meta=outline.meta,
+            record={"n_examples": laid.n_examples, **outline.record},
+            problem=problem,
+        )
+
+    def _reached(self) -> tuple[Checkpoint | None, Model | None]:
+        """Return the checkpoint, and the model that it holds if the fit goes on from it."""
+        if self.checkpoint is None:
+            return None, None
+        from ..models.fit import checkpoint_model
+        from ..training.checkpoint import Checkpoint
+
+        checkpoint = Checkpoint.of(self.checkpoint)
+        assert checkpoint is not None
+        source = checkpoint.source
+        return checkpoint, None if source is None else checkpoint_model(source)
 
     def _callbacks(self) -> tuple[list[Callback], EarlyStopping | None]:
         """Return the functions among the callbacks, and the EarlyStopping if there is one."""

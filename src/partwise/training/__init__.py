@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy_names
 
 if TYPE_CHECKING:
+    from .checkpoint import Checkpoint
     from .early_stopping import EarlyStopping
     from .loop import Callback, Fit, Progress, TraceRow, train
     from .settings import Settings
 
-__all__ = ["Callback", "EarlyStopping", "Fit", "Progress", "Settings", "TraceRow", "train"]
+__all__ = [
+    "Callback", "Checkpoint", "EarlyStopping", "Fit", "Progress", "Settings", "TraceRow", "train",
+]  # fmt: skip
 
 _HOMES = {
     "Callback": ".loop",
+    "Checkpoint": ".checkpoint",
     "EarlyStopping": ".early_stopping",
     "Fit": ".loop",
     "Progress": ".loop",

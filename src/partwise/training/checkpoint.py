@@ -19,6 +19,7 @@ import logging
 import math
 import os
 import platform
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -29,7 +30,8 @@ import numpy.typing as npt
 
 from ..arrays import Floats
 from ..errors import DataError, ModelFileError
-from ..files.container import read_container, write_container
+from ..files.container import container_kind, read_container, write_container
+from ..files.whole_files import remedy
 from ..problem.room import Room
 from ..solvers.base import Epoch, Solver
 from ..solvers.state import capture, restore
@@ -49,6 +51,8 @@ _KEYS: Final = {
 #: What may differ between a fit and the checkpoint that it goes on from.
 _FREE: Final = ("tol", "max_passes")
 _MODEL: Final = "model."
+#: Makes the header and the arrays of a model from weights of the layout; None if it has no file.
+MakeModel = Callable[[Floats], tuple[dict[str, Any] | None, dict[str, npt.NDArray[Any]]]]
 
 
 @dataclass(frozen=True)
@@ -66,19 +70,25 @@ class Checkpoint:
         there. False: begin anew; a file of a fit that has not ended is then not overwritten, and
         an error says so.
     as_start : bool
-        Whether a checkpoint of other data or settings is taken as a start: its weights are then
-        those of a first model. Otherwise such a checkpoint is refused.
+        Whether the file to go on from is only a start, so that data and settings may differ: its
+        weights are then those of a first model. Otherwise a checkpoint of other data or settings
+        is refused.
+
+    overwrite : bool
+        Whether a file of another fit that has not ended may be overwritten.
 
     Examples
     --------
-    >>> Checkpoint("fit.checkpoint", every=5, resume=True)
-    Checkpoint(path='fit.checkpoint', every=5, resume=True, as_start=False)
+    >>> from partwise.training import Checkpoint
+    >>> Checkpoint("fit.checkpoint", every=5, resume=True).every
+    5
     """
 
     path: str | os.PathLike[str]
     every: float = 10.0
     resume: bool | str | os.PathLike[str] = False
     as_start: bool = False
+    overwrite: bool = False
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -102,6 +112,11 @@ class Checkpoint:
             return os.fspath(self.path) if there else None
         return os.fspath(self.resume)
 
+    @property
+    def resumes(self) -> bool:
+        """Whether the fit goes on from a file, with all that the file holds."""
+        return self.source is not None and not self.as_start
+
     def check_target(self) -> None:
         """Raise a DataError if writing would destroy what another fit has saved."""
         if not os.path.exists(self.path):
@@ -113,7 +128,7 @@ class Checkpoint:
                 f"{os.fspath(self.path)} exists and is no checkpoint; choose another name for the "
                 "checkpoint"
             )
-        if not load_checkpoint(self.path).ended:
+        if not self.overwrite and not load_checkpoint(self.path).ended:
             raise DataError(
                 f"{os.fspath(self.path)} holds a fit that has not ended; go on from it with resume "
                 "(--resume on the command line), or delete it"
@@ -165,10 +180,7 @@ class Saved:
 
 def is_checkpoint(path: str | os.PathLike[str]) -> bool:
     """Return whether a file is a checkpoint, and not a model or anything else."""
-    try:
-        return read_container(path)[0].get("kind") == KIND
-    except ModelFileError:
-        return False
+    return container_kind(path) == KIND
 
 
 def load_checkpoint(path: str | os.PathLike[str]) -> Saved:
@@ -241,12 +253,11 @@ class Keeper:
         settings: Mapping[str, Any],
         rng: np.random.Generator,
         room: Room | None = None,
-        model: Callable[[Floats], tuple[dict[str, Any], dict[str, Any]]] | None = None,
+        model: MakeModel | None = None,
     ) -> None:
         self.checkpoint, self.data, self.settings = checkpoint, data, dict(settings)
         self.rng, self.room, self.model = rng, room or Room(), model
         self.last = time.monotonic()
-        self.told = False
 
     @property
     def due(self) -> bool:
@@ -320,14 +331,52 @@ class Keeper:
             "model": held,
         }
         named = {_MODEL + name: array for name, array in its.items()}
-        path = self.checkpoint.path
-        write_container(path, header, {**arrays, **more, **named})
+        path = os.fspath(self.checkpoint.path)
+        try:
+            write_container(path, header, {**arrays, **more, **named})
+        except ModelFileError as error:
+            # The fit is worth more than its checkpoint; the last one is still there.
+            _log.warning("the checkpoint was not written, training goes on: %s", error)
+            self.last = time.monotonic()
+            return
         self.room.release(mark)
         self.last = time.monotonic()
-        size = os.path.getsize(path) / 2**20
-        level = logging.DEBUG if self.told else logging.INFO
-        self.told = True
-        _log.log(
-            level, "checkpoint %s: %.0f MiB on disk, written in %.1f s, after %.1f passes",
-            os.fspath(path), size, self.last - began, course.passes,
+        _log.info(
+            "wrote %s: %.1f MiB, in %.1f s, after %.1f passes",
+            path, os.path.getsize(path) / 2**20, self.last - began, course.passes,
+        )  # fmt: skip
+
+    def check_room(self, machine: Solver) -> None:
+        """Raise a DataError if the disk has no room for a checkpoint, before training begins.
+
+        Parameters
+        ----------
+        machine : Solver
+            The solver, whose arrays take most of the room.
+        """
+        path = os.fspath(self.checkpoint.path)
+        folder = os.path.dirname(os.path.realpath(path))
+        _, arrays = capture(machine, "solver", self.room.keeps)
+        needed = sum(array.nbytes for array in arrays.values())
+        try:
+            free = shutil.disk_usage(folder).free
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise DataError(f"{path} cannot be written: {reason}; {remedy(error)}") from error
+        if not os.access(folder, os.W_OK):
+            raise DataError(
+                f"{path} cannot be written: {folder} is not yours to write to; choose a checkpoint "
+                "in another folder"
+            )
+        there = os.path.getsize(path) if os.path.exists(path) else 0
+        if needed > free:
+            raise DataError(
+                f"a checkpoint takes about {needed / 2**20:,.0f} MiB, beside the last one until it "
+                f"is complete, and the disk of {path} has {free / 2**20:,.0f} free; make room, or "
+                "choose a file on another disk"
+            )
+        _log.info(
+            "a checkpoint takes about %.1f MiB on disk, twice that while it is written; %s has "
+            "%.1f MiB now",
+            needed / 2**20, path, there / 2**20,
         )  # fmt: skip

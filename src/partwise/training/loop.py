@@ -28,7 +28,7 @@ from ..solvers.base import Epoch, Evaluation, Solver
 from ..solvers.goal import Goal
 from ..solvers.registry import make_solver
 from .certificate import CLOSER_SIZES, Certificate, ConvergenceWarning, consistent, relative_gap
-from .checkpoint import Checkpoint, Keeper, Saved, load_checkpoint
+from .checkpoint import Checkpoint, Keeper, MakeModel, Saved, load_checkpoint
 from .course import EVERY, Course, TraceRow
 from .early_stopping import Watch
 from .interrupt import Interrupt
@@ -89,7 +89,7 @@ def train(
     watch: Watch | None = None,
     quiet: bool = False,
     checkpoint: Checkpoint | None = None,
-    model: Callable[[Floats], tuple[dict[str, Any], dict[str, Any]]] | None = None,
+    model: MakeModel | None = None,
 ) -> Fit:
     """Train until the relative duality gap is at most `tol`.
 
@@ -200,6 +200,8 @@ def run(
     """
     course = Course(tol, watch, initial_weights)
     with Interrupt() as interrupt, closing(machine):
+        if keeper is not None:
+            keeper.check_room(machine)
         if keeper is not None and saved is not None:
             keeper.resume(saved, machine, course)
         loop = _Loop(machine, storage, course, tol, max_passes, callbacks, keeper, interrupt)

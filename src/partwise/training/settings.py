@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import numpy as np
 
 from ..compiled.threads import thread_count
 from ..errors import DataError
+from ..memory import byte_count
 from ..problem.losses import LOSS_NAMES
 from ..values import is_integer, is_number, one_of
 
@@ -58,6 +60,17 @@ class Parameters:
         are equal; with None, each fit is different.
     solver_options : dict or None
         Further arguments of the solver.
+    checkpoint : str, path-like, Checkpoint or None
+        A file that the fit is saved to every ten minutes and when it ends; a
+        :class:`partwise.training.Checkpoint` says how often, and whether to go on from the file.
+    out_of_core : str, path or None
+        A folder for the examples, their features and the dual variables, which are then read from
+        disk in blocks as they are needed; the weights stay in memory. It must be new or empty, or
+        that of the checkpoint that the fit goes on from. It is cleared when the fit has ended,
+        unless there is a checkpoint. If None, everything is held in memory.
+    memory_limit : float, str or None
+        The memory that the fit may take, in MiB or as in "4GB", "512MiB" or "50%". Without
+        `out_of_core`, a fit that takes more is refused; with it, the blocks follow from the limit.
     """
 
     loss: str = "log"
@@ -71,6 +84,14 @@ class Parameters:
     n_jobs: int | None = None
     random_state: Any = 0
     solver_options: dict[str, Any] | None = None
+    checkpoint: Any = None
+    out_of_core: str | os.PathLike[str] | None = None
+    memory_limit: float | str | None = None
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """The memory that the fit may take, in bytes; None if there is no limit."""
+        return None if self.memory_limit is None else byte_count(self.memory_limit)
 
     @property
     def descent(self) -> Descent | None:
@@ -88,9 +109,18 @@ class Parameters:
         check_numbers(self.l2, self.l1, self.tol, self.max_passes)
         if self.solver_options is not None and not isinstance(self.solver_options, Mapping):
             raise DataError(f"solver_options is {self.solver_options!r}; give None or a dict")
+        folder = self.out_of_core
+        if folder is not None and not (isinstance(folder, (str, os.PathLike)) and str(folder)):
+            raise DataError(f"out_of_core is {folder!r}; give the path of a folder, or None")
+        if self.memory_limit is not None:
+            byte_count(self.memory_limit)
         thread_count(self.n_jobs)
         if is_integer(self.random_state):
             check_seed(self.random_state)
+        if self.checkpoint is not None:
+            from .checkpoint import Checkpoint
+
+            Checkpoint.of(self.checkpoint)
 
     def solver_arguments(self) -> dict[str, Any]:
         """Return the options of the solver."""

@@ -19,7 +19,7 @@ from partwise.tasks.constituency.fit import gold_derivations
 from partwise.tasks.constituency.normal_form import NormalForm
 from partwise.tasks.constituency.span_table import SpanTable
 from partwise.tasks.constituency.templates import COLUMNS, read_templates, standard_templates
-from partwise.tasks.constituency.tokens import SpanSentence, encode, places_of, vocabularies
+from partwise.tasks.constituency.tokens import SpanSentence, encode, places_of
 from partwise.tasks.constituency.treebank_grammar import grammar_of
 
 TRAIN, TEST = treebank(60), treebank(25, seed=1)
@@ -34,7 +34,9 @@ def parser() -> ConstituencyParser:
 def test_sites_are_those_of_the_grammar() -> None:
     gold = gold_derivations(TRAIN, NormalForm())
     grammar = grammar_of(gold.grammar, True)
-    names = vocabularies(gold.sentences, True)
+    templates = standard_templates(True)
+    features = SpanFeatures.fit(gold.sentences, gold.derivations, templates, tagged=True)
+    names = features.features_of["word"].vocabularies
     tokens = encode(gold.sentences[:3], names)
     spans, splits = [], []
     for at, n in zip(tokens.first, tokens.lengths, strict=True):

@@ -252,7 +252,7 @@ def test_chunks_do_not_matter(monkeypatch):
     rows = whole.rows(sentences)
     hashed = ArcTable.fit(sentences, heads, n_hashed=2**10)
     folded = hashed.rows(sentences)
-    monkeypatch.setattr("partwise.tasks.dependency.arc_table._CHUNK", 100)
+    monkeypatch.setattr("partwise.tasks.dependency.arc_counts.CHUNK", 100)
     parts = ArcTable.fit(sentences, heads, min_count=2)
     assert np.array_equal(whole.keys, parts.keys)
     for one, other in ((rows, parts.rows(sentences)), (folded, hashed.rows(sentences))):

@@ -13,8 +13,6 @@ from the cache may round differently.
 from __future__ import annotations
 
 import logging
-import math
-from collections import deque
 from typing import Any, Final
 
 import numpy as np
@@ -38,10 +36,6 @@ _logger = logging.getLogger(__name__)
 
 #: Positions in the running totals: |v|^2, and sum_i c_i cost_i.mu_i.
 NORM, LINEAR = range(2)
-#: A proximal term is dropped if the gap falls over this many epochs ...
-_WINDOW: Final = 50
-#: ... by less than this factor.
-_FALL: Final = math.exp(-0.5)
 #: The examples' part of the gap, divided by the weights' part, that k is steered to.
 _PROPORTION: Final = 10.0
 
@@ -146,7 +140,6 @@ class MarginalAscent(Solver):
         self.proximal = k > 0.0
         self.near = self.v if k == 0.0 else problem.storage.zeros()  # v + k z in an epoch
         self.visits = 0  # in this epoch
-        self.estimates: deque[float] = deque(maxlen=_WINDOW)
 
     def visit(self, order: Ints, l2: float, v: Floats) -> int:
         """Move marginals of examples so that the dual rises, for an l2 and a v, which is updated.
@@ -189,10 +182,9 @@ class MarginalAscent(Solver):
 
     def _watch(self, estimate: float) -> None:
         """Drop the proximal term where it holds the weights back: few examples, many weights."""
-        if len(self.estimates) == _WINDOW and estimate > _FALL * self.estimates[0]:
+        if self.proximal_term.holds_back(estimate):
             _logger.info("%s: goes on without a proximal term, the gap hardly falls", self.name)
             self.proximal_term.k = 0.0
-        self.estimates.append(estimate)
 
     def _rebuild(self) -> None:
         """Compute v and the totals from mu, since the running ones drift."""

@@ -17,6 +17,7 @@ from ..description import documented
 from ..estimator import Estimator, has_probabilities
 from ..label_list import LabelList
 from ..spans import ProbableSpan
+from ..stream import is_iterator, of_columns
 from .bracketing import Bracketing
 from .examples import Trees, read_trees
 from .partial_trees import is_marked, read_brackets
@@ -75,7 +76,8 @@ class ConstituencyParser(ConstituencyTrainer, Estimator):
         Parameters
         ----------
         trees : iterable of Tree
-            The trees.
+            The trees. With `out_of_core` also an iterator, which is read once and never held in
+            memory.
         y : sequence or None
             None: trees are their own labels. Otherwise for each tree None, or a list of the
             brackets that its sentence is known to have, ``(start, end)`` or ``(start, end,
@@ -89,12 +91,21 @@ class ConstituencyParser(ConstituencyTrainer, Estimator):
         ConstituencyParser
             The estimator itself.
         """
-        self._train(*self._given(trees, y, sample_weight))
+        self._train(*self._examples(trees, y, sample_weight))
         return self
 
     def _given(self, trees: Any, y: Any = None, sample_weight: Any = None) -> tuple[Trees, Any]:
         read = read_trees(trees)
         return Trees(read, None, None if y is None else read_brackets(y, read)), sample_weight
+
+    def _in_batches(self, trees: Any, y: Any = None, sample_weight: Any = None) -> tuple[Any, Any]:
+        if not is_iterator(trees):
+            return self._given(trees, y, sample_weight)
+
+        def make(*lists: Any) -> Trees:
+            return self._given(*lists)[0]
+
+        return of_columns({"trees": trees, "y": y}, make), sample_weight
 
     def _labels_in(self, X: Any) -> list[Tree]:
         return read_trees(X)

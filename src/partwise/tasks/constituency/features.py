@@ -16,14 +16,16 @@ from ...arrays import Floats, Ints
 from ...errors import DataError, ModelFileError
 from ...formats.tree import Tree
 from ...models.features import Arrays, Features, Inputs, refuse_others, sound
+from ...models.hashed_names import is_size
 from ...models.tally import Tally
 from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
 from .bracketing import Bracketing
 from .examples import read_sentences, read_trees
-from .span_table import SITE_PLACES, SpanTable
-from .templates import COLUMNS
-from .tokens import Places, SpanSentence, encode, places_of, vocabularies
+from .span_counts import SpanCounts
+from .span_table import SpanTable
+from .templates import COLUMNS, SITE_PLACES
+from .tokens import SpanSentence, encode
 
 if TYPE_CHECKING:
     from ...models.model import Model
@@ -73,6 +75,7 @@ class SpanFeatures(Features):
         *,
         tagged: bool,
         min_count: int = 1,
+        n_hashed: int = 0,
     ) -> SpanFeatures:
         """Collect the features of the words, spans and splits of derivations.
 
@@ -88,24 +91,23 @@ class SpanFeatures(Features):
             Whether tags are looked at.
         min_count : int
             At how many of these words, spans or splits a feature must occur.
+        n_hashed : int
+            If not 0, a power of two: give every feature of every site a number below this by
+            hashing, instead of a list.
         """
-        names = vocabularies(sentences, tagged)
-        tokens = encode(sentences, names)
-        rows = np.concatenate(
-            [rows[:, 1:] + at for rows, at in zip(derivations, tokens.first, strict=True)]
-        )
-        # The split of a word is -1, which stands before the first position now.
-        long = np.concatenate([rows[:, 3] >= 0 for rows in derivations])
-        first, end, split = rows[long].T
-        inner = Places(first, end - 1, split - 1, split)
-        words = places_of(tokens, slice(None), "word")
+        counts = SpanCounts(templates, tagged, listed=not n_hashed)
+        counts.add(sentences, derivations)
+        return cls.of(counts, min_count, n_hashed)
+
+    @classmethod
+    def of(cls, counts: SpanCounts, min_count: int = 1, n_hashed: int = 0) -> SpanFeatures:
+        """Number the features that were counted; parameters are those of `fit`."""
+        names, keys = counts.finish(min_count)
         made = {
-            kind: SpanTable.fit(
-                kind, texts, names, tokens, words if kind == "word" else inner, min_count
-            )
-            for kind, texts in templates.items()
+            kind: SpanTable(kind, texts, names, keys[kind], n_hashed)
+            for kind, texts in counts.templates.items()
         }
-        return cls(tagged, made)
+        return cls(counts.tagged, made)
 
     def read(self, structure: Structure, examples: Any, **more: Any) -> list[SpanSentence]:
         """Read sentences of any of the known forms.
@@ -232,7 +234,10 @@ class SpanFeatures(Features):
 
     def to_json(self) -> dict[str, Any]:
         templates = {kind: list(held.templates) for kind, held in self.features_of.items()}
-        return {"tagged": self.tagged, "templates": templates}
+        n_hashed = self.features_of["word"].n_hashed
+        # Only where it is not as in most models, so that their files are as they were.
+        hashed = {"n_hashed": int(n_hashed)} if n_hashed else {}
+        return {"tagged": self.tagged, "templates": templates, **hashed}
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         saved: dict[str, npt.NDArray[Any]] = {
@@ -245,8 +250,10 @@ class SpanFeatures(Features):
 
     @classmethod
     def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> SpanFeatures:
-        sound(data.keys() == {"tagged", "templates"}, "features of spans with odd keys")
-        tagged, templates = data["tagged"], data["templates"]
+        fields = data.keys() - {"n_hashed"}
+        sound(fields == {"tagged", "templates"}, "features of spans with odd keys")
+        tagged, templates, n_hashed = data["tagged"], data["templates"], data.get("n_hashed", 0)
+        sound(type(n_hashed) is int and (n_hashed == 0 or is_size(n_hashed)), "odd n_hashed")
         sound(type(tagged) is bool, f"tagged is {tagged!r}; expected true or false")
         sound(
             isinstance(templates, dict)
@@ -265,7 +272,8 @@ class SpanFeatures(Features):
         # In one order, so that the same model gives the same file.
         for kind in (kind for kind in SITE_PLACES if kind in templates):
             try:
-                held = SpanTable(kind, tuple(templates[kind]), names, arrays[f"{kind}_keys"])
+                keys = arrays[f"{kind}_keys"]
+                held = SpanTable(kind, tuple(templates[kind]), names, keys, n_hashed)
             except DataError as error:
                 raise ModelFileError(f"features: {error}; the model file is damaged") from error
             held.check_keys()

@@ -22,7 +22,15 @@ from .tokens import SpanSentence
 from .treebank import Productions, productions, to_derivation
 from .treebank_grammar import grammar_of
 
-__all__ = ["GoldDerivations", "gold_derivations", "prepare_trees"]
+__all__ = [
+    "GoldDerivations",
+    "check_kept",
+    "gold_derivations",
+    "most_frequent_root",
+    "prepare_trees",
+    "short_trees",
+    "site_templates",
+]
 
 _log = logging.getLogger(__name__)
 
@@ -75,21 +83,12 @@ def gold_derivations(
     max_length : int or None
         Trees with more words are left out.
     """
-    lengths = [len(tree.leaves()) for tree in trees]
-    kept = [i for i, n in enumerate(lengths) if max_length is None or n <= max_length]
-    if not kept:
-        why = "give at least one" if max_length is None else f"none has {max_length} words or fewer"
-        raise DataError(f"there are no trees to train on; {why}")
+    kept = short_trees(trees, max_length)
+    check_kept(len(trees), len(kept), max_length)
     n_long = len(trees) - len(kept)
-    if n_long:
-        _log.warning(
-            "%d of %d trees have more than %d words: they were left out",
-            n_long, len(trees), max_length,
-        )  # fmt: skip
     normal = [form.apply(trees[i]) for i in kept]
     grammar = productions(normal)
     numbers = grammar.numbers
-    root = grammar.symbols[int(grammar.start[grammar.start_counts.argmax()])]
     tags = Counter(tag for i in kept for tag in trees[i].tags)
     return GoldDerivations(
         [SpanSentence.of(trees[i]) for i in kept],
@@ -97,10 +96,33 @@ def gold_derivations(
         grammar,
         kept,
         n_long,
-        split_symbol(root).labels[0],
+        most_frequent_root(grammar),
         tags.most_common(1)[0][0],
         form,
     )
+
+
+def most_frequent_root(grammar: Productions) -> str:
+    """Return the most frequent label of a whole sentence."""
+    root = grammar.symbols[int(grammar.start[grammar.start_counts.argmax()])]
+    return split_symbol(root).labels[0]
+
+
+def short_trees(trees: Sequence[Tree], max_length: int | None) -> list[int]:
+    """Return which trees have no more words than allowed."""
+    lengths = [len(tree.leaves()) for tree in trees]
+    return [i for i, n in enumerate(lengths) if max_length is None or n <= max_length]
+
+
+def check_kept(n: int, kept: int, max_length: int | None) -> None:
+    """Raise a DataError if no tree is left, and log a warning about those that are too long."""
+    if not kept:
+        why = "give at least one" if max_length is None else f"none has {max_length} words or fewer"
+        raise DataError(f"there are no trees to train on; {why}")
+    if kept < n:
+        _log.warning(
+            "%d of %d trees have more than %d words: they were left out", n - kept, n, max_length
+        )
 
 
 def prepare_trees(
@@ -112,6 +134,7 @@ def prepare_trees(
     splits: bool = False,
     templates: Mapping[str, Sequence[str]] | None = None,
     min_count: int = 1,
+    n_hashed: int = 0,
 ) -> Prepared:
     """Make ready what is trained to bracket sentences.
 
@@ -125,16 +148,17 @@ def prepare_trees(
         Trees that are known in part, and their weights.
     tagged : bool
         Whether sentences come with tags; otherwise these are predicted with the tree.
-    splits, templates, min_count
-        As in :class:`partwise.ConstituencyParser`.
+    splits, templates, min_count, n_hashed
+        As in :class:`partwise.ConstituencyParser`, where the last one is `hashing`.
     """
     structure = grammar_of(gold.grammar, splits)
     features = SpanFeatures.fit(
         gold.sentences,
         gold.derivations,
-        _templates(templates, tagged, splits),
+        site_templates(templates, tagged, splits),
         tagged=tagged,
         min_count=min_count,
+        n_hashed=n_hashed,
     )
     bracketing = Bracketing(
         structure, gold.grammar.symbols, gold.form, gold.root, gold.tag, gold.n_long
@@ -195,7 +219,7 @@ def _derivable(
     return [trees[i] for i in kept], np.array([partial[i][1] for i in kept], dtype=np.float64)
 
 
-def _templates(
+def site_templates(
     given: Mapping[str, Sequence[str]] | None, tagged: bool, splits: bool
 ) -> dict[str, Sequence[str]]:
     """Return the templates of all kinds of sites that have features."""

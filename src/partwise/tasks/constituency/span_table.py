@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -11,26 +11,25 @@ from typing import Final
 import numpy as np
 
 from ...arrays import Ints
-from ...errors import ModelFileError
+from ...errors import DataError, ModelFileError
+from ...models.features import same_numbers
+from ...models.hashed_names import first_in_row, hashed_numbers, mixed
 from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
-from .templates import LENGTHS, PLACES, TEMPLATE_SHIFT, Template, read_templates
-from .tokens import MARKS, Places, SpanTokens, places_of
+from .templates import LENGTHS, SITE_PLACES, TEMPLATE_SHIFT, Template, read_templates
+from .tokens import MARKS, Places, SpanTokens, places_of, site_keys
 
-__all__ = ["SITE_PLACES", "SpanTable"]
+__all__ = ["SpanTable"]
 
 #: Sites whose keys are held at a time.
 _CHUNK: Final = 1 << 16
-
-#: The places that the sites of each kind have.
-SITE_PLACES: Final = {"word": ("first",), "span": ("first", "last"), "split": PLACES}
 
 
 @dataclass(frozen=True, eq=False)
 class SpanTable:
     """Which features the sites of one kind have, and their numbers.
 
-    Made by `fit`. A feature is an exact key: the number of its template and the codes of its
+    A feature is an exact key: the number of its template and the codes of its
     values. Nothing in here needs the compiler.
 
     Attributes
@@ -42,13 +41,16 @@ class SpanTable:
     vocabularies
         The values that were seen in training, one vocabulary per column.
     keys
-        The features, sorted; the place of a key is its number.
+        The features, sorted; the place of a key is its number. Empty if hashed.
+    n_hashed
+        A power of two: features get numbers below it by hashing. 0 if they are listed.
     """
 
     kind: str
     templates: tuple[str, ...]
     vocabularies: tuple[Vocabulary, ...]
     keys: Ints
+    n_hashed: int = 0
     _atoms: tuple[Template, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -57,41 +59,10 @@ class SpanTable:
         atoms = read_templates(self.templates, n_codes, SITE_PLACES[self.kind])
         object.__setattr__(self, "_atoms", atoms)
 
-    @classmethod
-    def fit(
-        cls,
-        kind: str,
-        templates: Sequence[str],
-        vocabularies: tuple[Vocabulary, ...],
-        tokens: SpanTokens,
-        gold: Places,
-        min_count: int,
-    ) -> SpanTable:
-        """Collect the features of the sites that are in the right trees.
-
-        Parameters
-        ----------
-        kind, templates, vocabularies
-            As above.
-        tokens
-            The sentences, in codes of these vocabularies.
-        gold
-            The sites of the trees.
-        min_count
-            At how many of these sites a feature must occur.
-        """
-        features = cls(kind, tuple(templates), vocabularies, np.zeros(0, dtype=np.int64))
-        kept = []
-        for number in range(len(templates)):
-            keys = features._keys(number, tokens, gold)
-            distinct, counts = np.unique(keys[keys >= 0], return_counts=True)
-            kept.append(distinct[counts >= min_count])
-        return cls(kind, features.templates, vocabularies, np.concatenate(kept))
-
     @property
     def n_features(self) -> int:
         """How many features there are."""
-        return len(self.keys)
+        return self.n_hashed or len(self.keys)
 
     @property
     def columns(self) -> frozenset[int]:
@@ -108,12 +79,22 @@ class SpanTable:
             for number in range(len(self.templates)):
                 numbers[:, number] = self._numbers(number, tokens, places)
             known = numbers >= 0
+            if self.n_hashed:
+                # Of the features of a site that share a number, the first one counts.
+                known &= first_in_row(numbers)
             sizes.append(np.count_nonzero(known, axis=1))
             indices.append(numbers[known])
-        return Rows(np.cumsum(np.concatenate(sizes)), np.concatenate(indices), None, len(self.keys))
+        return Rows(
+            np.cumsum(np.concatenate(sizes)), np.concatenate(indices), None, self.n_features
+        )
 
     def describe(self, number: int) -> str:
-        """Return what a feature stands for, as in ``first.tag=DT last.tag=NN length=3``."""
+        """Return what a feature stands for, as in ``first.tag=DT last.tag=NN length=3``.
+
+        Hashed features have no description but their number.
+        """
+        if self.n_hashed:
+            return f"hash {number} of {self.n_hashed}"
         key = self.keys[number]
         template = int(key >> TEMPLATE_SHIFT)
         texts = []
@@ -139,6 +120,17 @@ class SpanTable:
 
     def match(self, other: SpanTable) -> Ints:
         """Return for each feature the number of the one that is the same in `other`, or -1."""
+        if self.n_hashed or other.n_hashed:
+            # A hash is taken of codes, which mean the same with the same vocabularies only.
+            same_codes = (
+                self.templates == other.templates and self.vocabularies == other.vocabularies
+            )
+            if self.n_hashed != other.n_hashed or not same_codes:
+                raise DataError(
+                    "hashed features can be found again only if templates, words and number of "
+                    "features are the same; start without a first model, or do not hash"
+                )
+            return same_numbers(self.n_hashed, other.n_hashed)
         recoded = [
             a.codes_in(b, len(MARKS))
             for a, b in zip(self.vocabularies, other.vocabularies, strict=True)
@@ -170,6 +162,7 @@ class SpanTable:
         """Raise a ModelFileError unless keys that come from a file are sound."""
         keys = self.keys
         _check(keys.dtype == np.int64 and keys.ndim == 1, "the keys are not a vector of int64")
+        _check(not (self.n_hashed and len(keys)), "keys where features are hashed")
         if not len(keys):
             return
         _check(keys[0] >= 0 and bool((keys[1:] > keys[:-1]).all()), "the keys do not rise")
@@ -199,27 +192,17 @@ class SpanTable:
             (text, atom.column) for text, atom in zip(texts, self._atoms[template], strict=True)
         ]
 
-    def _keys(self, number: int, tokens: SpanTokens, places: Places) -> Ints:
-        """Return the key of one template at every site, -1 where a value is missing."""
-        key = np.full(len(places.first), 0, dtype=np.int64)
-        complete = np.ones(len(key), dtype=np.bool_)
-        for atom in self._atoms[number]:
-            if atom.place < 0:
-                code = np.searchsorted(LENGTHS, places.last - places.first + 1, side="right")
-            else:
-                code = tokens.code[atom.column, places[atom.place] + atom.offset]
-            complete &= code > 0
-            key = (key << atom.bits) | code
-        return np.where(complete, key | (number << TEMPLATE_SHIFT), -1)
-
     def _numbers(self, number: int, tokens: SpanTokens, places: Places) -> Ints:
         """Return the number of the feature of one template at every site, or -1."""
+        if self.n_hashed:
+            keys = site_keys(self._atoms[number], number, tokens, places)
+            return np.where(keys < 0, -1, hashed_numbers(mixed(keys), self.n_hashed))
         first, last = self._bounds[number : number + 2].tolist()
         if first == last:
             return np.full(len(places.first), -1, dtype=np.int64)
         # The keys of one template alone: a shorter search, in less memory.
         mine = self.keys[first:last]
-        keys = self._keys(number, tokens, places)
+        keys = site_keys(self._atoms[number], number, tokens, places)
         at = np.minimum(np.searchsorted(mine, keys), len(mine) - 1)
         return np.where(mine[at] == keys, at + first, -1)
 

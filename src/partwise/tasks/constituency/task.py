@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...errors import DataError
 from ..base import Task, no_labels
 from ..missing import missing_of, with_unscored
-from ..options import MIN_COUNT, MISSING, Option
+from ..options import HASHING, MIN_COUNT, MISSING, Option
 from ..predictions import Predictions, heading, ranking_record
 from ..spans import SPANS, THRESHOLD, SpanTable, check_spans
 
@@ -47,6 +47,7 @@ class BracketTask(Task["Trees"]):
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
         "train": (
             MIN_COUNT,
+            HASHING,
             MISSING,
             Option(
                 "--max-length",

@@ -25,6 +25,7 @@ __all__ = [
     "LENGTHS",
     "PAD",
     "PLACES",
+    "SITE_PLACES",
     "TEMPLATE_SHIFT",
     "Atom",
     "Template",
@@ -36,6 +37,8 @@ __all__ = [
 COLUMNS: Final = ("form", "tag", "prefix", "suffix", "suffix2", "suffix1", "shape")
 #: Where an atom may look from.
 PLACES: Final = ("first", "last", "left", "right")
+#: The places that the sites of each kind have.
+SITE_PLACES: Final = {"word": ("first",), "span": ("first", "last"), "split": PLACES}
 #: How far beside a place an atom may look.
 PAD: Final = 2
 #: The least lengths of the bins of length.

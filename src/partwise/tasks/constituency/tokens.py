@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -12,9 +12,21 @@ import numpy.typing as npt
 from ...arrays import Ints
 from ...formats.tree import Tree
 from ...models.vocabulary import Vocabulary
-from .templates import COLUMNS, PAD
+from .templates import COLUMNS, LENGTHS, PAD, TEMPLATE_SHIFT, Template
 
-__all__ = ["MARKS", "Places", "SpanSentence", "SpanTokens", "encode", "places_of", "vocabularies"]
+__all__ = [
+    "MARKS",
+    "Places",
+    "SpanSentence",
+    "SpanTokens",
+    "code_sentences",
+    "encode",
+    "places_of",
+    "site_keys",
+]
+
+#: Returns the numbers of some names, -1 for those that have none.
+Find = Callable[[Sequence[str]], npt.NDArray[np.int32]]
 
 #: The codes before those of the vocabulary.
 MARKS: Final = ("<unknown>", "<begin>", "<end>")
@@ -78,32 +90,59 @@ def _shape(word: str) -> str:
     return re.sub(r"(.)\1+", r"\1", kinds, flags=re.DOTALL)
 
 
-def vocabularies(sentences: Sequence[SpanSentence], tagged: bool) -> tuple[Vocabulary, ...]:
-    """Collect the distinct values of every column, in the order in which they are first seen."""
-    seen: list[dict[str, None]] = [{} for _ in COLUMNS]
-    for sentence in sentences:
-        for names, values in zip(seen, _values(sentence), strict=True):
-            names.update(dict.fromkeys(values))
-    if not tagged:
-        seen[COLUMNS.index("tag")] = {}
-    return tuple(Vocabulary(names) for names in seen)
-
-
 def encode(sentences: Sequence[SpanSentence], names: Sequence[Vocabulary]) -> SpanTokens:
     """Replace values by codes; what a vocabulary does not have gets 0."""
+    return code_sentences(sentences, [vocabulary.find for vocabulary in names])
+
+
+def code_sentences(sentences: Sequence[SpanSentence], find: Sequence[Find]) -> SpanTokens:
+    """Replace values by codes; what has no number gets 0.
+
+    Parameters
+    ----------
+    sentences
+        The sentences.
+    find
+        For each column, a function that returns the numbers of some values; -1 for those that have
+        none.
+    """
     lengths = np.array([len(sentence.words) for sentence in sentences], dtype=np.int64)
     ends = np.cumsum(lengths + 2 * PAD)
     first = ends - lengths - PAD
     code = np.full((len(COLUMNS), int(ends[-1]) if len(ends) else 0), _END, dtype=np.int64)
     for mark in range(1, PAD + 1):
         code[:, first - mark] = _BEGIN
-    for sentence, at in zip(sentences, first.tolist(), strict=True):
-        for row, values, vocabulary in zip(code, _values(sentence), names, strict=True):
-            index = vocabulary.index
-            row[at : at + len(values)] = [
-                index.get(value, -len(MARKS)) + len(MARKS) for value in values
-            ]
+    own = np.arange(lengths.sum()) + np.repeat(first - (np.cumsum(lengths) - lengths), lengths)
+    columns = [_values(sentence) for sentence in sentences]
+    for column, (row, each) in enumerate(zip(code, find, strict=True)):
+        values = [value for some in columns for value in some[column]]
+        distinct = list(dict.fromkeys(values))
+        codes = (each(distinct).astype(np.int64) + len(MARKS)).tolist()
+        index = {v: k if k >= len(MARKS) else 0 for v, k in zip(distinct, codes, strict=True)}
+        row[own] = np.fromiter(map(index.__getitem__, values), np.int64, len(values))
     return SpanTokens(first, lengths, code)
+
+
+def site_keys(template: Template, number: int, tokens: SpanTokens, places: Places) -> Ints:
+    """Return the key of a template at every site, -1 where a value is missing.
+
+    Parameters
+    ----------
+    template, number
+        The template, and its number.
+    tokens, places
+        The sentences in codes, and the sites.
+    """
+    key = np.full(len(places.first), 0, dtype=np.int64)
+    complete = np.ones(len(key), dtype=np.bool_)
+    for atom in template:
+        if atom.place < 0:
+            code = np.searchsorted(LENGTHS, places.last - places.first + 1, side="right")
+        else:
+            code = tokens.code[atom.column, places[atom.place] + atom.offset]
+        complete &= code > 0
+        key = (key << atom.bits) | code
+    return np.where(complete, key | (number << TEMPLATE_SHIFT), -1)
 
 
 def places_of(tokens: SpanTokens, which: slice, kind: str) -> Places:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...errors import DataError
 from ...models.fit import check_weights
+from ...models.hashed_names import check_hashing
 from ...values import check_count, is_integer, one_of
 from ..trainer import Prepared, Trainer
 from .bracketing import Bracketing
@@ -19,6 +20,7 @@ from .normal_form import NormalForm
 
 if TYPE_CHECKING:
     from ...models.model import Model
+    from ..preparation import Preparation
 
 __all__ = ["ConstituencyTrainer"]
 
@@ -57,6 +59,10 @@ class ConstituencyTrainer(Trainer):
         Whether the points at which spans are split have features; slower, and more memory.
     min_count : int
         Features of fewer words, spans or splits of the trees are ignored.
+    hashing : int or None
+        None lists the features of the trees. A power of two: all features of all words, spans and
+        splits get numbers below it by hashing, so that the memory is fixed, and those that share a
+        number share a weight.
     templates : mapping of str to sequence of str, or None
         What features look at, for "word", "span" and "split", see
         :mod:`partwise.tasks.constituency.templates`; None: the standard ones.
@@ -69,6 +75,7 @@ class ConstituencyTrainer(Trainer):
     tags: str = "gold"
     splits: bool = False
     min_count: int = 1
+    hashing: int | None = None
     templates: Mapping[str, Sequence[str]] | None = None
     # All phrases count alike.
     cost_matrix: Any = field(default=None, init=False)
@@ -83,6 +90,7 @@ class ConstituencyTrainer(Trainer):
             if not is_integer(value) and (value is not None or name == "vertical"):
                 raise DataError(f"{name} is {value!r}; give a whole number")
         check_count("min_count", self.min_count)
+        check_hashing(self.hashing, self.min_count)
         most = self.max_length
         if most is not None and (not is_integer(most) or most < 1):
             raise DataError(f"max_length is {most!r}; give a whole number from 1, or None")
@@ -102,6 +110,7 @@ class ConstituencyTrainer(Trainer):
             "side": bracketing.form.side,
             "tags": "gold" if features.tagged else "predict",
             "splits": bracketing.grammar.split,
+            "hashing": features.features_of["word"].n_hashed or None,
             "templates": {kind: held.templates for kind, held in features.features_of.items()},
         }
 
@@ -130,4 +139,10 @@ class ConstituencyTrainer(Trainer):
             splits=bool(self.splits),
             templates=self.templates,
             min_count=self.min_count,
+            n_hashed=self.hashing or 0,
         )
+
+    def _streamed(self, initial: Model | None) -> Preparation:
+        from .streamed import StreamedPhrases
+
+        return StreamedPhrases(self)

@@ -21,7 +21,13 @@ from ...errors import DataError
 from ...formats.tree import Tree
 from .normal_form import split_symbol, symbol_class
 
-__all__ = ["Productions", "from_derivation", "productions", "to_derivation"]
+__all__ = [
+    "ProductionCounts",
+    "Productions",
+    "from_derivation",
+    "productions",
+    "to_derivation",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,44 +84,60 @@ def productions(trees: Iterable[Tree]) -> Productions:
     DataError
         If there are no trees, or a node has neither two children nor a word.
     """
-    rules: Counter[tuple[str, str, str]] = Counter()
-    lexical: Counter[str] = Counter()
-    start: Counter[str] = Counter()
-    for place, tree in enumerate(trees):
-        start[tree.label] += 1
-        for node in tree.nodes():
-            if node.word is not None:
-                lexical[node.label] += 1
-            elif len(node.children) == 2:
-                left, right = node.children
-                rules[node.label, left.label, right.label] += 1
-            else:
-                raise DataError(f"tree {place} (counting from 0): {_not_binary(node)}")
-    if not start:
-        raise DataError("no trees, so no grammar can be read off; give at least one tree")
-    phrases = {parent for parent, _, _ in rules}
-    symbols = tuple(sorted(phrases | set(lexical)))
-    number = {symbol: i for i, symbol in enumerate(symbols)}
-    rows = sorted((*(number[s] for s in rule), count) for rule, count in rules.items())
-    table = np.array(rows, np.int64).reshape(-1, 4)
-    classes = tuple(sorted({symbol_class(symbol) for symbol in symbols}))
-    class_number = {name: i for i, name in enumerate(classes)}
-    class_of = np.array([class_number[symbol_class(s)] for s in symbols], np.int64)
-    constituent = np.zeros(len(classes), np.bool_)
-    for symbol, class_ in zip(symbols, class_of.tolist(), strict=True):
-        parts = split_symbol(symbol)
-        whole = not parts.partial and (symbol in phrases or len(parts.labels) > 1)
-        constituent[class_] |= whole
-    return Productions(
-        symbols,
-        np.ascontiguousarray(table[:, :3]),
-        np.ascontiguousarray(table[:, 3]),
-        *_counted(lexical, number),
-        *_counted(start, number),
-        classes,
-        class_of,
-        constituent,
-    )
+    counts = ProductionCounts()
+    counts.add(trees)
+    return counts.finish()
+
+
+class ProductionCounts:
+    """The rules of the trees so far, and how often they occur."""
+
+    def __init__(self) -> None:
+        self._rules: Counter[tuple[str, str, str]] = Counter()
+        self._lexical: Counter[str] = Counter()
+        self._start: Counter[str] = Counter()
+
+    def add(self, trees: Iterable[Tree]) -> None:
+        """Count the rules of some more trees in normal form."""
+        for place, tree in enumerate(trees):
+            self._start[tree.label] += 1
+            for node in tree.nodes():
+                if node.word is not None:
+                    self._lexical[node.label] += 1
+                elif len(node.children) == 2:
+                    left, right = node.children
+                    self._rules[node.label, left.label, right.label] += 1
+                else:
+                    raise DataError(f"tree {place} (counting from 0): {_not_binary(node)}")
+
+    def finish(self) -> Productions:
+        """Return the grammar of all trees."""
+        rules, lexical, start = self._rules, self._lexical, self._start
+        if not start:
+            raise DataError("no trees, so no grammar can be read off; give at least one tree")
+        phrases = {parent for parent, _, _ in rules}
+        symbols = tuple(sorted(phrases | set(lexical)))
+        number = {symbol: i for i, symbol in enumerate(symbols)}
+        rows = sorted((*(number[s] for s in rule), count) for rule, count in rules.items())
+        table = np.array(rows, np.int64).reshape(-1, 4)
+        classes = tuple(sorted({symbol_class(symbol) for symbol in symbols}))
+        class_number = {name: i for i, name in enumerate(classes)}
+        class_of = np.array([class_number[symbol_class(s)] for s in symbols], np.int64)
+        constituent = np.zeros(len(classes), np.bool_)
+        for symbol, class_ in zip(symbols, class_of.tolist(), strict=True):
+            parts = split_symbol(symbol)
+            whole = not parts.partial and (symbol in phrases or len(parts.labels) > 1)
+            constituent[class_] |= whole
+        return Productions(
+            symbols,
+            np.ascontiguousarray(table[:, :3]),
+            np.ascontiguousarray(table[:, 3]),
+            *_counted(lexical, number),
+            *_counted(start, number),
+            classes,
+            class_of,
+            constituent,
+        )
 
 
 def _counted(counts: Counter[str], number: dict[str, int]) -> tuple[Ints, Ints]:

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Ints
 from ...errors import DataError, ModelFileError
+from ...models.hashed_names import MAX_HASHED, is_size
 from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
+from .arc_counts import DISTANCE, ArcCounts, chunks
 from .templates import (
     ARC_TEMPLATES,
-    BETWEEN,
     COLUMNS,
     DISTANCE_BITS,
     DISTANCES,
@@ -26,24 +27,12 @@ from .templates import (
     Plan,
     make_plan,
 )
-from .tokens import (
-    MARKS,
-    ArcSentence,
-    Tokens,
-    encode,
-    head_positions,
-    read_fields,
-)
+from .tokens import MARKS, ArcSentence, encode, read_fields
 
 if TYPE_CHECKING:
     from .lookup import Table
 
 __all__ = ["ArcTable"]
-
-_MAX_HASHED: Final = 2**28
-_DISTANCE: Final = 2**DISTANCE_BITS - 1
-#: Arcs that one call of a kernel sees: it bounds what must be free at the end of the buffer.
-_CHUNK: Final = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,21 +102,22 @@ class ArcTable:
         DataError
             If sentences, heads, templates or counts are not sound.
         """
+        if n_hashed and not is_size(n_hashed):
+            raise DataError(f"n_hashed is {n_hashed}; expected a power of two, 2 to {MAX_HASHED}")
         if min_count < 1 or (n_hashed and min_count > 1):
             raise DataError(
                 f"min_count is {min_count} with n_hashed={n_hashed}; expected at least 1, and 1 "
                 "with hashing, which keeps no counts"
             )
-        if n_hashed and not _is_size(n_hashed):
-            raise DataError(f"n_hashed is {n_hashed}; expected a power of two, 2 to {_MAX_HASHED}")
-        given = read_fields(sentences)
-        positions = head_positions(given.lengths, heads)
-        features = cls(tuple(templates), given.vocabularies(), np.zeros(0, np.int64), n_hashed)
-        if n_hashed:
-            return features
-        tokens = encode(given, features.vocabularies)
-        keys = features._seen(tokens, given.lengths, positions, min_count)
-        return cls(features.templates, features.vocabularies, keys)
+        counts = ArcCounts(templates, listed=not n_hashed)
+        counts.add(sentences, heads)
+        return cls.of(counts, min_count, n_hashed)
+
+    @classmethod
+    def of(cls, counts: ArcCounts, min_count: int = 1, n_hashed: int = 0) -> ArcTable:
+        """Number the features that were counted; parameters are those of `fit`."""
+        vocabularies, keys = counts.finish(min_count)
+        return cls(counts.templates, vocabularies, keys, n_hashed)
 
     def __getstate__(self) -> dict[str, Any]:
         # The table is built again from the keys: it is larger than they are.
@@ -155,13 +145,14 @@ class ArcTable:
         from .lookup import arc_numbers
 
         given = read_fields(sentences)
-        tokens = encode(given, self.vocabularies)
+        tokens = encode(given, [vocabulary.find for vocabulary in self.vocabularies])
         sizes = given.lengths**2
         arcs = np.cumsum([0, *sizes], dtype=np.int64)
         indptr = np.zeros(arcs[-1] + 1, np.int64)
         bucket = np.zeros(self.n_hashed, np.int64)
         pieces: deque[NDArray[np.int32]] = deque()
-        for first, last, most, room in self._chunks(tokens, given.lengths, sizes):
+        distinct = list(map(len, self.vocabularies))
+        for first, last, most, room in chunks(self.plan, distinct, tokens, given.lengths, sizes):
             begin, end = int(arcs[first]), int(arcs[last])
             found = np.empty(2 * room, np.int32)
             before, indptr[begin] = indptr[begin], 0
@@ -189,7 +180,7 @@ class ArcTable:
         if self.n_hashed:
             return f"hash {number} of {self.n_hashed}"
         key = int(self.keys[number])
-        template, distance = key >> TEMPLATE_SHIFT, key & _DISTANCE
+        template, distance = key >> TEMPLATE_SHIFT, key & DISTANCE
         codes, _ = self.values(template, self.keys[[number]])
         texts = []
         for text, atom in self.atoms(template):
@@ -248,7 +239,7 @@ class ArcTable:
             isinstance(templates, list) and all(isinstance(text, str) for text in templates),
             "the templates are not a list of strings",
         )
-        _check(type(n_hashed) is int and (n_hashed == 0 or _is_size(n_hashed)), "odd n_hashed")
+        _check(type(n_hashed) is int and (n_hashed == 0 or is_size(n_hashed)), "odd n_hashed")
         names = {f"{column}_{part}" for column in COLUMNS for part in ("bytes", "offsets")}
         _check(arrays.keys() == names | {"keys"}, "other arrays than expected")
         pairs = ((arrays[f"{c}_bytes"], arrays[f"{c}_offsets"]) for c in COLUMNS)
@@ -264,57 +255,11 @@ class ArcTable:
     def _table(self) -> Table:
         from .lookup import Table, fill_table
 
-        plain = int(np.count_nonzero(self.keys & _DISTANCE == 0))
+        plain = int(np.count_nonzero(self.keys & DISTANCE == 0))
         # A load below 1/2: there is always a free slot to stop at, and few probes before it.
         slots = np.full((1 << (2 * plain).bit_length(), 2), -1, np.int64)
         fill_table(self.keys, slots)
         return Table(slots, self.n_hashed)
-
-    def _chunks(
-        self, tokens: Tokens, lengths: Ints, sizes: Ints
-    ) -> Iterator[tuple[int, int, int, int]]:
-        """Yield runs of sentences that together have some _CHUNK arcs, or one if it has more.
-
-        Returns
-        -------
-        first, last, most, room
-            The run; how many features without distance one of its arcs has at most, and all.
-        """
-        plan, feats = self.plan, tokens.most_feats
-        outer, inner = plan.outer[plan.several], plan.inner[plan.several]
-        column = plan.atom_column[outer]
-        between = (outer >= 0) & (plan.atom_place[outer] == BETWEEN)
-        distinct = np.array([len(vocabulary) for vocabulary in self.vocabularies])[column]
-        times = np.where(inner >= 0, feats, 1)
-        fixed = len(plan.single) + int((times * np.where(outer >= 0, feats, 1))[~between].sum())
-        limits = np.minimum(lengths[:, None], distinct[between] + 1) * times[between]
-        per_arc = fixed + limits.sum(axis=1)
-        group = np.cumsum(sizes) // _CHUNK
-        bounds = np.flatnonzero(np.diff(group, prepend=-1, append=-1))
-        for first, last in pairwise(bounds.tolist()):
-            run = slice(first, last)
-            yield first, last, int(per_arc[run].max()), int((per_arc * sizes)[run].sum())
-
-    def _seen(self, tokens: Tokens, lengths: Ints, positions: Ints, min_count: int) -> Ints:
-        """Return the sorted keys of features on at least min_count arcs, with distance and not."""
-        from .lookup import arc_keys
-
-        keys, counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
-        waiting: list[Ints] = []
-        for first, last, _, room in self._chunks(tokens, lengths, lengths):
-            found = np.empty(room + 1, np.int64)
-            n = arc_keys(self.plan, tokens, positions, first, last, found)
-            waiting.append(found[:n].copy())
-            # As many new keys as old ones: the sorting is then shared by all of them.
-            if last == len(lengths) or sum(map(len, waiting)) > len(keys):
-                ones = np.ones(sum(map(len, waiting)), np.int64)
-                keys, counts = _summed(
-                    np.concatenate([keys, *waiting]), np.concatenate([counts, ones])
-                )
-                waiting = []
-        # Keys are sorted, so that those that differ in distance only are neighbours.
-        plain, total = _summed(keys & ~_DISTANCE, counts)
-        return np.sort(np.concatenate([keys[counts >= min_count], plain[total >= min_count]]))
 
     def _check_keys(self) -> None:
         keys = self.keys
@@ -323,7 +268,7 @@ class ArcTable:
         if not len(keys):
             return
         _check(keys[0] >= 0 and bool((keys[1:] > keys[:-1]).all()), "the keys do not rise")
-        distance, plain = keys & _DISTANCE, keys >> DISTANCE_BITS
+        distance, plain = keys & DISTANCE, keys >> DISTANCE_BITS
         _check(int(distance.max()) <= 2 * len(DISTANCES), "a key has an odd distance")
         follows = np.concatenate([[False], plain[1:] == plain[:-1]])
         _check(bool(((distance == 0) | follows).all()), "a key has no plain feature")
@@ -338,18 +283,6 @@ class ArcTable:
             _check(not rest.any(), "a key has too many values")
 
 
-def _is_size(n_hashed: int) -> bool:
-    return 2 <= n_hashed <= _MAX_HASHED and n_hashed & (n_hashed - 1) == 0
-
-
 def _check(sound: bool, why: str) -> None:
     if not sound:
         raise ModelFileError(f"arc features: {why}; the model file is damaged")
-
-
-def _summed(keys: Ints, counts: Ints) -> tuple[Ints, Ints]:
-    """Sort keys and add up the counts of equal ones."""
-    order = np.argsort(keys, kind="stable")
-    keys, counts = keys[order], counts[order]
-    first = np.flatnonzero(np.diff(keys, prepend=-1))
-    return keys[first], np.add.reduceat(counts, first) if len(first) else counts

@@ -17,6 +17,7 @@ from ..cross_validation import PathEstimator
 from ..description import documented
 from ..estimator import Estimator, has_probabilities
 from ..label_list import LabelList
+from ..stream import is_iterator, of_columns
 from .gold import check_trees
 from .trainer import DependencyTrainer
 from .treebank import Treebank, filled, separated
@@ -69,7 +70,8 @@ class DependencyParser(DependencyTrainer, Estimator):
         Parameters
         ----------
         sentences : iterable
-            The sentences (see above).
+            The sentences (see above). With `out_of_core` also an iterator, which is read once and
+            never held in memory; then so are heads and labels.
         heads : iterable of sequences or None
             For each sentence the heads of its words, or pairs of a head and a relation; None:
             those that the sentences have.
@@ -85,13 +87,25 @@ class DependencyParser(DependencyTrainer, Estimator):
             The estimator itself.
         """
         self.check()
-        self._train(*self._given(sentences, heads, labels, sample_weight))
+        self._train(*self._examples(sentences, heads, labels, sample_weight))
         return self
 
     def _given(
         self, sentences: Any, heads: Any = None, labels: Any = None, sample_weight: Any = None
     ) -> tuple[Treebank, Any]:
         return Treebank.of(sentences, heads, labels, self.labelled), sample_weight
+
+    def _in_batches(
+        self, sentences: Any, heads: Any = None, labels: Any = None, sample_weight: Any = None
+    ) -> tuple[Any, Any]:
+        if not is_iterator(sentences):
+            return self._given(sentences, heads, labels, sample_weight)
+
+        def make(*lists: Any) -> Treebank:
+            return self._given(*lists)[0]
+
+        columns = {"sentences": sentences, "heads": heads, "labels": labels}
+        return of_columns(columns, make), sample_weight
 
     def _labels_in(self, X: Any) -> list[Any]:
         return Treebank.of(X, None, None, bool(self._model.labels)).trees()

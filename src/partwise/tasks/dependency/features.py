@@ -78,14 +78,14 @@ class ArcFeatures(Features):
     def _count(self, sentences: Sequence[Sentence], tally: Tally) -> None:
         """Count the values that features look at, up to the first sentence with a known one."""
         columns = set(self.arc_table.plan.atom_column.tolist())
-        known = [vocabulary.index for vocabulary in self.arc_table.vocabularies]
+        known = self.arc_table.vocabularies
         for sentence in sentences:
             if tally.known:
                 return
             values = read_fields([sentence]).values
             for column in columns:
                 given = [value for value in values[column] if value]
-                tally.add(len(given), int(any(value in known[column] for value in given)))
+                tally.add(len(given), int((known[column].find(given) >= 0).any()))
 
     def constraints(self, model: Model, examples: list[Sentence], fixed: Any) -> list[Any] | None:
         return read_fixed_heads(fixed, examples)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NONPROJECTIVE",
+    "Changes",
     "GoldTrees",
     "check_trees",
     "gold_trees",
@@ -44,6 +45,51 @@ _log = logging.getLogger(__name__)
 
 #: What to do with gold trees that are not projective where predicted ones must be.
 NONPROJECTIVE: Final = ("lift", "skip", "raise")
+
+
+class Changes(NamedTuple):
+    """What was done to trees that are not projective.
+
+    Attributes
+    ----------
+    trees
+        How many trees there were.
+    lifted, words
+        How many were made projective, and how many of their words were lifted.
+    skipped
+        How many were left out.
+    """
+
+    trees: int = 0
+    lifted: int = 0
+    words: int = 0
+    skipped: int = 0
+
+    def plus(self, other: Changes) -> Changes:
+        """Return the changes of these trees and of others."""
+        return Changes(*(a + b for a, b in zip(self, other, strict=True)))
+
+    def note(self) -> None:
+        """Log a warning if trees were lifted, and one if some were left out."""
+        if self.lifted:
+            _log.warning(
+                "%d of %d trees are not projective: %d words in them were lifted to heads further "
+                "up",
+                self.lifted, self.trees, self.words,
+            )  # fmt: skip
+        if self.skipped:
+            _log.warning(
+                "%d of %d trees are not projective: these sentences were left out",
+                self.skipped, self.trees,
+            )  # fmt: skip
+
+    def meta(self) -> dict[str, Any]:
+        """Return what a model keeps of this."""
+        return {"nonprojective": {"lifted": self.lifted, "skipped": self.skipped}}
+
+    def record(self) -> dict[str, Any]:
+        """Return the entries in the record of a command."""
+        return {"n_lifted": self.lifted, "n_skipped": self.skipped}
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +107,8 @@ class GoldTrees:
         The relations in the order of their numbers; empty if arcs have none.
     kept
         Which of the given sentences these are.
-    lifted, skipped
-        How many trees were made projective, and how many sentences were left out as theirs is not.
+    changes
+        What was done to trees that are not projective.
     heads
         For each sentence the heads of its words; None or a frozenset where they are not certain.
     allowed
@@ -74,8 +120,7 @@ class GoldTrees:
     trees: list[Ints]
     relations: tuple[str, ...]
     kept: list[int]
-    lifted: int
-    skipped: int
+    changes: Changes
     heads: list[Sequence[Any]]
     allowed: list[ArcConstraints | None] | None = None
 
@@ -88,10 +133,11 @@ def gold_trees(
     projective: bool = True,
     single_root: bool = True,
     nonprojective: str = "lift",
+    names: Sequence[str] | None = None,
 ) -> GoldTrees:
     """Check trees, and lift or leave out those that are not projective if they have to be.
 
-    What was lifted or left out is counted in a warning of the log.
+    What was lifted or left out is counted, and not logged.
 
     Parameters
     ----------
@@ -111,6 +157,8 @@ def gold_trees(
         If trees must be projective: "lift" words of others until they are
         (:func:`partwise.structures.dependency.projectivity.projectivise`), "skip" these
         sentences, or "raise".
+    names
+        The relations in the order of their numbers; None: those that occur, sorted.
 
     Raises
     ------
@@ -118,8 +166,9 @@ def gold_trees(
         If heads form no tree, or one that is not wanted; the message names the sentence.
     """
     one_of("nonprojective", nonprojective, NONPROJECTIVE)
-    names: tuple[str, ...] = ()
-    if relations is not None:
+    if relations is None:
+        names = ()
+    elif names is None:
         names = relation_names(relations)
     kept: list[int] = []
     chosen: list[Sequence[Any]] = []
@@ -141,24 +190,13 @@ def gold_trees(
         kept.append(i)
         chosen.append(of)
     skipped = len(sentences) - len(kept)
-    if lifted:
-        _log.warning(
-            "%d of %d trees are not projective: %d words in them were lifted to heads further up",
-            lifted, len(sentences), words,
-        )  # fmt: skip
-    if skipped:
-        _log.warning(
-            "%d of %d trees are not projective: these sentences were left out",
-            skipped, len(sentences),
-        )  # fmt: skip
     own = None if relations is None else [relations[i] for i in kept]
     return GoldTrees(
         [sentences[i] for i in kept],
         number_trees(list(map(certain_heads, chosen)), own, names),
-        names,
+        tuple(names),
         kept,
-        lifted,
-        skipped,
+        Changes(len(sentences), lifted, words, skipped),
         chosen,
         _allowed([sentences[i] for i in kept], kept, chosen, own, names),
     )

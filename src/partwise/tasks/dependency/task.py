@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ...errors import DataError, MismatchError
+from ...errors import MismatchError
 from ..base import Task
 from ..fixed import FIXED
 from ..missing import missing_of, with_unscored
-from ..options import MIN_COUNT, MISSING, Option
+from ..options import HASHING, MIN_COUNT, MISSING, Option
 from ..predictions import Predictions
 
 if TYPE_CHECKING:
@@ -75,12 +75,7 @@ class Parse(Task["Treebank"]):
                 default=False,
                 kind="switch",
             ),
-            Option(
-                "--hashing",
-                "hash features to N numbers, a power of two, instead of listing them",
-                kind="power of two",
-                metavar="N",
-            ),
+            HASHING,
         ),
         "predict": (FIXED,),
         "evaluate": (
@@ -122,21 +117,24 @@ class Parse(Task["Treebank"]):
 
     def read(self, path: str, given: Mapping[str, Any], like: Treebank | None = None) -> Treebank:
         """Read a CoNLL file with trees; those of a file to evaluate on may have several roots."""
+        from .treebank import Treebank, no_relations
+
+        if like is not None:
+            # A file with missing heads has no trees to check yet.
+            whole = given["missing"] is None
+            return Treebank.of_file(self.reader(given["format"]), path, labelled=whole)
+        source = self.read_part(path, given, None)
+        if given["labelled"] and {name for of in source.relations or () for name in of} == {"_"}:
+            raise no_relations(source.path)
+        return source
+
+    def read_part(self, path: str, given: Mapping[str, Any], first: Treebank | None) -> Treebank:
         from .treebank import Treebank
 
-        reader = self.reader(given["format"])
-        # A file with missing heads has no trees to check yet.
         whole = given["missing"] is None
-        if like is not None:
-            return Treebank.of_file(reader, path, labelled=whole)
         single_root = whole and not given["several_roots"]
-        source = Treebank.of_file(reader, path, labelled=whole, single_root=single_root)
-        if given["labelled"] and {name for of in source.relations or () for name in of} == {"_"}:
-            raise DataError(
-                f"{source.path}: --labelled, and no word has a relation (column 8); leave "
-                "--labelled out, or give a file with relations"
-            )
-        return source
+        reader = self.reader(given["format"])
+        return Treebank.of_file(reader, path, labelled=whole, single_root=single_root)
 
     def read_for(
         self, model: Model, path: str, labelled: bool, format: Chosen | str | None = None

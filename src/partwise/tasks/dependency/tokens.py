@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, Protocol
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from ...arrays import Ints
 from ...errors import DataError
-from ...models.vocabulary import Vocabulary
 from .templates import COLUMNS, PAD
 
 __all__ = ["MARKS", "ArcSentence", "Fields", "Tokens", "encode", "head_positions", "read_fields"]
@@ -21,6 +20,10 @@ _ROOT, _BEGIN, _END = 1, 2, 3
 
 _PREFIX: Final = 5
 _ABSENT: Final = "_"
+
+
+#: Returns the numbers of some names, -1 for those that have none.
+Find = Callable[[Sequence[str]], npt.NDArray[np.int32]]
 
 
 class ArcSentence(Protocol):
@@ -75,12 +78,6 @@ class Fields(NamedTuple):
     values: tuple[list[str], ...]  # a list for each of COLUMNS; of feat, all of all tokens
     n_feats: Ints  # how many of the last list belong to a token
 
-    def vocabularies(self) -> tuple[Vocabulary, ...]:
-        """The distinct values of every column, in the order in which they are first seen."""
-        return tuple(
-            Vocabulary(value for value in dict.fromkeys(of) if value) for of in self.values
-        )
-
 
 def read_fields(sentences: Sequence[ArcSentence]) -> Fields:
     """Gather the columns of sentences.
@@ -132,17 +129,23 @@ def _column(sentence: ArcSentence, s: int, name: str, length: int | None) -> lis
     return values
 
 
-def encode(fields: Fields, vocabularies: Sequence[Vocabulary]) -> Tokens:
-    """Replace values by codes; what a vocabulary does not have gets 0."""
+def encode(fields: Fields, find: Sequence[Find]) -> Tokens:
+    """Replace values by codes; what has no number gets 0.
+
+    Parameters
+    ----------
+    fields
+        The values of each column.
+    find
+        For each column, a function that returns the numbers of some values; -1 for those that have
+        none.
+    """
     lengths = fields.lengths
     start = np.cumsum([0, *(lengths + 1 + 2 * PAD)], dtype=np.int64)
     root = start[:-1] + PAD
     before = np.cumsum(lengths) - lengths
     own = np.arange(lengths.sum()) + np.repeat(root + 1 - before, lengths)
-    coded = [
-        np.fromiter((index.get(value, 0) for value in of), np.int32, len(of))
-        for of, index in zip(fields.values, map(_codes, vocabularies), strict=True)
-    ]
+    coded = [_coded(of, each) for of, each in zip(fields.values, find, strict=True)]
     code = np.full((len(coded) - 1, start[-1]), _END, np.int32)
     code[:, (start[:-1, None] + np.arange(PAD)).ravel()] = _BEGIN
     code[:, root] = _ROOT
@@ -156,13 +159,18 @@ def encode(fields: Fields, vocabularies: Sequence[Vocabulary]) -> Tokens:
         feat_ptr=np.cumsum([0, *count], dtype=np.int64),
         feat=coded[-1],
         longest=int(lengths.max(initial=1)),
-        most_codes=len(MARKS) + max(map(len, vocabularies)),
+        most_codes=1 + max(int(values.max(initial=len(MARKS))) for values in coded),
         most_feats=int(count.max(initial=0)),
     )
 
 
-def _codes(vocabulary: Vocabulary) -> dict[str, int]:
-    return {name: number + len(MARKS) for name, number in vocabulary.index.items()}
+def _coded(values: Sequence[str], find: Find) -> npt.NDArray[np.int32]:
+    """Return the codes of values; those that are absent are empty strings."""
+    distinct = [value for value in dict.fromkeys(values) if value]
+    numbers = find(distinct)
+    codes = np.where(numbers < 0, 0, numbers + len(MARKS)).tolist()
+    index = dict(zip(distinct, codes, strict=True))
+    return np.fromiter((index.get(value, 0) for value in values), np.int32, len(values))
 
 
 def head_positions(lengths: Ints, heads: Sequence[Sequence[int] | Ints]) -> Ints:

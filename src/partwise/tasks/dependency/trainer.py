@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import DataError
 from ...models.fit import check_weights
+from ...models.hashed_names import check_hashing
 from ...structures.dependency.arcs import ArcStructure
 from ...structures.registry import make_structure
 from ...values import check_count
@@ -21,8 +22,10 @@ from .treebank import Treebank
 
 if TYPE_CHECKING:
     from ...models.model import Model
+    from ...structures.base import Structure
+    from ..preparation import Preparation
 
-__all__ = ["DependencyTrainer"]
+__all__ = ["DependencyTrainer", "no_sentences"]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -77,6 +80,7 @@ class DependencyTrainer(Trainer):
     def check(self) -> None:
         super().check()
         check_count("min_count", self.min_count)
+        check_hashing(self.hashing, self.min_count)
 
     @classmethod
     def _held(cls, model: Model) -> dict[str, Any]:
@@ -107,13 +111,10 @@ class DependencyTrainer(Trainer):
             single_root=self.single_root,
             nonprojective=self.nonprojective_gold,
         )
+        gold.changes.note()
         if not gold.sentences:
-            raise DataError("there are no sentences to train on; give at least one that is parsed")
-        # By name: the one that is not wanted need not be compiled.
-        structure = make_structure(
-            "projective" if self.projective else "spanning-tree",
-            {"n_labels": max(1, len(gold.relations)), "single_root": bool(self.single_root)},
-        )
+            raise no_sentences()
+        structure = self._structure(len(gold.relations))
         arcs = [(s, h) for s, of in zip(gold.sentences, gold.heads, strict=True)
                 for h in possible_arcs(of)]  # fmt: skip
         table = ArcTable.fit(
@@ -134,10 +135,22 @@ class DependencyTrainer(Trainer):
             weight=weight[gold.kept],
             # A feature has one weight either way, and blocks without slots are faster.
             weights="all" if structure.n_labels == 1 else None,
-            meta={"nonprojective": {"lifted": gold.lifted, "skipped": gold.skipped}},
+            meta=gold.changes.meta(),
             key=() if gold.allowed is None else gold.allowed,
-            record={"n_lifted": gold.lifted, "n_skipped": gold.skipped},
+            record=gold.changes.record(),
         )
+
+    def _structure(self, n_relations: int) -> Structure:
+        # By name: the one that is not wanted need not be compiled.
+        return make_structure(
+            "projective" if self.projective else "spanning-tree",
+            {"n_labels": max(1, n_relations), "single_root": bool(self.single_root)},
+        )
+
+    def _streamed(self, initial: Model | None) -> Preparation:
+        from .streamed import StreamedTrees
+
+        return StreamedTrees(self, self._templates(initial))
 
     def _templates(self, initial: Model | None) -> Sequence[str]:
         """Return what features look at: by default the same as those of a model to start from."""
@@ -146,3 +159,8 @@ class DependencyTrainer(Trainer):
         if initial is not None and isinstance(initial.features, ArcFeatures):
             return initial.features.arc_table.templates
         return ARC_TEMPLATES
+
+
+def no_sentences() -> DataError:
+    """Return the error for trees of which none is left."""
+    return DataError("there are no sentences to train on; give at least one that is parsed")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from ...errors import DataError
 from ...formats.conll import Sentence
 from ..source import Source
 from .examples import read_sentences, read_trees
 from .partial_trees import certain_words, with_missing
 
-__all__ = ["Treebank", "filled", "separated"]
+__all__ = ["Treebank", "filled", "no_relations", "separated"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +91,18 @@ class Treebank(Source):
         relations = None if self.relations is None else [self.relations[i] for i in which]
         sentences, heads = [self.sentences[i] for i in which], [self.heads[i] for i in which]
         return Treebank(sentences, heads, relations, self.path)
+
+    def moved(self, lines: int) -> Treebank:
+        sentences = [replace(one, line=one.line + lines) for one in self.sentences]
+        return replace(self, sentences=sentences)
+
+
+def no_relations(path: str | None) -> DataError:
+    """Return the error for a file in which no word has a relation, where they are wanted."""
+    return DataError(
+        f"{path}: --labelled, and no word has a relation (column 8); leave --labelled out, or give "
+        "a file with relations"
+    )
 
 
 def separated(

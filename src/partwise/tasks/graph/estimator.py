@@ -17,6 +17,7 @@ from ..cross_validation import PathEstimator
 from ..description import documented
 from ..estimator import Estimator, has_probabilities
 from ..label_list import LabelList
+from ..stream import is_iterator, of_columns, of_pairs
 from .features import GraphFeatures
 from .labels import is_certain, read_labels
 from .sources import Graphs
@@ -75,7 +76,7 @@ class GraphLabeler(GraphTrainer, Estimator):
         tags.no_validation = True
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GraphLabeler:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> GraphLabeler:
         """Train.
 
         Parameters
@@ -91,6 +92,9 @@ class GraphLabeler(GraphTrainer, Estimator):
               sets of labels, and factors over any number of vertices. Factors of several vertices
               without features share a table of weights, so each vertex must also be in a factor
               that has features or that is of this vertex alone.
+
+            With `out_of_core` also an iterator, which is read once and never held in memory: of
+            graphs, or of pairs (graph, labels) if there is no y.
         y : iterable of sequences
             The labels of the vertices of each graph.
         sample_weight : array-like of shape (n_graphs,) or None
@@ -102,11 +106,22 @@ class GraphLabeler(GraphTrainer, Estimator):
             The estimator itself.
         """
         self.check()
-        self._train(*self._given(X, y, sample_weight))
+        self._train(*self._examples(X, y, sample_weight))
         return self
 
     def _given(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Graphs, Any]:
         return Graphs.of(X, y, self.missing_label), sample_weight
+
+    def _in_batches(self, X: Any, y: Any = None, sample_weight: Any = None) -> tuple[Any, Any]:
+        if not is_iterator(X):
+            return self._given(X, y, sample_weight)
+
+        def make(*lists: Any) -> Graphs:
+            return self._given(*lists)[0]
+
+        if y is None:
+            return of_pairs(X, make), sample_weight
+        return of_columns({"X": X, "y": y}, make), sample_weight
 
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)

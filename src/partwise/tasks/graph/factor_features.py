@@ -13,12 +13,13 @@ import numpy as np
 from ...arrays import Ints
 from ...errors import DataError
 from ...models.features import Arrays, is_count, same_numbers, sound
+from ...models.hashed_names import HashedNames, hashed_indices, is_size
 from ...models.tally import Tally
 from ...models.vocabulary import Vocabulary, fit_rows, transform_rows
 from ...problem.rows import Rows, is_matrix
 from .examples import ReadGraph
 
-__all__ = ["FactorFeatures", "read_rows"]
+__all__ = ["FactorFeatures", "check_forms", "read_rows"]
 
 #: What the features of factors may be, as messages call it.
 _FORMS: Final = {"none": "no features", "numbers": "rows of numbers", "names": "named features"}
@@ -42,6 +43,9 @@ class FactorFeatures:
     symmetric : bool
         Whether a factor counts twice, with half the values, and the second time with its two
         vertices exchanged.
+    n_hashed : int
+        The number of slots that features are hashed to, by their names or, without a vocabulary, by
+        their numbers; 0 if they are listed.
     """
 
     domains: tuple[str, ...]
@@ -49,11 +53,13 @@ class FactorFeatures:
     vocabulary: Vocabulary | None = None
     constant: float = 1.0
     symmetric: bool = False
+    n_hashed: int = 0
 
     @property
     def count(self) -> int:
         """How many features there are, the constant one counted."""
-        return (self.n_inputs or 0) + (self.constant != 0.0)
+        n = self.n_hashed if self.n_hashed and self.n_inputs is not None else self.n_inputs or 0
+        return n + (self.constant != 0.0)
 
     @property
     def tied(self) -> bool:
@@ -67,11 +73,22 @@ class FactorFeatures:
         """Add the constant feature, and count symmetric factors twice."""
         if rows is None:
             return Rows(np.array([0, 1]), np.zeros(1, np.int32), np.array([self.constant]), 1)
-        if self.symmetric:
-            values = np.ones(len(rows.indices)) if rows.values is None else rows.values
-            rows = Rows(rows.indptr, rows.indices, values / 2, rows.n_features)
+        if self.n_hashed and self.vocabulary is None:
+            rows = hashed_indices(rows, self.n_hashed)
+        rows = self.halved(rows)
         if self.constant:
             rows = rows.append_constant(self.constant)
+        return self.doubled(rows)
+
+    def halved(self, rows: Rows) -> Rows:
+        """Halve the values of symmetric factors."""
+        if not self.symmetric:
+            return rows
+        values = np.ones(len(rows.indices)) if rows.values is None else rows.values
+        return Rows(rows.indptr, rows.indices, values / 2, rows.n_features)
+
+    def doubled(self, rows: Rows) -> Rows:
+        """Repeat the rows of symmetric factors."""
         return rows.take(np.repeat(np.arange(len(rows)), 2)) if self.symmetric else rows
 
     def to_json(self) -> dict[str, Any]:
@@ -82,6 +99,8 @@ class FactorFeatures:
             "vocabulary": self.vocabulary is not None,
             "constant": float(self.constant),
             "symmetric": self.symmetric,
+            # Only where it is not as in most models, so that their files are as they were.
+            **({"n_hashed": int(self.n_hashed)} if self.n_hashed else {}),
         }
 
     @classmethod
@@ -100,25 +119,35 @@ class FactorFeatures:
             sound(type(entry[name]) is bool, f"{name} is neither true nor false")
         both = entry["symmetric"]
         sound(not both or (len(domains) == 2 and domains[0] == domains[1]), "odd symmetric factors")
-        vocabulary = None
-        if entry["vocabulary"]:
+        n_hashed = entry.get("n_hashed", 0)
+        sound(type(n_hashed) is int and (n_hashed == 0 or is_size(n_hashed)), "odd n_hashed")
+        vocabulary: Vocabulary | None = None
+        if entry["vocabulary"] and n_hashed:
+            sound(n_inputs == n_hashed, "another number of features than of hashes")
+            vocabulary = HashedNames(n_hashed)
+        elif entry["vocabulary"]:
             parts = (f"bytes_{number}", f"offsets_{number}")
             sound(all(part in arrays for part in parts), "odd arrays for a vocabulary")
             vocabulary = Vocabulary.unpack(*(arrays[part] for part in parts))
             sound(len(vocabulary) == n_inputs, "another number of features than of names")
-        return cls(tuple(domains), n_inputs, vocabulary, float(constant), both)
+        return cls(tuple(domains), n_inputs, vocabulary, float(constant), both, n_hashed)
 
     def match(self, old: FactorFeatures) -> Ints:
         """Find every feature among those of another model; -1 stands for one that it does not have.
 
         Features are matched by name, or by number where they have no names.
         """
-        n, n_old = self.n_inputs or 0, old.n_inputs or 0
-        if self.vocabulary is not None and old.vocabulary is not None:
+        if self.n_hashed != old.n_hashed:
+            raise DataError(
+                "hashed features can be found again only if their number is the same; start from a "
+                "model with the same hashing, or from none"
+            )
+        n, n_old = self.count - (self.constant != 0.0), old.count - (old.constant != 0.0)
+        if self.vocabulary is not None and old.vocabulary is not None and not self.n_hashed:
             same = np.array(
                 [old.vocabulary.index.get(name, -1) for name in self.vocabulary], np.int64
             )
-        elif self.vocabulary is None and old.vocabulary is None:
+        elif (self.vocabulary is None) == (old.vocabulary is None):
             same = same_numbers(n, n_old)
         else:
             same = np.full(n, -1, dtype=np.int64)
@@ -156,14 +185,7 @@ def read_rows(
         wanted = (
             "none" if held.n_inputs is None else "numbers" if held.vocabulary is None else "names"
         )
-    for i, group in given:
-        form = _form(group.features)
-        if wanted is not None and form != wanted:
-            raise DataError(
-                f"example {i} (counted from 0): factors of kind {kind!r} with {_FORMS[form]} where "
-                f"those before or in training have {_FORMS[wanted]}; give the same for all"
-            )
-        wanted = form
+    wanted = check_forms(kind, graphs, wanted)
     if wanted in (None, "none"):
         return None, None
     if wanted == "numbers":
@@ -185,6 +207,29 @@ def read_rows(
         )
         raise DataError(why) from error
     return rows, vocabulary
+
+
+def check_forms(kind: str, graphs: Sequence[ReadGraph], wanted: str | None) -> str | None:
+    """Return what the features of the factors of a kind are; a mixture raises a DataError.
+
+    Parameters
+    ----------
+    kind, graphs
+        The kind, and the graphs.
+    wanted : str or None
+        What they must be: "none", "numbers" or "names"; None if that is not known.
+    """
+    for i, graph in enumerate(graphs):
+        if kind not in graph.groups:
+            continue
+        form = _form(graph.groups[kind].features)
+        if wanted is not None and form != wanted:
+            raise DataError(
+                f"example {i} (counted from 0): factors of kind {kind!r} with {_FORMS[form]} where "
+                f"those before or in training have {_FORMS[wanted]}; give the same for all"
+            )
+        wanted = form
+    return wanted
 
 
 def _form(features: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 
 import numpy as np
@@ -13,6 +13,7 @@ from ...arrays import Floats, Ints
 from ...errors import DataError
 from ...formats.graph_text import GraphFile
 from ...models.features import Arrays, Features, Inputs, refuse_others, sound
+from ...models.hashed_names import HashedNames
 from ...models.tally import Tally
 from ...problem.rows import Rows
 from .examples import EDGE, ReadGraph, read_graphs
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from ...structures.base import Structure
     from ...structures.graph.structure import Graph, GraphShape
 
-__all__ = ["GraphFeatures", "fit_features"]
+__all__ = ["GraphFeatures", "factor_features", "fit_features", "in_order", "note_kinds"]
 
 #: What a file holds of a kind of factor.
 _FIELDS: Final = {"kind", "domains", "n_inputs", "vocabulary", "constant", "symmetric"}
@@ -165,7 +166,7 @@ class GraphFeatures(Features):
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         arrays: dict[str, npt.NDArray[Any]] = {}
         for number, held in enumerate(self.kinds.values()):
-            if held.vocabulary is not None:
+            if held.vocabulary is not None and not held.vocabulary.hashed:
                 arrays[f"bytes_{number}"], arrays[f"offsets_{number}"] = held.vocabulary.pack()
         return arrays
 
@@ -177,11 +178,13 @@ class GraphFeatures(Features):
         kinds: dict[str, FactorFeatures] = {}
         used = 0
         for number, entry in enumerate(data["kinds"]):
-            sound(isinstance(entry, dict) and entry.keys() == _FIELDS, "an odd kind of factors")
+            known = isinstance(entry, dict) and entry.keys() - {"n_hashed"} == _FIELDS
+            sound(known, "an odd kind of factors")
             kind = entry["kind"]
             sound(isinstance(kind, str) and kind not in kinds, "a kind of factors without a name")
             kinds[kind] = FactorFeatures.from_saved(entry, labels, arrays, number)
-            used += 2 * (kinds[kind].vocabulary is not None)
+            names = kinds[kind].vocabulary
+            used += 2 * (names is not None and not names.hashed)
         sound(len(arrays) == used, "graphs with an array that they do not have")
         return cls(labels, kinds)
 
@@ -202,6 +205,7 @@ def fit_features(
     *,
     constant: bool,
     symmetric: bool,
+    n_hashed: int = 0,
 ) -> tuple[GraphFeatures, list[Rows]]:
     """Find the kinds of factors of some graphs, and number the features of each kind.
 
@@ -213,6 +217,8 @@ def fit_features(
         Whether factors of several vertices that have features have a constant one besides.
     symmetric : bool
         Whether the edges of simple graphs are to be symmetric.
+    n_hashed : int
+        The number of slots that features are hashed to; 0 lists them.
 
     Returns
     -------
@@ -220,31 +226,58 @@ def fit_features(
         The features, and one `Rows` of the graphs per kind of factor.
     """
     domains: dict[str, tuple[str, ...]] = {}
+    note_kinds(graphs, domains)
+    kinds: dict[str, FactorFeatures] = {}
+    completed = []
+    for kind, names in in_order(domains):
+        rows, vocabulary = read_rows(kind, graphs, None)
+        made = factor_features(kind, names, rows is not None, constant, symmetric)
+        if rows is not None:
+            if n_hashed and vocabulary is not None:
+                hashed = HashedNames(n_hashed)
+                rows, vocabulary = hashed.rows(rows, vocabulary), hashed
+            made = replace(made, n_inputs=rows.n_features, vocabulary=vocabulary, n_hashed=n_hashed)
+        kinds[kind] = made
+        completed.append(made.complete(rows))
+    return GraphFeatures(dict(labels), kinds), completed
+
+
+def note_kinds(graphs: Sequence[ReadGraph], domains: dict[str, tuple[str, ...]]) -> None:
+    """Add the kinds of factors of some graphs, with the domains of their vertices."""
     for graph in graphs:
         for kind, group in graph.groups.items():
             if kind not in domains:
                 domains[kind] = tuple(graph.domains[v] for v in group.vertices[0])
-    kinds: dict[str, FactorFeatures] = {}
-    completed = []
-    # In an order that does not depend on which example comes first.
-    for kind, names in sorted(domains.items(), key=lambda item: (len(item[1]), item[0])):
-        rows, vocabulary = read_rows(kind, graphs, None)
-        both = symmetric and kind == EDGE
-        if both and (len(names) != 2 or names[0] != names[1]):
-            raise DataError(
-                f"the factors of kind {kind!r} are over the domains {', '.join(names)}, so they "
-                "cannot be symmetric; use symmetric=False"
-            )
-        always = rows is None or (constant and len(names) > 1)
-        kinds[kind] = FactorFeatures(
-            names,
-            None if rows is None else rows.n_features,
-            vocabulary,
-            (0.5 if both else 1.0) if always else 0.0,
-            both,
+
+
+def in_order(domains: Mapping[str, tuple[str, ...]]) -> list[tuple[str, tuple[str, ...]]]:
+    """Return kinds of factors in an order that does not depend on which example comes first."""
+    return sorted(domains.items(), key=lambda item: (len(item[1]), item[0]))
+
+
+def factor_features(
+    kind: str, names: tuple[str, ...], featured: bool, constant: bool, symmetric: bool
+) -> FactorFeatures:
+    """Return the features of a kind of factor, before they are numbered.
+
+    Parameters
+    ----------
+    kind, names
+        The kind, and the domains of its vertices.
+    featured : bool
+        Whether its factors have features; they are not numbered yet.
+    constant, symmetric
+        As in `fit_features`.
+    """
+    both = symmetric and kind == EDGE
+    if both and (len(names) != 2 or names[0] != names[1]):
+        raise DataError(
+            f"the factors of kind {kind!r} are over the domains {', '.join(names)}, so they "
+            "cannot be symmetric; use symmetric=False"
         )
-        completed.append(kinds[kind].complete(rows))
-    return GraphFeatures(dict(labels), kinds), completed
+    always = not featured or (constant and len(names) > 1)
+    value = (0.5 if both else 1.0) if always else 0.0
+    return FactorFeatures(names, 0 if featured else None, None, value, both)
 
 
 def _saved_labels(held: Any) -> dict[str, tuple[Any, ...]]:

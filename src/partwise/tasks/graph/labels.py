@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .features import GraphFeatures
 
 __all__ = [
+    "GrownDomains",
     "allowed_labels",
     "is_certain",
     "label_numbers",
@@ -146,35 +147,58 @@ def read_domains(
     graphs, y
         The graphs and the labels of their vertices, which have the labels of the other domains.
     """
-    domains = _declared(given)
-    seen: dict[str, dict[Any, None]] = {}
-    for i, (graph, several) in enumerate(zip(graphs, y, strict=True)):
-        named = [(v, label) for v, entry in enumerate(several) for label in _possible(entry)]
-        for v, label in named:
-            domain = graph.domains[v]
-            known = seen.setdefault(domain, {})
-            first = next(iter(domains.get(domain, known)), label)
-            where = f"example {i}, vertex {v} (counted from 0): the label {label!r}"
-            if type(label) is not type(first):
-                raise DataError(
-                    f"{where} is of type {type(label).__name__} where {first!r} is of type "
-                    f"{type(first).__name__}; use one type for all labels of a domain"
-                )
-            if label not in known and label not in domains.get(domain, (label,)):
-                raise DataError(f"{where} is none of those given for the domain {domain!r}")
-            known[label] = None
-    for domain, found in seen.items():
-        if domain not in domains:
-            try:
-                domains[domain] = tuple(sorted(found))
-            except TypeError:  # labels without an order keep the one in which they occur
-                domains[domain] = tuple(found)
-    if all(len(labels) < 2 for labels in domains.values()):
-        raise DataError(
-            "no vertex has a choice of labels; training needs labels of at least two classes, so "
-            "add examples of another one"
-        )
-    return dict(sorted(domains.items()))
+    found = GrownDomains(given)
+    found.add(graphs, y)
+    return found.finish()
+
+
+class GrownDomains:
+    """The labels of each domain in the graphs so far.
+
+    Parameters
+    ----------
+    given : mapping of str to sequence, or None
+        The labels of some domains.
+    """
+
+    def __init__(self, given: Any) -> None:
+        self._given = _declared(given)
+        self._seen: dict[str, dict[Any, None]] = {}
+
+    def add(self, graphs: Sequence[ReadGraph], y: Sequence[Sequence[Any]]) -> None:
+        """Add the labels of the vertices of some graphs."""
+        domains = self._given
+        for i, (graph, several) in enumerate(zip(graphs, y, strict=True)):
+            named = [(v, label) for v, entry in enumerate(several) for label in _possible(entry)]
+            for v, label in named:
+                domain = graph.domains[v]
+                known = self._seen.setdefault(domain, {})
+                first = next(iter(domains.get(domain, known)), label)
+                where = f"example {i}, vertex {v} (counted from 0): the label {label!r}"
+                if type(label) is not type(first):
+                    raise DataError(
+                        f"{where} is of type {type(label).__name__} where {first!r} is of type "
+                        f"{type(first).__name__}; use one type for all labels of a domain"
+                    )
+                if label not in known and label not in domains.get(domain, (label,)):
+                    raise DataError(f"{where} is none of those given for the domain {domain!r}")
+                known[label] = None
+
+    def finish(self) -> dict[str, tuple[Any, ...]]:
+        """Return the labels of each domain, in the order of their numbers."""
+        domains = dict(self._given)
+        for domain, found in self._seen.items():
+            if domain not in domains:
+                try:
+                    domains[domain] = tuple(sorted(found))
+                except TypeError:  # labels without an order keep the one in which they occur
+                    domains[domain] = tuple(found)
+        if all(len(labels) < 2 for labels in domains.values()):
+            raise DataError(
+                "no vertex has a choice of labels; training needs labels of at least two classes, "
+                "so add examples of another one"
+            )
+        return dict(sorted(domains.items()))
 
 
 def _declared(given: Any) -> dict[str, tuple[Any, ...]]:

@@ -10,7 +10,7 @@ from ...errors import DataError
 from ..base import Task, no_labels
 from ..fixed import FIXED, known_label
 from ..missing import missing_of, with_unscored
-from ..options import MISSING, Option
+from ..options import HASHING, MISSING, Option
 from ..predictions import Predictions, heading, ranking_record
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class GraphTask(Task["GraphFileSource"]):
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
         "train": (
             MISSING,
+            HASHING,
             Option(
                 "--symmetric",
                 "edges score the labels (a, b) as they score (b, a)",
@@ -86,6 +87,15 @@ class GraphTask(Task["GraphFileSource"]):
         if like is not None:
             file.check_kinds(like.file.kinds)
         return GraphFileSource.read(file, file.featured if featured is None else featured, missing)
+
+    def read_part(
+        self, path: str, given: Mapping[str, Any], first: GraphFileSource | None
+    ) -> GraphFileSource:
+        from .sources import GraphFileSource
+
+        missing = given["missing"]
+        file = self.reader(given["format"])(path, labelled=missing is None, part=True)
+        return GraphFileSource.read(file, file.featured, missing)
 
     def read_for(
         self, model: Model, path: str, labelled: bool, format: Chosen | str | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from ...errors import DataError
 from ...models.fit import check_weights
+from ...models.hashed_names import check_hashing
 from ..trainer import Prepared, Trainer
 from .features import GraphFeatures, fit_features
 from .labels import (
@@ -23,8 +25,9 @@ from .sources import Graphs
 
 if TYPE_CHECKING:
     from ...models.model import Model
+    from ..preparation import Preparation
 
-__all__ = ["GraphTrainer"]
+__all__ = ["GraphTrainer", "label_names"]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -53,6 +56,10 @@ class GraphTrainer(Trainer):
         neither in training nor in prediction.
     max_megabytes : int
         Graphs whose tables of joint labels take more than this are refused.
+    hashing : int or None
+        None lists the features that occur in training. A power of two: the features of each kind of
+        factor get numbers below it by hashing, so that no list is kept, and those that share a
+        number share a weight.
     """
 
     domains: Any = None
@@ -60,11 +67,13 @@ class GraphTrainer(Trainer):
     constant: bool = True
     forbidden: Any = None
     max_megabytes: int = 256
+    hashing: int | None = None
 
     task: ClassVar[str] = "label-graph"
 
     def check(self) -> None:
         super().check()
+        check_hashing(self.hashing)
         for name in ("symmetric", "constant"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise DataError(f"{name} is {getattr(self, name)!r}; give True or False")
@@ -84,7 +93,13 @@ class GraphTrainer(Trainer):
             "constant": all(held.constant for held in several),
             "forbidden": named_joint(model.constraints, features),
             "max_megabytes": structure.constants()["max_megabytes"],
+            "hashing": max((held.n_hashed for held in features.kinds.values()), default=0) or None,
         }
+
+    def _streamed(self, initial: Model | None) -> Preparation:
+        from .streamed import StreamedGraphs
+
+        return StreamedGraphs(self)
 
     def _prepare(self, source: Graphs, sample_weight: Any, initial: Model | None) -> Prepared:
         graphs = source.graphs
@@ -94,14 +109,14 @@ class GraphTrainer(Trainer):
             refuse_partial(source.labels, self.loss)
         domains = read_domains(self.domains, graphs, source.labels)
         features, rows = fit_features(
-            graphs, domains, constant=bool(self.constant), symmetric=bool(self.symmetric)
+            graphs,
+            domains,
+            constant=bool(self.constant),
+            symmetric=bool(self.symmetric),
+            n_hashed=self.hashing or 0,
         )
         structure = features.structure(self.max_megabytes)
-        names = next(iter(domains.values()))
-        if len(domains) > 1 or not isinstance(names[0], (str, int, float)):
-            # A number has one name per domain, or a name of a type that models do not know: only
-            # the features can tell it.
-            names = tuple(range(structure.n_labels))
+        names = label_names(domains, structure.n_labels)
         allowed = allowed_labels(source.labels, graphs, domains)
         return Prepared(
             structure,
@@ -115,3 +130,13 @@ class GraphTrainer(Trainer):
             weight=check_weights(sample_weight, len(graphs)),
             key=domains if allowed is None else (domains, allowed),
         )
+
+
+def label_names(domains: Mapping[str, tuple[Any, ...]], n_labels: int) -> tuple[Any, ...]:
+    """Return the labels that a model names: those of the only domain, or numbers."""
+    names = next(iter(domains.values()))
+    if len(domains) > 1 or not isinstance(names[0], (str, int, float)):
+        # A number has one name per domain, or a name of a type that models do not know: only the
+        # features can tell it.
+        return tuple(range(n_labels))
+    return names

@@ -35,6 +35,8 @@ def attribute_rows(
     rows, vocabulary
         The features of every token, and their names.
     """
+    if known is not None and known.is_packed:
+        return known.rows(*attribute_rows(attributes), tally), known
     present = attributes.values != 0.0
     names = [name for name, here in zip(attributes.names, present.tolist(), strict=True) if here]
     values = attributes.values[present]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -14,10 +15,13 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from ...arrays import Floats
 from ...errors import DataError
+from ...models.hashed_names import hashed_indices
 from ..cross_validation import PathEstimator
 from ..description import documented
 from ..estimator import Estimator, has_probabilities
-from .examples import read_labels
+from ..source import Source
+from ..stream import IteratorStream, Stream, is_iterator, parts
+from .examples import read_labels, read_matrix
 from .features import PositionFeatures
 from .partial_labels import holds_partial, is_certain
 from .sources import Table, without_marks
@@ -27,6 +31,9 @@ if TYPE_CHECKING:
     from ...models.model import Model
 
 __all__ = ["LinearClassifier", "LinearClassifierCV", "check_one_kind"]
+
+#: How many numbers of a matrix are read at a time, if it is not held in memory.
+_BATCH_VALUES: Final = 1 << 20
 
 
 def check_one_kind(y: Any) -> None:
@@ -60,7 +67,8 @@ class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
     classes_ : ndarray of shape (n_classes,)
         The labels.
     coef_ : ndarray of shape (n_classes, n_features)
-        The weights. There is one row per class, even for two classes.
+        The weights. There is one row per class, even for two classes. With `hashing`, there is one
+        column per hash.
     intercept_ : ndarray of shape (n_classes,)
         The scores of the constant feature.
     n_features_in_ : int
@@ -74,15 +82,17 @@ class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
         tags.input_tags.sparse = True
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearClassifier:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearClassifier:
         """Fit the classifier.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The features.
+            The features. With `out_of_core` also an iterator of pairs (X, y), each of some rows,
+            which is read once and never held in memory; and an array that is mapped from a file is
+            read some rows at a time.
         y : array-like of shape (n_samples,)
-            The labels.
+            The labels; None with an iterator of pairs.
         sample_weight : array-like of shape (n_samples,) or None
             The weights c_i; None means 1 for each.
 
@@ -92,7 +102,7 @@ class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
             The estimator itself.
         """
         self.check()
-        self._train(*self._given(X, y, sample_weight))
+        self._train(*self._examples(X, y, sample_weight))
         return self
 
     def _given(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Table, Any]:
@@ -103,6 +113,46 @@ class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         return Table(X, y), sample_weight
+
+    def _in_batches(self, X: Any, y: Any = None, sample_weight: Any = None) -> tuple[Stream, Any]:
+        """Read some rows at a time, so that a mapped array is never in memory as a whole."""
+        first = True
+
+        def make(some: Any, labels: Any) -> Table:
+            nonlocal first
+            if labels is None or holds_partial(labels):
+                raise DataError(
+                    "a label is missing or uncertain, and such labels need all examples in memory; "
+                    "leave out_of_core out, or these examples"
+                )
+            check_one_kind(labels)
+            some, labels = validate_data(
+                self, some, labels, accept_sparse="csr", dtype=np.float64, reset=first
+            )
+            first = False
+            labels = column_or_1d(labels, warn=True)
+            check_classification_targets(labels)
+            return Table(some, labels)
+
+        if is_iterator(X):
+            if y is not None:
+                raise DataError("X is an iterator, so it must give pairs (X, y); leave y out")
+            return IteratorStream(lambda: _tables(X, make)), sample_weight
+        if hasattr(X, "tocsr"):
+            X = X.tocsr()
+        if not hasattr(X, "shape") or len(X.shape) != 2 or hasattr(X, "iloc"):
+            # What is in memory as lists or as a table is checked as a whole.
+            return parts(self._given(X, y)[0]), sample_weight
+        labels = column_or_1d(y, warn=True)
+        if len(labels) != X.shape[0]:
+            raise DataError(f"{len(labels)} labels for {X.shape[0]} rows; give one label per row")
+        step = max(1, _BATCH_VALUES // max(1, X.shape[1]))
+
+        def batches() -> Iterator[Source]:
+            for at in range(0, X.shape[0], step):
+                yield make(X[at : at + step], labels[at : at + step])
+
+        return IteratorStream(batches, again=True), sample_weight
 
     def _given_partial(self, X: Any, y: Any) -> Table:
         """Check examples of which some have no label, or a set of labels."""
@@ -150,6 +200,10 @@ class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
     def _scores(self, X: Any) -> Floats:
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        features = self._model.features
+        assert isinstance(features, PositionFeatures)
+        if features.n_hashed:
+            X = hashed_indices(read_matrix(X, "X"), features.n_hashed).to_scipy()
         scores: Floats = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         return scores
 
@@ -265,3 +319,14 @@ class LinearClassifierCV(PathEstimator, LinearClassifier):
     ended. `tol` and `max_passes` are those of the fit of one l2; ``certificate_``, ``trace_`` and
     ``n_iter_`` are those of the last fit, at ``l2_``.
     """
+
+
+def _tables(pairs: Iterator[Any], make: Callable[[Any, Any], Table]) -> Iterator[Source]:
+    """Yield the rows of one pair (X, y) after the other."""
+    for i, pair in enumerate(pairs):
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise DataError(
+                f"batch {i} (counted from 0) is a {type(pair).__name__}; give an iterator of pairs "
+                "(X, y), each of some rows and their labels"
+            )
+        yield make(*pair)

@@ -11,7 +11,7 @@ from ...errors import DataError
 from ...metrics.labels import accuracy
 from ..base import no_labels
 from ..missing import missing_of, with_unscored
-from ..options import CLASS_WEIGHT, MIN_COUNT, MISSING, Option
+from ..options import CLASS_WEIGHT, HASHING, MIN_COUNT, MISSING, Option
 from ..predictions import Predictions, ranking_record
 from .kernel_options import KERNEL_OPTIONS, KernelTask
 
@@ -32,7 +32,10 @@ class Classify(KernelTask["Table"]):
     name = "classify"
     trainer = "partwise.tasks.sequences.trainers:ClassifierTrainer"
     kernel_trainer = "partwise.tasks.sequences.kernel_estimators:KernelClassifier"
-    without_kernel = ("--min-count",)
+    without_kernel = (
+        "--min-count",
+        "--hashing",
+    )
     features = "positions"
     format = "svmlight"
     summary = "one label per example"
@@ -46,6 +49,7 @@ class Classify(KernelTask["Table"]):
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
         "train": (
             MIN_COUNT,
+            HASHING,
             MISSING,
             CLASS_WEIGHT,
             Option(

@@ -43,6 +43,7 @@ _SPARE = 4
 _ABSENT, _UNKNOWN = -1, -2
 
 _Codes = NDArray[np.int64]
+_Number = Callable[[list[str]], NDArray[np.int32]]
 
 
 class Look(NamedTuple):
@@ -172,16 +173,24 @@ class ColumnTemplates(ABC):
 
 
 def number_features(columns: Columns, plan: Plan) -> tuple[Rows, Vocabulary]:
-    """Apply a plan, and number the features that occur.
+    """Apply a plan, and number the features that occur, in the order in which they are first seen.
 
     Returns
     -------
     rows, vocabulary
         The features of every token or pair of tokens, and their names.
     """
-    index: dict[str, int] = {}
-    table, repeated = _table(columns, plan, lambda name: index.setdefault(name, len(index)))
-    return _rows(table, len(index), repeated), Vocabulary(index)
+    seen: dict[str, None] = {}
+
+    def number(names: list[str]) -> NDArray[np.int32]:
+        seen.update(dict.fromkeys(names))
+        if len(seen) == len(names):
+            return np.arange(len(names), dtype=np.int32)
+        index = dict(zip(seen, range(len(seen)), strict=True))
+        return np.fromiter(map(index.__getitem__, names), np.int32, len(names))
+
+    table, repeated = _table(columns, plan, number)
+    return _rows(table, len(seen), repeated), Vocabulary(seen)
 
 
 def look_up(
@@ -198,8 +207,9 @@ def look_up(
     tally
         Counts the given and the known features, if it is not None.
     """
-    index = vocabulary.index
-    table, repeated = _table(columns, plan, lambda name: index.get(name, _UNKNOWN))
+    if vocabulary.hashed:
+        return vocabulary.rows(*number_features(columns, plan), tally)
+    table, repeated = _table(columns, plan, lambda names: vocabulary.find(names, _UNKNOWN))
     if tally is not None:
         # The ends of sentences come last. They do not count, because they are always known.
         inner = table[:, : len(plan.recipes)]
@@ -210,14 +220,29 @@ def look_up(
 def _rows(table: NDArray[np.int32], n_features: int, repeated: bool) -> Rows:
     """Return the features of each row of a table; one that occurs n times has the value n."""
     present = table >= 0
+    times = _times(table) if repeated else None
+    if times is not None:
+        present &= times > 0
     indptr = np.zeros(len(table) + 1, np.int64)
     np.cumsum(np.count_nonzero(present, axis=1), out=indptr[1:])
-    if not repeated:
-        return Rows(indptr, table[present], None, n_features)
-    from scipy.sparse import csr_array
+    values = None if times is None else times[present].astype(np.float64)
+    if values is not None and (values == 1.0).all():
+        values = None
+    return Rows(indptr, table[present], values, n_features)
 
-    ones = np.ones(int(indptr[-1]))
-    return Rows.from_scipy(csr_array((ones, table[present], indptr), (len(table), n_features)))
+
+def _times(table: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return how often each entry occurs in its row, in the place of the first; 0 in the others."""
+    order = np.argsort(table, axis=1, kind="stable")
+    ranked = np.take_along_axis(table, order, axis=1)
+    new = np.ones(table.shape, np.bool_)
+    new[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
+    starts = np.flatnonzero(new)
+    runs = np.zeros(table.size, np.int64)
+    runs[starts] = np.diff(starts, append=table.size)
+    times = np.empty(table.shape, np.int64)
+    np.put_along_axis(times, order, runs.reshape(table.shape), axis=1)
+    return times
 
 
 class _Sentences:
@@ -258,44 +283,96 @@ class _Sentences:
         return self.seen[item.look][1]
 
 
-def _table(
-    columns: Columns, plan: Plan, number: Callable[[str], int]
-) -> tuple[NDArray[np.int32], bool]:
+def _table(columns: Columns, plan: Plan, number: _Number) -> tuple[NDArray[np.int32], bool]:
     """Return the feature of every token (row) and template (column), _ABSENT if it has none.
+
+    `number` is called with all names, in the order in which they are first seen: by rows, and in a
+    row by templates. So the numbers of the features of some text are the same whether it is read at
+    once or in pieces.
 
     The second result is whether two templates have given the same feature, so that a token may
     have it twice.
     """
     sentences = _Sentences(columns, plan)
     every = np.flatnonzero(sentences.before > 0) if plan.steps else np.arange(len(columns))
-    n_recipes = len(plan.recipes)
-    table = np.full((len(every), n_recipes + 2 * plan.edges), _ABSENT, np.int32)
-    known: list[NDArray[np.int32]] = []
+    width = len(plan.recipes) + 2 * plan.edges
+    # Templates by tokens, until all have their numbers. Before that, the names of each template are
+    # counted on their own.
+    table = np.full((width, len(every)), _ABSENT, np.int32)
+    names, first = [], []
     for place, recipe in enumerate(plan.recipes):
-        rows, parts = _present([sentences.codes(item, every) for item in recipe.items], len(every))
-        texts = [sentences.texts(item) for item in recipe.items]
-        first, inverse = _distinct(list(zip(parts, map(len, texts), strict=True)), len(every))
-        # Joining may give two combinations ("a|b", "c" and "a", "b|c") the same name: both then get
-        # the same number, as they would if features were strings throughout.
-        columns_of = [
-            map(known_as.__getitem__, codes[first].tolist())
-            for codes, known_as in zip(parts, texts, strict=True)
-        ]
-        names = _joined(recipe.texts, columns_of, len(first))
-        if plan.finish is not None:
-            names = list(map(plan.finish, names))
-        numbers = np.fromiter(map(number, names), np.int32, len(first))
-        known.append(np.unique(numbers[numbers >= 0]))
-        column = numbers[inverse]
-        if rows is None:
-            table[:, place] = column
-        else:
-            table[rows, place] = column
-    if plan.edges and len(columns):
-        table[sentences.before == 0, -2] = number(_BEGIN)
-        table[sentences.after == 0, -1] = number(_END)
-    together = np.concatenate([*known, np.zeros(0, np.int32)])
-    return table, len(np.unique(together)) < len(together)
+        rows, found, begins = _applied(sentences, plan, recipe, every)
+        table[place, slice(None) if rows is None else rows] = found.inverse
+        names.append(found.names)
+        first.append(begins)
+    if plan.edges:
+        for place, (name, away) in enumerate(((_BEGIN, sentences.before), (_END, sentences.after))):
+            rows = np.flatnonzero(away == 0)
+            table[place - 2, rows] = 0
+            names.append([name][: len(rows)])
+            first.append(rows[:1])
+    numbers = _numbered(names, first, number)
+    for row, mine in zip(table, numbers, strict=True):
+        # The last entry is for -1, which is absent.
+        row[:] = np.append(mine, np.int32(_ABSENT))[row]
+    repeated = _shared(numbers[: len(plan.recipes)])
+    return np.ascontiguousarray(table.T), repeated
+
+
+def _shared(numbers: Sequence[NDArray[np.int32]]) -> bool:
+    """Return whether two templates have a number in common."""
+    seen = np.zeros(1 + max((int(mine.max(initial=0)) for mine in numbers), default=0), np.bool_)
+    for mine in numbers:
+        known = mine[mine >= 0]
+        if seen[known].any():
+            return True
+        seen[known] = True
+    return False
+
+
+class _Names(NamedTuple):
+    """The names that one template gives, and which of them each row has."""
+
+    names: list[str]
+    inverse: _Codes
+
+
+def _applied(
+    sentences: _Sentences, plan: Plan, recipe: Recipe, every: _Codes
+) -> tuple[_Codes | None, _Names, _Codes]:
+    """Apply one template to some tokens.
+
+    Returns
+    -------
+    rows, names, first
+        The rows that have a feature, where None is all of them; its names; and the first row that
+        has each name.
+    """
+    rows, parts = _present([sentences.codes(item, every) for item in recipe.items], len(every))
+    texts = [sentences.texts(item) for item in recipe.items]
+    n = len(every) if rows is None else len(rows)
+    first, inverse = _distinct(list(zip(parts, map(len, texts), strict=True)), n)
+    # Joining may give two combinations ("a|b", "c" and "a", "b|c") the same name: both then get
+    # the same number, as they would if features were strings throughout.
+    columns_of = [
+        map(known_as.__getitem__, codes[first].tolist())
+        for codes, known_as in zip(parts, texts, strict=True)
+    ]
+    names = _joined(recipe.texts, columns_of, len(first))
+    if plan.finish is not None:
+        names = list(map(plan.finish, names))
+    return rows, _Names(names, inverse), first if rows is None else rows[first]
+
+
+def _numbered(
+    names: Sequence[list[str]], first: Sequence[_Codes], number: _Number
+) -> list[NDArray[np.int32]]:
+    """Number the names of all templates, by the first row that has them and then by template."""
+    every = list(chain.from_iterable(names))
+    order = np.argsort(np.concatenate([*first, np.zeros(0, np.int64)]), kind="stable")
+    numbers = np.empty(len(every), np.int32)
+    numbers[order] = number(list(map(every.__getitem__, order.tolist())))
+    return np.split(numbers, np.cumsum([len(some) for some in names])[:-1])
 
 
 def _present(parts: list[_Codes], n: int) -> tuple[_Codes | None, list[_Codes]]:

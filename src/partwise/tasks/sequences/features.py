@@ -23,6 +23,7 @@ from ...models.features import (
     same_numbers,
     sound,
 )
+from ...models.hashed_names import HashedNames, hashed_indices, is_size
 from ...models.tally import Tally
 from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows, is_matrix
@@ -83,6 +84,9 @@ class PositionFeatures(Features):
         the templates are those of the inputs.
     plain_transition : bool
         Whether the kind "transition" has a constant feature.
+    n_hashed : int
+        The number of slots that features are hashed to, by their names or, without a vocabulary, by
+        their numbers; 0 if they are listed.
     """
 
     name: ClassVar[str] = "positions"
@@ -95,12 +99,15 @@ class PositionFeatures(Features):
     transition_vocabulary: Vocabulary | None = None
     support: Support | None = None
     plain_transition: bool = True
+    n_hashed: int = 0
 
     @property
     def n_features(self) -> int:
         """The number of features of positions, without the intercept."""
         if self.support is not None:
             return self.support.n_scores
+        if self.n_hashed:
+            return self.n_hashed
         return self.n_inputs if self.vocabulary is None else len(self.vocabulary)
 
     @property
@@ -252,13 +259,33 @@ class PositionFeatures(Features):
                 f"the model has {'' if self.input_transitions else 'no '}features for transitions; "
                 f"{'give transition rows too' if self.input_transitions else 'leave them out'}"
             )
-        support = self.support
+        support, steps = self.support, transition_rows
+        if self.n_hashed:
+            # Named features have been hashed where they were read.
+            rows = rows if self.vocabulary is not None else hashed_indices(rows, self.n_hashed)
+            if steps is not None and self.transition_vocabulary is None:
+                steps = hashed_indices(steps, self.n_hashed)
         rows = rows.resize(self.n_features) if support is None else support.features(rows)
-        found = [rows.append_constant(self.intercept) if self.intercept else rows]
+        if steps is not None:
+            steps = steps.resize(self.n_transition_features or 0)
+            steps = steps.append_constant(1.0) if self.plain_transition else steps
+        first = rows.append_constant(self.intercept) if self.intercept else rows
+        return self.rows_of_sites(structure, first, steps)
+
+    def rows_of_sites(self, structure: Structure, rows: Rows, steps: Rows | None) -> list[Rows]:
+        """Return the rows of every kind of site.
+
+        Parameters
+        ----------
+        structure : Structure
+            The structure that has the sites.
+        rows, steps
+            The rows of positions, and those of transitions if these have features, with constants.
+        """
+        found = [rows]
         for kind, width in zip(structure.kinds[1:], structure.widths[1:], strict=True):
-            if kind == "transition" and transition_rows is not None:
-                own = transition_rows.resize(self.n_transition_features or 0)
-                found.append(own.append_constant(1.0) if self.plain_transition else own)
+            if kind == "transition" and steps is not None:
+                found.append(steps)
             elif kind == "transition" and not self.plain_transition:
                 found.append(_BARE)
             else:
@@ -268,7 +295,9 @@ class PositionFeatures(Features):
     def to_json(self) -> dict[str, Any]:
         support = {} if self.support is None else {"support": self.support.to_json()}
         # Only where it is not as in most models, so that their files are as they were.
-        bare = {} if self.plain_transition else {"plain_transition": False}
+        bare: dict[str, Any] = {} if self.plain_transition else {"plain_transition": False}
+        if self.n_hashed:
+            bare["n_hashed"] = int(self.n_hashed)
         separator = "=" if self.vocabulary is None else self.vocabulary.separator
         return {
             **support,
@@ -286,13 +315,13 @@ class PositionFeatures(Features):
         arrays = {_SUPPORT + name: array for name, array in held.items()}
         for name in _VOCABULARIES:
             names = getattr(self, name)
-            if names is not None:
+            if names is not None and not names.hashed:
                 arrays[f"{name}_bytes"], arrays[f"{name}_offsets"] = names.pack()
         return arrays
 
     @classmethod
     def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> PositionFeatures:
-        fields = data.keys() - {"support", "plain_transition", "separator"}
+        fields = data.keys() - {"support", "plain_transition", "separator", "n_hashed"}
         sound(fields == _FIELDS, f"positions that do not have just {', '.join(_FIELDS)}")
         n_inputs, intercept, steps = (
             data[name] for name in ("n_inputs", "intercept", "n_transition_features")
@@ -303,7 +332,9 @@ class PositionFeatures(Features):
         sound(steps is None or is_count(steps), "n_transition_features is no count")
         plain = data.get("plain_transition", True)
         sound(type(plain) is bool, "plain_transition is neither true nor false")
-        held = {name: _vocabulary(data, arrays, name) for name in _VOCABULARIES}
+        n_hashed = data.get("n_hashed", 0)
+        sound(type(n_hashed) is int and (n_hashed == 0 or is_size(n_hashed)), "odd n_hashed")
+        held = {name: _vocabulary(data, arrays, name, n_hashed) for name in _VOCABULARIES}
         known = {f"{name}_{part}" for name in _VOCABULARIES for part in ("bytes", "offsets")}
         mine = {name: array for name, array in arrays.items() if name.startswith(_SUPPORT)}
         sound(arrays.keys() - mine.keys() <= known, "positions with an array that they do not have")
@@ -319,22 +350,30 @@ class PositionFeatures(Features):
             )
         names = held["transition_vocabulary"]
         sound(names is None or len(names) == steps, "another number of transition features")
+        sound(not n_hashed or steps in (None, n_hashed), "another number of transition features")
         support = None
         if "support" in data:
             cut = {name.removeprefix(_SUPPORT): array for name, array in mine.items()}
             support = Support.from_saved(data["support"], cut)
             names_of = held["vocabulary"]
+            sound(not n_hashed, "supporting positions of hashed features")
             n_known = n_inputs if names_of is None else len(names_of)
             sound(support.rows.n_features == n_known, "supporting positions of other inputs")
         sound(support is not None or not mine, "arrays of supporting positions that it has not")
         return cls(
-            n_inputs, held["vocabulary"], templates, float(intercept), steps, names, support, plain
-        )
+            n_inputs, held["vocabulary"], templates, float(intercept), steps, names, support, plain,
+            n_hashed,
+        )  # fmt: skip
 
     def match(self, other: Features, structure: Structure) -> tuple[Ints, ...]:
         """Match features by name, or by number if they have no names; constants come last."""
         if not isinstance(other, PositionFeatures) or _supported(self, other):
             return super().match(other, structure)
+        if self.n_hashed != other.n_hashed:
+            raise DataError(
+                "hashed features can be found again only if their number is the same; start from a "
+                "model with the same hashing, or from none"
+            )
         if (self.vocabulary is None) != (other.vocabulary is None):
             raise DataError(
                 "the first model names its features and the data numbers them, or the other way "
@@ -358,14 +397,19 @@ class PositionFeatures(Features):
         return tuple(found)
 
 
-def _vocabulary(data: dict[str, Any], arrays: Arrays, name: str) -> Vocabulary | None:
+def _vocabulary(
+    data: dict[str, Any], arrays: Arrays, name: str, n_hashed: int
+) -> Vocabulary | None:
     sound(type(data[name]) is bool, f"{name} is neither true nor false")
     parts = (f"{name}_bytes", f"{name}_offsets")
-    sound(all((part in arrays) == data[name] for part in parts), f"odd arrays for the {name}")
+    listed = data[name] and not n_hashed
+    sound(all((part in arrays) == listed for part in parts), f"odd arrays for the {name}")
     separator = data.get("separator", "=")
     sound(separator in ("=", ":"), "the separator is neither = nor :")
     if not data[name]:
         return None
+    if n_hashed:
+        return HashedNames(n_hashed, separator)
     return Vocabulary.unpack(arrays[parts[0]], arrays[parts[1]], separator=separator)
 
 
@@ -376,9 +420,9 @@ def _same_features(
 ) -> Ints:
     """Return the old number of each new feature, or -1; the pairs are (new, old)."""
     new, old = names
-    if new is not None and old is not None:
+    if new is not None and old is not None and not new.hashed:
         same = np.array([old.index.get(name, -1) for name in new], dtype=np.int64)
-    elif new is None and old is None:
+    elif (new is None) == (old is None):
         same = same_numbers(*counts)
     else:
         same = np.full(counts[0], -1, dtype=np.int64)

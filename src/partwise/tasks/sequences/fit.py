@@ -24,7 +24,17 @@ from .sources import Tokens
 if TYPE_CHECKING:
     from ...structures.base import Constraints, Structure
 
-__all__ = ["check_class_weight", "class_factors", "drop_rare", "prepare_positions"]
+__all__ = [
+    "balanced_weights",
+    "check_class_weight",
+    "check_several",
+    "class_factors",
+    "count_classes",
+    "drop_rare",
+    "mean_weights",
+    "named_weights",
+    "prepare_positions",
+]
 
 
 def prepare_positions(
@@ -40,6 +50,7 @@ def prepare_positions(
     min_count: int = 1,
     intercept: float = 0.0,
     constraints: Any = None,
+    hashing: int | None = None,
 ) -> Prepared:
     """Prepare labelled positions for training.
 
@@ -58,13 +69,15 @@ def prepare_positions(
         The weights of the examples.
     allowed : sequence or None
         For each example None if all its labels are certain, or the labels that it may have.
-    class_weight, min_count, constraints
+    class_weight, min_count, constraints, hashing
         As the estimators take them.
     intercept : float
         The value of a constant feature of every position; 0 for none.
     """
-    rows, lengths = tokens.rows, tokens.lengths
     check_positions(tokens)
+    if hashing is not None:
+        tokens = tokens.hashed(hashing)
+    rows, lengths = tokens.rows, tokens.lengths
     weight = weight * class_factors(class_weight, lengths, gold, weight, labels)
     check_classes(gold, weight, labels)
     rules = _rules(source, tokens, constraints, labels, gold)
@@ -79,9 +92,10 @@ def prepare_positions(
         vocabulary,
         tokens.templates,
         float(intercept),
-        None if steps is None else steps.n_features,
+        None if steps is None else hashing or steps.n_features,
         step_names,
         plain_transition=tokens.plain_transition,
+        n_hashed=hashing or 0,
     )
     return Prepared(
         structure,
@@ -135,9 +149,13 @@ def check_classes(gold: Sequence[Ints], weight: Floats, labels: Sequence[Label])
     """Raise a DataError unless the examples have at least two labels."""
     used = [y for y, c in zip(gold, weight.tolist(), strict=True) if c > 0.0]
     seen = np.unique(np.concatenate([*used, np.zeros(0, np.int64)]))
-    seen = seen[seen != UNKNOWN]
+    check_several([labels[k] for k in seen.tolist() if k != UNKNOWN])
+
+
+def check_several(seen: Sequence[Label]) -> None:
+    """Raise a DataError unless these are at least two labels."""
     if len(seen) < 2:
-        what = f"one class only, {labels[seen[0]]!r}" if len(seen) else "no labels"
+        what = f"one class only, {seen[0]!r}" if len(seen) else "no labels"
         raise DataError(
             f"the examples have {what} (those whose sample_weight is 0 do not count); "
             "training needs labels of at least two classes, so add examples of another one"
@@ -151,27 +169,48 @@ def class_factors(
 
     Positions without a certain label are not counted; if there is no other, the factor is 1.
     """
-    n = len(lengths)
     if given is None:
-        return np.ones(n)
+        return np.ones(len(lengths))
+    if isinstance(given, str):
+        counts = np.zeros(len(labels))
+        count_classes(counts, gold, weight)
+        by_label = balanced_weights(counts)
+    else:
+        by_label = named_weights(given, labels)
+    return mean_weights(by_label, lengths, gold)
+
+
+def count_classes(counts: Floats, gold: Sequence[Ints], weight: Floats) -> None:
+    """Add the weights of the positions of each label to counts, one after the other."""
+    flat = np.concatenate([*gold, np.zeros(0, np.int64)])
+    owner = np.repeat(np.arange(len(gold)), list(map(len, gold)))
+    sure = flat != UNKNOWN
+    np.add.at(counts, flat[sure], weight[owner[sure]])
+
+
+def balanced_weights(counts: Floats) -> Floats:
+    """Return the weights of labels that make all of them count alike; 1 if they do not occur."""
+    occurring = counts > 0.0
+    by_label = np.ones(len(counts))
+    by_label[occurring] = counts.sum() / (np.count_nonzero(occurring) * counts[occurring])
+    return by_label
+
+
+def mean_weights(by_label: Floats, lengths: Ints, gold: Sequence[Ints]) -> Floats:
+    """Return the mean weight of the certain labels of each example, 1 if it has none."""
+    n = len(lengths)
     flat = np.concatenate([*gold, np.zeros(0, np.int64)])
     owner = np.repeat(np.arange(n), lengths)
     sure = flat != UNKNOWN
     if not sure.all():
         flat, owner = flat[sure], owner[sure]
         lengths = np.bincount(owner, minlength=n)
-    if isinstance(given, str):
-        counts = np.bincount(flat, weight[owner], minlength=len(labels))
-        occurring = counts > 0.0
-        by_label = np.ones(len(labels))
-        by_label[occurring] = counts.sum() / (np.count_nonzero(occurring) * counts[occurring])
-    else:
-        by_label = _named_weights(given, labels)
     totals = np.bincount(owner, by_label[flat], minlength=n)
     return np.where(lengths > 0, totals / np.maximum(lengths, 1), 1.0)
 
 
-def _named_weights(given: Mapping[Any, Any], labels: Sequence[Label]) -> Floats:
+def named_weights(given: Mapping[Any, Any], labels: Sequence[Label]) -> Floats:
+    """Return the weights of labels that a user gives by name; 1 for those that are not named."""
     index: dict[Any, int] = {label: number for number, label in enumerate(labels)}
     by_label = np.ones(len(labels))
     for label, value in given.items():

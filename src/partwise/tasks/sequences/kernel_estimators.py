@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 from ...arrays import Floats, Ints
 from ...compiled.threads import thread_count
 from ...errors import DataError
+from ...memory import byte_count
 from ...problem.rows import Rows
 from ...values import is_number
 from ..description import documented
@@ -57,8 +58,8 @@ class KernelEstimator(PositionTrainer, Estimator):
         The share of the trace of the Gram matrix that may be left out. The default only leaves out
         rounding errors; a larger value saves memory and time, and the certificate then holds for
         the approximated Gram matrix.
-    memory_limit : float
-        The memory that training may take for the Gram matrix, in MiB.
+    memory_limit : float or str
+        The memory that training may take for the Gram matrix, in MiB or as in "4GB"; None is 4096.
     """
 
     kernel: Any = "rbf"
@@ -66,7 +67,9 @@ class KernelEstimator(PositionTrainer, Estimator):
     degree: int = 3
     coef0: float = 0.0
     gram_tol: float = 1e-10
-    memory_limit: float = 4096
+    memory_limit: float | str | None = 4096
+    out_of_core: Any = field(default=None, init=False)
+    hashing: int | None = field(default=None, init=False)
     l1: float = field(default=0.0, init=False)
     weights: str = field(default="all", init=False)
     min_count: int = field(default=1, init=False)
@@ -75,8 +78,11 @@ class KernelEstimator(PositionTrainer, Estimator):
         super().check()
         if not is_number(self.gram_tol) or not 0.0 <= self.gram_tol < 1.0:
             raise DataError(f"gram_tol is {self.gram_tol!r}; give a number from 0, below 1")
-        if not is_number(self.memory_limit) or not self.memory_limit > 0.0:
-            raise DataError(f"memory_limit is {self.memory_limit!r}; give a positive number of MiB")
+
+    @property
+    def memory_bytes(self) -> int | None:
+        # The limit is one of the Gram matrix, which is made before all else.
+        return None
 
     def solver_arguments(self) -> dict[str, Any]:
         given = super().solver_arguments()
@@ -122,7 +128,7 @@ class KernelEstimator(PositionTrainer, Estimator):
             raise DataError("there are no positions to train on; give some of at least two labels")
         inputs = tokens.rows.take(used)
         kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0, inputs)
-        limit = float(self.memory_limit) * 2.0**20
+        limit = byte_count(4096 if self.memory_limit is None else self.memory_limit)
         factor = factor_gram(kernel, inputs, tol=float(self.gram_tol), max_bytes=limit)
         made, machine = kernel_positions(
             kernel, tokens, used, tokens.lengths[kept], factor, thread_count(self.n_jobs)

@@ -53,13 +53,6 @@ KERNEL_OPTIONS: Final = (
         kind="share",
         metavar="X",
     ),
-    Option(
-        "--memory-limit",
-        "MiB that the Gram matrix may take in training (default: 4096)",
-        default=4096.0,
-        kind="number",
-        metavar="X",
-    ),
 )
 
 
@@ -82,9 +75,10 @@ class KernelTask(Task[Examples]):
 
     def make(self, parameters: Mapping[str, Any], given: Mapping[str, Any]) -> Trainer:
         if given["kernel"] is not None:
-            for name, default in (("l1", 0.0), ("weights", "all")):
+            for name, default in (("l1", 0.0), ("weights", "all"), ("out_of_core", None)):
                 if parameters.get(name, default) != default:
-                    raise DataError(f"--kernel takes no --{name}; leave one of them out")
+                    flag = name.replace("_", "-")
+                    raise DataError(f"--kernel takes no --{flag}; leave one of them out")
         return super().make(parameters, given)
 
     def check_given(self, verb: str, given: Mapping[str, Any]) -> None:

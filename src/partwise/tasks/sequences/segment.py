@@ -10,7 +10,7 @@ from ...formats.tag_schemes import SEGMENT_SCHEMES
 from ..base import Task
 from ..fixed import FIXED
 from ..missing import missing_of
-from ..options import CLASS_WEIGHT, MIN_COUNT, MISSING, Option
+from ..options import CLASS_WEIGHT, HASHING, MIN_COUNT, MISSING, Option
 from ..predictions import Predictions
 from ..spans import SPANS, THRESHOLD, SpanTable, check_spans
 from .columns import (
@@ -57,6 +57,7 @@ class Segment(Task["ColumnFile"]):
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
         "train": (
             MIN_COUNT,
+            HASHING,
             MISSING,
             CLASS_WEIGHT,
             SPELLING,
@@ -115,6 +116,11 @@ class Segment(Task["ColumnFile"]):
         self, path: str, given: Mapping[str, Any], like: ColumnFile | None = None
     ) -> ColumnFile:
         return read_training(self, path, given, like)
+
+    def read_part(
+        self, path: str, given: Mapping[str, Any], first: ColumnFile | None
+    ) -> ColumnFile:
+        return read_training(self, path, given, first)
 
     def read_for(
         self, model: Model, path: str, labelled: bool, format: Chosen | str | None = None

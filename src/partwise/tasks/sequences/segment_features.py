@@ -12,7 +12,15 @@ import numpy.typing as npt
 from ...arrays import Floats, Ints
 from ...errors import DataError
 from ...formats.tag_schemes import SEGMENT_SCHEMES
-from ...models.features import Arrays, Features, Inputs, refuse_others, sound
+from ...models.features import (
+    Arrays,
+    Features,
+    Inputs,
+    refuse_others,
+    same_numbers,
+    sound,
+)
+from ...models.hashed_names import HashedNames
 from ...models.tally import Tally
 from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
@@ -154,13 +162,26 @@ class SegmentFeatures(Features):
         tokens : sequence or None
             For each example, what the features of its segments are made from.
         """
+        first = self.positions.laid_out(structure, rows)[0]
+        return self.rows_of_sites(structure, first, lengths, tokens)
+
+    def rows_of_sites(
+        self, structure: Structure, rows: Rows, lengths: Ints, tokens: Sequence[Any] | None
+    ) -> list[Rows]:
+        """Return the rows of every kind of site; those of positions are returned as they are.
+
+        Parameters
+        ----------
+        structure, rows, lengths, tokens
+            As in `laid_out`.
+        """
         from ...structures.segments.structure import SemiMarkov
 
         counts = self.feature_counts(structure)
         assert isinstance(structure, SemiMarkov)
         constant = Rows(np.array([0, 1]), np.zeros(1, np.int32), None, 1)
         nothing = Rows(np.zeros(2, np.int64), np.zeros(0, np.int32), None, 0)
-        found = [self.positions.laid_out(structure, rows)[0]]
+        found = [rows]
         make = function_of(self.segment_features, self.function)
         if make is None or self.segment_vocabulary is None:
             found.append(nothing)
@@ -224,7 +245,7 @@ class SegmentFeatures(Features):
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         arrays = self.positions.arrays()
-        if self.segment_vocabulary is not None:
+        if self.segment_vocabulary is not None and not self.segment_vocabulary.hashed:
             arrays.update(zip(_PARTS, self.segment_vocabulary.pack(), strict=True))
         return arrays
 
@@ -237,23 +258,30 @@ class SegmentFeatures(Features):
         known = ("none", "function", *BUILT_IN)
         named = data["segment_features"]
         sound(isinstance(named, str) and named in known, f"unknown segment features {named!r}")
-        mine = [arrays[part] for part in _PARTS if part in arrays]
-        wanted = 0 if named == "none" else len(_PARTS)
-        sound(len(mine) == wanted, "odd arrays for the features of segments")
         others = {name: array for name, array in arrays.items() if name not in _PARTS}
         positions = PositionFeatures.from_saved(data["positions"], others)
         sound(not positions.input_transitions, "segments with features of transitions")
-        return cls(positions, named, Vocabulary.unpack(*mine) if mine else None, data["lengths"])
+        n_hashed = positions.n_hashed
+        mine = [arrays[part] for part in _PARTS if part in arrays]
+        wanted = 0 if named == "none" or n_hashed else len(_PARTS)
+        sound(len(mine) == wanted, "odd arrays for the features of segments")
+        names: Vocabulary | None = Vocabulary.unpack(*mine) if mine else None
+        if n_hashed and named != "none":
+            names = HashedNames(n_hashed)
+        return cls(positions, named, names, data["lengths"])
 
     def match(self, other: Features, structure: Structure) -> tuple[Ints, ...]:
         """Match features by name, or by number if features of positions have no names."""
         if not isinstance(other, SegmentFeatures):
             return super().match(other, structure)
-        old = {} if other.segment_vocabulary is None else other.segment_vocabulary.index
-        if self.segment_features != other.segment_features:
-            old = {}
-        segments = np.array([old.get(n, -1) for n in self.segment_vocabulary or ()], np.int64)
         first = self.positions.match(other.positions, structure)[0]
+        new, old = self.segment_vocabulary, other.segment_vocabulary
+        if new is None or old is None or self.segment_features != other.segment_features:
+            segments = np.full(len(new or ()), -1, dtype=np.int64)
+        elif new.hashed:
+            segments = same_numbers(len(new), len(old))
+        else:
+            segments = old.find(new.names).astype(np.int64)
         constants = (np.zeros(n, dtype=np.int64) for n in self.feature_counts(structure)[2:])
         return first, segments, *constants
 

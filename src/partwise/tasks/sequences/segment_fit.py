@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ...arrays import Floats
 from ...errors import DataError
+from ...models.hashed_names import HashedNames
 from ...models.model import Label
 from ...models.vocabulary import Vocabulary
 from ...structures.base import Constraints
@@ -23,9 +24,17 @@ from .segment_functions import function_of, name_of, seen_rows
 from .segment_tags import Segment
 
 if TYPE_CHECKING:
+    from ...structures.segments.structure import SemiMarkov
     from .segment_trainer import SegmentTrainer
+    from .sources import Tokens
 
-__all__ = ["prepare_segments"]
+__all__ = [
+    "check_choice",
+    "prepare_segments",
+    "segment_constraints",
+    "segment_features",
+    "segment_structure",
+]
 
 
 def prepare_segments(
@@ -59,9 +68,9 @@ def prepare_segments(
     scheme : str or None
         The scheme of the tags that the segments were read from; None if there were no tags.
     """
-    from ...structures.segments.structure import SemiMarkov
-
     positions, lengths, words = tokens.positions, tokens.lengths, tokens.tokens
+    if how.hashing is not None:
+        positions = positions.hashed(how.hashing)
     labels = _labels(gold, partial)
     numbers = {label: number for number, label in enumerate(labels)}
     numbered = [number_segments(segments, numbers) for segments in gold]
@@ -73,27 +82,14 @@ def prepare_segments(
     if any(one is not None for one in partial):
         allowed = [None if one is None else one.constraints(numbers) for one in partial]
     weight = weight * class_factors(how.class_weight, lengths, by_position, weight, labels)
-    _check_choice(gold, weight, most)
+    in_use = [segments for segments, c in zip(gold, weight.tolist(), strict=True) if c > 0.0]
+    check_choice(_labels(in_use), most)
     used = weight > 0.0
     rows, vocabulary = drop_rare(
         positions.rows, positions.vocabulary, how.min_count, np.repeat(used, lengths)
     )
-    outside = how.outside
-    structure = SemiMarkov(
-        len(labels),
-        most,
-        [1 if outside is not None and label == outside else most for label in labels],
-        start=bool(how.start),
-        end=bool(how.end),
-    )
-    features = SegmentFeatures(
-        PositionFeatures(positions.n_inputs, vocabulary, positions.templates),
-        name_of(how.segment_features),
-        _names(how, words, gold, used),
-        # If all segments have length 1, a weight of the length would only repeat one of the label.
-        lengths=most > 1,
-        function=how.segment_features if callable(how.segment_features) else None,
-    )
+    structure = segment_structure(how, labels, most)
+    features = segment_features(how, positions, vocabulary, _names(how, words, gold, used), most)
     return Prepared(
         structure,
         # The rows of segments take by far the most memory here, so no name holds them.
@@ -102,10 +98,10 @@ def prepare_segments(
         numbered,
         features,
         labels,
-        constraints=_constraints(how.constraints, labels),
+        constraints=segment_constraints(how.constraints, labels),
         allowed=allowed,
         weight=weight,
-        meta={"scheme": scheme, "outside": outside},
+        meta={"scheme": scheme, "outside": how.outside},
         beside=rows,
         key=() if allowed is None else allowed,
     )
@@ -119,10 +115,54 @@ def _labels(
     return sorted({label for segments in gold for _, _, label in segments} | named)
 
 
-def _check_choice(gold: Sequence[Sequence[Segment]], weight: Floats, most: int) -> None:
+def segment_structure(how: SegmentTrainer, labels: Sequence[Label], most: int) -> SemiMarkov:
+    """Return the structure of segments of up to `most` tokens."""
+    from ...structures.segments.structure import SemiMarkov
+
+    outside = how.outside
+    return SemiMarkov(
+        len(labels),
+        most,
+        [1 if outside is not None and label == outside else most for label in labels],
+        start=bool(how.start),
+        end=bool(how.end),
+    )
+
+
+def segment_features(
+    how: SegmentTrainer,
+    positions: Tokens,
+    vocabulary: Vocabulary | None,
+    names: Vocabulary | None,
+    most: int,
+) -> SegmentFeatures:
+    """Return how a model reads sequences.
+
+    Parameters
+    ----------
+    how : SegmentTrainer
+        The parameters.
+    positions : Tokens
+        Some tokens.
+    vocabulary, names
+        The names of the features of positions and of segments.
+    most : int
+        The maximum number of positions of a segment.
+    """
+    return SegmentFeatures(
+        PositionFeatures(
+            positions.n_inputs, vocabulary, positions.templates, n_hashed=how.hashing or 0
+        ),
+        name_of(how.segment_features),
+        names,
+        # If all segments have length 1, a weight of the length would only repeat one of the label.
+        lengths=most > 1,
+        function=how.segment_features if callable(how.segment_features) else None,
+    )
+
+
+def check_choice(seen: Sequence[Any], most: int) -> None:
     """Raise a DataError unless there are several labels or lengths to choose from."""
-    used = [segments for segments, c in zip(gold, weight.tolist(), strict=True) if c > 0.0]
-    seen = _labels(used)
     if len(seen) < 2 and most == 1:
         what = f"one label only, {seen[0]!r}, " if seen else "no segments"
         raise DataError(
@@ -141,12 +181,15 @@ def _names(
     function = function_of(name_of(how.segment_features), how.segment_features)
     if function is None or words is None:
         return None
+    if how.hashing is not None:
+        return HashedNames(how.hashing)
     which = np.flatnonzero(used).tolist()
     rows, vocabulary = seen_rows(function, [words[i] for i in which], [gold[i] for i in which])
     return vocabulary if how.min_count == 1 else vocabulary.keep(rows.counts() >= how.min_count)
 
 
-def _constraints(given: Any, labels: Sequence[Label]) -> Constraints | None:
+def segment_constraints(given: Any, labels: Sequence[Label]) -> Constraints | None:
+    """Return the constraints in label numbers; the name of a scheme raises a DataError."""
     if isinstance(given, str):
         raise DataError(
             f"constraints={given!r} names a scheme of tags, which segments always keep to; give "

@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from ...errors import DataError
+from ...models.hashed_names import first_in_row
 from ...models.vocabulary import Vocabulary, fit_rows, transform_rows
 from ...problem.rows import Rows
 from .templates import word_shape
@@ -180,42 +180,42 @@ def _text_rows(
 
     Features that only depend on one token are looked up once per token, not once per segment.
     """
-    number = vocabulary.index.get
     tables = []
     for columns, length in zip(sentences, lengths.tolist(), strict=True):
         starts, ends = structure.segments(structure.topology(length)).T
         pairs = list(zip(starts.tolist(), ends.tolist(), strict=True))
+        every = np.arange(len(pairs))
         shapes = list(map(_shape, columns[0]))
-        found = [_joined("shape=", shapes, pairs, number)]
+        # Names, and which of them each segment has.
+        found = [(_joined("shape=", shapes, pairs), every)]
         for c, values in enumerate(columns):
             prefix = f"{c}:" if c else ""
             texts = values if c else [word.lower() for word in values]
-            found.append(_joined(f"{prefix}text=", texts, pairs, number))
+            found.append((_joined(f"{prefix}text=", texts, pairs), every))
             for name, tokens, at in (
                 ("first", values, starts),
                 ("last", values, ends - 1),
                 ("before", ["", *values], starts),
                 ("after", [*values, ""], ends),
             ):
-                numbers = [number(f"{prefix}{name}={token}", -1) for token in tokens]
-                found.append(np.array(numbers, dtype=np.int32)[at])
-        tables.append(np.stack(found, axis=1))
+                found.append(([f"{prefix}{name}={token}" for token in tokens], at))
+        numbers = vocabulary.find([name for names, _ in found for name in names])
+        begins = np.cumsum([0, *(len(names) for names, _ in found)]).tolist()
+        columns_of = [numbers[begin:][at] for begin, (_, at) in zip(begins, found, strict=False)]
+        tables.append(np.stack(columns_of, axis=1))
     width = max((table.shape[1] for table in tables), default=0)
     table = np.concatenate([*tables, np.zeros((0, width), dtype=np.int32)])
     present = table >= 0
+    if vocabulary.hashed:
+        # Of the features of a segment that share a number, the first one counts.
+        present &= first_in_row(table)
     indptr = np.zeros(len(table) + 1, dtype=np.int64)
     np.cumsum(np.count_nonzero(present, axis=1), out=indptr[1:])
     return Rows(indptr, table[present], None, len(vocabulary))
 
 
-def _joined(
-    prefix: str,
-    tokens: Sequence[str],
-    pairs: Sequence[tuple[int, int]],
-    number: Callable[[str, int], int],
-) -> npt.NDArray[np.int32]:
-    names = (prefix + " ".join(tokens[start:end]) for start, end in pairs)
-    return np.fromiter((number(name, -1) for name in names), np.int32, len(pairs))
+def _joined(prefix: str, tokens: Sequence[str], pairs: Sequence[tuple[int, int]]) -> list[str]:
+    return [prefix + " ".join(tokens[start:end]) for start, end in pairs]
 
 
 def _of_segments(error: DataError) -> DataError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import DataError
 from ...models.fit import check_weights
@@ -20,7 +20,10 @@ from .segmentations import held, read_segmentations, segment_tokens
 from .sources import ColumnFile, Sequences, Tokens
 from .trainers import SequenceTrainer
 
-__all__ = ["SegmentTrainer"]
+if TYPE_CHECKING:
+    from ..preparation import Preparation
+
+__all__ = ["SegmentTrainer", "check_templates"]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -89,7 +92,15 @@ class SegmentTrainer(SequenceTrainer):
             "start": structure.constants()["start"],
             "end": structure.constants()["end"],
             "constraints": model.constraints,
+            "hashing": features.positions.n_hashed or None,
         }
+
+    def _streamed(self, initial: Model | None) -> Preparation:
+        from .streamed_segments import StreamedSegments
+
+        known = None if initial is None else initial.features
+        first = known.positions if isinstance(known, SegmentFeatures) else None
+        return StreamedSegments(self, first)
 
     def _prepare(
         self, source: Sequences | ColumnFile, sample_weight: Any, initial: Model | None
@@ -100,11 +111,7 @@ class SegmentTrainer(SequenceTrainer):
         if named != "none":
             source = held(source)
         positions = source.tokens()
-        if positions.transitions is not None or not positions.plain_transition:
-            raise DataError(
-                "segments have one weight per pair of neighbouring labels; the only template of "
-                "pairs must be a line with just B"
-            )
+        check_templates(positions)
         if named != "none":
             words = segment_tokens(source, named in BUILT_IN)
         y = source.sentences() if isinstance(source, ColumnFile) else source.y
@@ -164,3 +171,12 @@ class SegmentTrainer(SequenceTrainer):
         gold = [next(of_whole) if one is None else one.segments() for one in found]
         tags = any(isinstance(one, str) for item in several for one in item or ())
         return gold, found, used if tags else scheme
+
+
+def check_templates(positions: Tokens) -> None:
+    """Raise a DataError if pairs of neighbouring tokens have features."""
+    if positions.transitions is not None or not positions.plain_transition:
+        raise DataError(
+            "segments have one weight per pair of neighbouring labels; the only template of "
+            "pairs must be a line with just B"
+        )

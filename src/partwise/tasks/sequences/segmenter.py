@@ -16,6 +16,7 @@ from ..description import documented
 from ..estimator import has_probabilities
 from ..label_list import LabelList
 from ..spans import ProbableSpan
+from ..stream import is_iterator, of_columns, of_pairs
 from .partial_segments import cut_items, is_partial
 from .segment_features import features_of
 from .segment_spans import segment_spans
@@ -93,14 +94,16 @@ class SegmentTagger(SegmentTrainer, SequenceEstimator):
         super()._adopt(model)
         self.max_length_: int = model.structure.constants()["max_length"]
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, lengths: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, lengths: Any = None) -> Self:
         """Fit the tagger.
 
         Parameters
         ----------
         X, lengths
             As in :meth:`partwise.SequenceTagger.fit`: sequences of tokens, where a token is a dict,
-            some strings or one string; or matrices; or one matrix with `lengths`.
+            some strings or one string; or matrices; or one matrix with `lengths`. With
+            `out_of_core` also an iterator, which is read once and never held in memory: of
+            sequences, or of pairs (sequence, labels) if there is no y.
         y : iterable of sequences
             The tags or the segments of each sequence (see the notes of the class).
         sample_weight : array-like of shape (n_sequences,) or None
@@ -111,13 +114,26 @@ class SegmentTagger(SegmentTrainer, SequenceEstimator):
         SegmentTagger
             The estimator itself.
         """
-        self._train(*self._given(X, y, sample_weight, lengths))
+        self._train(*self._examples(X, y, sample_weight, lengths))
         return self
 
     def _given(
         self, X: Any, y: Any, sample_weight: Any = None, lengths: Any = None
     ) -> tuple[Sequences, Any]:
         return Sequences.of(X, lengths, None, y), sample_weight
+
+    def _in_batches(
+        self, X: Any, y: Any = None, sample_weight: Any = None, lengths: Any = None
+    ) -> tuple[Any, Any]:
+        if not is_iterator(X) or lengths is not None:
+            return self._given(X, y, sample_weight, lengths)
+
+        def make(*lists: Any) -> Sequences:
+            return self._given(*lists)[0]
+
+        if y is None:
+            return of_pairs(X, make), sample_weight
+        return of_columns({"X": X, "y": y}, make), sample_weight
 
     def predict(
         self, X: Any, k: int | None = None, fixed: Any = None, lengths: Any = None

@@ -13,6 +13,7 @@ from ...arrays import Ints
 from ...errors import DataError
 from ...formats.attributes import Attributes
 from ...formats.columns import Columns
+from ...models.hashed_names import HashedNames
 from ...models.tally import Tally
 from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
@@ -80,6 +81,20 @@ class Tokens:
         """Return the number of sequences."""
         return len(self.lengths)
 
+    def hashed(self, n: int) -> Tokens:
+        """Return the tokens with the hashes of the names of their features as features.
+
+        Features that only have numbers are hashed where they are laid out.
+        """
+        if self.vocabulary is None:
+            return self
+        names = HashedNames(n, self.vocabulary.separator)
+        found = replace(self, rows=names.rows(self.rows, self.vocabulary), vocabulary=names)
+        if self.transitions is None or self.transition_vocabulary is None:
+            return found
+        steps = names.rows(self.transitions, self.transition_vocabulary)
+        return replace(found, transitions=steps, transition_vocabulary=names)
+
 
 def made_tokens(columns: Columns, templates: ColumnTemplates) -> Tokens:
     """Apply templates to columns, and number the features."""
@@ -92,6 +107,13 @@ def made_tokens(columns: Columns, templates: ColumnTemplates) -> Tokens:
         rows, columns.lengths, len(columns.fields), names, templates, steps, step_names,
         templates.plain_transition,
     )  # fmt: skip
+
+
+def bare_tokens(lengths: Ints) -> Tokens:
+    """Return tokens without any features."""
+    n = int(lengths.sum())
+    rows = Rows(np.zeros(n + 1, np.int64), np.zeros(0, np.int32), None, 0)
+    return Tokens(rows, lengths, 0)
 
 
 def known_tokens(columns: Columns, templates: ColumnTemplates, known: PositionFeatures) -> Tokens:
@@ -219,6 +241,12 @@ class Sequences(Source):
             return self
         return replace(self, separator=first.vocabulary.separator)
 
+    def untouched(self) -> Tokens:
+        """Return the tokens without features, for a look at their labels."""
+        whole = self.checked()
+        lengths = self.lengths if self.lengths is not None else _lengths(whole.X)
+        return bare_tokens(lengths)
+
     def labels(self, tokens: Tokens, missing: Any = None) -> list[Any]:
         """Return the labels of all tokens, one after the other; None and sets may be among them."""
         return read_labels(self.y, tokens.lengths, tokens.stacked, True, missing)
@@ -230,6 +258,12 @@ class Sequences(Source):
     def place(self, s: int, t: int) -> str:
         """Return the name of the place of token t of sequence s."""
         return f"sequence {s}, position {t} (counted from 0)"
+
+
+def _lengths(X: Any) -> Ints:
+    """Return the number of tokens of each sequence."""
+    sizes = (item.shape[0] if hasattr(item, "shape") else len(item) for item in X)
+    return np.fromiter(sizes, np.int64, len(X))
 
 
 def _holds_segments(y: Any) -> bool:
@@ -292,6 +326,9 @@ class ColumnFile(Source):
     def take(self, which: Sequence[int]) -> ColumnFile:
         return replace(self, columns=self.columns.take(which))
 
+    def moved(self, lines: int) -> ColumnFile:
+        return replace(self, columns=replace(self.columns, lines=self.columns.lines + lines))
+
     @property
     def weights(self) -> Any:
         return self.columns.weights
@@ -342,6 +379,10 @@ class ColumnFile(Source):
         if known.templates is None or known.vocabulary is None:
             raise not_columns()
         return known_tokens(self.columns, known.templates, known)
+
+    def untouched(self) -> Tokens:
+        """Return the tokens without features, for a look at their labels."""
+        return bare_tokens(self.columns.lengths)
 
     def labels(self, tokens: Tokens, missing: Any = None) -> list[Any]:
         """Return the labels of all tokens, one after the other; None where they are missing."""
@@ -431,8 +472,17 @@ class Table(Source):
         tally = Tally()
         if known is not None and self.path is not None:
             # Only indices above those of training are unknown; a matrix has none.
-            tally.add(len(rows.indices), int((rows.indices < known.n_inputs).sum()))
+            kept = rows.indices < (known.n_inputs if not known.n_hashed else rows.n_features)
+            tally.add(len(rows.indices), int(kept.sum()))
         return Tokens(rows, np.ones(len(rows), dtype=np.int64), rows.n_features, tally=tally)
+
+    def like(self, first: PositionFeatures | None) -> Table:
+        """Return the rows: there is nothing to choose."""
+        return self
+
+    def untouched(self) -> Tokens:
+        """Return the examples without features, for a look at their labels."""
+        return bare_tokens(np.ones(len(self), dtype=np.int64))
 
     def labels(self, tokens: Tokens, missing: Any = None) -> list[Any]:
         """Return the labels of all examples; None and sets may be among them."""

@@ -10,7 +10,7 @@ from ...errors import MismatchError
 from ...formats.tag_schemes import TAG_SCHEMES
 from ..fixed import FIXED
 from ..missing import missing_of
-from ..options import CLASS_WEIGHT, MIN_COUNT, MISSING, Option
+from ..options import CLASS_WEIGHT, HASHING, MIN_COUNT, MISSING, Option
 from ..predictions import Predictions
 from ..spans import SPANS, THRESHOLD, SpanTable, check_spans
 from .columns import (
@@ -52,7 +52,7 @@ class Tag(KernelTask["ColumnFile"]):
     name = "tag"
     trainer = "partwise.tasks.sequences.trainers:TaggerTrainer"
     kernel_trainer = "partwise.tasks.sequences.kernel_estimators:KernelTagger"
-    without_kernel = ("--min-count", "--transition-weights", "--min-frequency")
+    without_kernel = ("--min-count", "--hashing", "--transition-weights", "--min-frequency")
     features = "positions"
     format = "columns"
     summary = "one label per token"
@@ -71,6 +71,7 @@ class Tag(KernelTask["ColumnFile"]):
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
         "train": (
             MIN_COUNT,
+            HASHING,
             MISSING,
             CLASS_WEIGHT,
             SPELLING,
@@ -134,6 +135,11 @@ class Tag(KernelTask["ColumnFile"]):
         self, path: str, given: Mapping[str, Any], like: ColumnFile | None = None
     ) -> ColumnFile:
         return read_training(self, path, given, like)
+
+    def read_part(
+        self, path: str, given: Mapping[str, Any], first: ColumnFile | None
+    ) -> ColumnFile:
+        return read_training(self, path, given, first)
 
     def read_for(
         self, model: Model, path: str, labelled: bool, format: Chosen | str | None = None

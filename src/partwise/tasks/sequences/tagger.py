@@ -19,6 +19,7 @@ from ..description import documented
 from ..estimator import Estimator, has_probabilities
 from ..label_list import LabelList
 from ..spans import ProbableSpan
+from ..stream import is_iterator, of_columns, of_pairs
 from .features import PositionFeatures
 from .partial_labels import is_certain
 from .sources import ColumnFile, Sequences
@@ -110,6 +111,8 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
             - with `templates`, sequences of tokens that are columns: lists of strings, or strings;
             - what a reader of :mod:`partwise.formats` returns, without y: the features are then
               made as the command makes them.
+            - with `out_of_core` also an iterator, which is read once and never held in memory: of
+              sequences, or of pairs (sequence, labels) if there is no y.
         y : iterable of sequences of str or int
             The labels of each sequence; with `lengths` also one flat list of all labels. None is a
             label that is missing, and a set holds the labels that a token may have.
@@ -126,7 +129,7 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
         SequenceTagger
             The estimator itself.
         """
-        self._train(*self._given(X, y, sample_weight, lengths, X_transitions))
+        self._train(*self._examples(X, y, sample_weight, lengths, X_transitions))
         return self
 
     def _given(
@@ -142,7 +145,7 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
                 raise DataError("a file that was read has labels of its own; read them, without y")
             templates = None if self.templates is None else as_templates(self.templates)
             weight = X.weights if sample_weight is None else sample_weight
-            return ColumnFile(X, templates=templates), weight
+            return ColumnFile(replace(X, weights=None), templates=templates), weight
         found = Sequences.of(X, lengths, X_transitions, y)
         if self.templates is None:
             return found, sample_weight
@@ -152,6 +155,25 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
                 "leave out lengths and X_transitions, or templates"
             )
         return replace(found, templates=as_templates(self.templates)), sample_weight
+
+    def _in_batches(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        lengths: Any = None,
+        X_transitions: Any = None,
+    ) -> tuple[Any, Any]:
+        if not is_iterator(X) or lengths is not None:
+            return self._given(X, y, sample_weight, lengths, X_transitions)
+
+        def make(X: Any, y: Any, steps: Any = None) -> Sequences | ColumnFile:
+            return self._given(X, y, None, None, steps)[0]
+
+        if y is None and X_transitions is None:
+            return of_pairs(X, make), sample_weight
+        columns = {"X": X, "y": y, "X_transitions": X_transitions}
+        return of_columns(columns, make), sample_weight
 
     @property
     def coef_(self) -> Floats:

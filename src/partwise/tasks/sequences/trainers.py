@@ -12,9 +12,11 @@ import numpy as np
 from ...arrays import Floats, Ints
 from ...errors import DataError
 from ...models.fit import check_weights, note_left_out
+from ...models.hashed_names import check_hashing
 from ...problem.rows import Rows
 from ...problem.weight_rule import WeightRule
 from ...values import check_count, is_integer, is_number, one_of
+from ..stream import Stream
 from ..trainer import Prepared, Trainer
 from .distinct import distinct_examples
 from .features import PositionFeatures
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from ...structures.base import Constraints, Structure
     from ...training.early_stopping import Watch
     from ...training.loop import Fit
+    from ..preparation import Preparation
     from .partial_labels import Labelled
     from .sources import ColumnFile, Sequences, Table, Tokens
 
@@ -56,14 +59,20 @@ class PositionTrainer(Trainer):
         Weights of the labels. Labels that a dict does not name have weight 1. "balanced" is ``n /
         (K count_k)`` for label k, with K labels and n positions. A sequence is weighted by the mean
         over its positions.
+    hashing : int or None
+        None lists the features that occur in training. A power of two: features get numbers below
+        it by hashing their names, so that no list is kept, and those that share a number share a
+        weight.
     """
 
     min_count: int = 1
     class_weight: Any = None
+    hashing: int | None = None
 
     def check(self) -> None:
         super().check()
         check_count("min_count", self.min_count)
+        check_hashing(self.hashing, self.min_count)
         check_class_weight(self.class_weight)
 
     @property
@@ -100,7 +109,22 @@ class PositionTrainer(Trainer):
             min_count=self.min_count,
             intercept=self._intercept,
             constraints=getattr(self, "constraints", None),
+            hashing=self.hashing,
         )
+
+    def _stream_structure(self, n_labels: int, tokens: Tokens) -> Structure:
+        """Return the structure of examples that are read in batches, for some labels."""
+        raise NotImplementedError
+
+    def _stream_rule(self, structure: Structure) -> WeightRule | None:
+        """Return which weights there are, if examples are read in batches."""
+        return None
+
+    def _streamed(self, initial: Model | None) -> Preparation:
+        from .streamed import StreamedPositions
+
+        first = None if initial is None else initial.features
+        return StreamedPositions(self, first if isinstance(first, PositionFeatures) else None)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -141,16 +165,19 @@ class ClassifierTrainer(PositionTrainer):
         return {
             "fit_intercept": features.intercept != 0.0,
             "intercept_scaling": features.intercept or 1.0,
+            "hashing": features.n_hashed or None,
         }
 
     def _train(
         self,
-        source: Table,
+        source: Any,
         sample_weight: Any = None,
         initial: Model | None = None,
         watched: Callable[[int], Watch] | None = None,
     ) -> tuple[Prepared, Fit]:
         result = super()._train(source, sample_weight, initial, watched)
+        if isinstance(source, Stream):
+            return result
         certain = self.missing_label is None and not holds_partial(source.y)
         if isinstance(source.y, np.ndarray) and certain:
             # The labels as y has them, because a model only has plain values.
@@ -187,6 +214,11 @@ class ClassifierTrainer(PositionTrainer):
         prepared = self._positions(source, tokens, structure, numbered, weight, initial)
         # Equal examples were merged.
         return replace(prepared, record={"n_examples": len(source)}, meta=meta)
+
+    def _stream_structure(self, n_labels: int, tokens: Tokens) -> Structure:
+        from ...structures.multiclass import Multiclass
+
+        return Multiclass(n_labels)
 
     def _chosen(self, rows: Rows, label: Ints, weight: Floats) -> tuple[Ints, Floats]:
         """Return examples and weights in a form that does not depend on order or repetition."""
@@ -277,6 +309,7 @@ class TaggerTrainer(SequenceTrainer):
             "start": structure.start,
             "end": structure.end,
             "constraints": model.constraints,
+            "hashing": getattr(model.features, "n_hashed", 0) or None,
             "templates": known if isinstance(known, Templates) else None,
         }
 
@@ -291,15 +324,25 @@ class TaggerTrainer(SequenceTrainer):
         tokens = source.like(first if isinstance(first, PositionFeatures) else None).tokens()
         numbered = self._numbered(source, tokens)
         weight = check_weights(sample_weight, len(tokens))
+        self._check_order(tokens)
+        structure = self._structure(len(numbered.labels), tied=tokens.transitions is None)
+        found = self._positions(source, tokens, structure, numbered, weight, initial)
+        kept = {**(found.meta or {}), **source.meta}
+        return replace(found, weights=self._weight_rule(structure), meta=kept or None)
+
+    def _stream_structure(self, n_labels: int, tokens: Tokens) -> Structure:
+        self._check_order(tokens)
+        return self._structure(n_labels, tied=tokens.transitions is None)
+
+    def _stream_rule(self, structure: Structure) -> WeightRule:
+        return self._weight_rule(structure)
+
+    def _check_order(self, tokens: Tokens) -> None:
         if self.order == 2 and not tokens.plain_transition:
             raise DataError(
                 "a chain of order 2 has weights of pairs of labels; add a line with just B to the "
                 "templates, or use order 1"
             )
-        structure = self._structure(len(numbered.labels), tied=tokens.transitions is None)
-        found = self._positions(source, tokens, structure, numbered, weight, initial)
-        kept = {**(found.meta or {}), **source.meta}
-        return replace(found, weights=self._weight_rule(structure), meta=kept or None)
 
     def _weight_rule(self, structure: Structure) -> WeightRule:
         """Return which weights there are; all but the first kind of site are transitions."""

@@ -1,0 +1,160 @@
+"""Features of batches, numbered over all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError
+from ..problem.rows import Renumbering, Rows
+from .hashed_names import HashedNames, hashed_indices
+from .name_table import NameTable
+from .vocabulary import Vocabulary
+
+__all__ = ["GrownNames"]
+
+
+class GrownNames:
+    """The features of the batches so far.
+
+    The features of a batch are numbered in the order in which they are first seen, and so are those
+    of all batches together: the numbers are those that all batches would have got at once.
+
+    Parameters
+    ----------
+    min_count : int
+        How often a feature must occur to be kept in the end.
+    hashing : int or None
+        The number of slots that features are hashed to; None lists them.
+    constant : float
+        The value of a constant feature of every row; 0 for none. It is the first feature of the
+        batches, and the last one in the end.
+    what : str
+        What the features are called, for messages.
+    fixed : bool
+        Whether features without names have the same number in all batches.
+    """
+
+    def __init__(
+        self,
+        *,
+        min_count: int = 1,
+        hashing: int | None = None,
+        constant: float = 0.0,
+        what: str = "X",
+        fixed: bool = True,
+    ) -> None:
+        self._min_count, self._hashing, self._constant = min_count, hashing, constant
+        self._what, self._fixed = what, fixed
+        self._table = NameTable()
+        self._counts = np.zeros(0, np.int64)
+        self._named: bool | None = None
+        self._separator = "="
+        self.n_features = 0
+
+    def add(self, rows: Rows, names: Vocabulary | None, used: NDArray[np.bool_]) -> Rows:
+        """Return the rows of a batch with the numbers that hold in all batches.
+
+        Parameters
+        ----------
+        rows, names
+            The rows, and the names of their features; None if they only have numbers.
+        used : ndarray of bool
+            Which rows count, and are returned.
+        """
+        named = names is not None
+        if self._named not in (None, named) and len(rows):
+            raise DataError(
+                f"{self._what}: some examples have features by name, and others rows of numbers; "
+                "give one kind"
+            )
+        self._named = named if self._named is None or len(rows) else self._named
+        if names is not None:
+            self._separator = names.separator
+        if self._hashing is not None:
+            rows = hashed_rows(rows, names, self._hashing, self._separator)
+            self.n_features = self._hashing
+        elif names is not None:
+            rows = self._named_rows(rows, names)
+        else:
+            self._check_width(rows)
+            self.n_features = max(self.n_features, rows.n_features)
+        if not used.all():
+            rows = rows.take(used)
+        if self._min_count > 1:
+            self._count(rows)
+        return rows if not self._constant else _with_constant(rows, self._constant)
+
+    def _named_rows(self, rows: Rows, names: Vocabulary) -> Rows:
+        numbers = self._table.add(names.names)
+        self.n_features = len(self._table)
+        return Rows.sound(rows.indptr, numbers[rows.indices], rows.values, self.n_features)
+
+    def _check_width(self, rows: Rows) -> None:
+        if self._fixed and len(rows) and self.n_features not in (0, rows.n_features):
+            raise DataError(
+                f"{self._what}: {rows.n_features} features where those before have "
+                f"{self.n_features}; give all examples the same features"
+            )
+
+    def _count(self, rows: Rows) -> None:
+        counts = rows.counts()
+        if len(counts) > len(self._counts):
+            grown = np.zeros(max(len(counts), 5 * len(self._counts) // 4), np.int64)
+            grown[: len(self._counts)] = self._counts
+            self._counts = grown
+        self._counts[: len(counts)] += counts
+
+    @property
+    def n_in_batches(self) -> int:
+        """The number of features of the batches, the constant one included."""
+        return self.n_features + (self._constant != 0.0)
+
+    def finish(self) -> tuple[Vocabulary | None, Renumbering | NDArray[np.bool_] | None]:
+        """Return the names that are kept in the end, and what becomes of the features.
+
+        Features that only have numbers keep them: rare ones do not occur any more.
+        """
+        n = self.n_features
+        mask = np.ones(n, np.bool_)
+        if self._min_count > 1:
+            counts = self._counts[:n]
+            mask = np.append(counts >= self._min_count, np.zeros(n - len(counts), np.bool_))
+        if self._hashing is not None:
+            hashed = HashedNames(self._hashing, self._separator) if self._named else None
+            return hashed, _renumbering(np.arange(n), n) if self._constant else None
+        if self._named:
+            names = self._table.finish(self._separator)
+            numbers = np.where(mask, np.cumsum(mask) - 1, -1)
+            names = names if mask.all() else names.keep(mask)
+            if self._constant:
+                return names, _renumbering(numbers, len(names))
+            return names, None if mask.all() else mask
+        numbers = np.where(mask, np.arange(n), -1)
+        if self._constant:
+            return None, _renumbering(numbers, n)
+        return None, None if mask.all() else Renumbering(numbers, n)
+
+
+def hashed_rows(rows: Rows, names: Vocabulary | None, n: int, separator: str = "=") -> Rows:
+    """Return rows with hashes of the names of their features, or of their numbers, as features."""
+    if names is None:
+        return hashed_indices(rows, n)
+    return HashedNames(n, separator).rows(rows, names)
+
+
+def _with_constant(rows: Rows, value: float) -> Rows:
+    """Add a first feature with the same value in every row; its entry is the last of the row."""
+    ends = rows.indptr[1:]
+    indices = np.insert(rows.indices + 1, ends, 0)
+    values = None
+    if rows.values is not None or value != 1.0:
+        held = np.ones(len(rows.indices)) if rows.values is None else rows.values
+        values = np.insert(held, ends, value)
+    indptr = rows.indptr + np.arange(len(rows.indptr))
+    return Rows.sound(indptr, indices, values, rows.n_features + 1)
+
+
+def _renumbering(numbers: NDArray[np.int64], n: int) -> Renumbering:
+    """Return the final numbers of the constant feature, which comes first, and of the others."""
+    return Renumbering(np.concatenate([[n], numbers]), n + 1)

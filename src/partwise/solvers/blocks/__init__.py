@@ -1,0 +1,1 @@
+"""Training in blocks of examples that do not see each other's steps for a while."""

@@ -1,0 +1,146 @@
+"""One block of examples: its duals, its order in a pass, and how a round is undone.
+
+In a round a block visits a chunk of its examples and does not see what the others do. It takes its
+own change of v to be sigma times as large as it is, which leaves room for the changes of the others
+(Ma et al. 2015, CoCoA+, with adding). This is an ordinary visit with the weights c_i of the
+examples multiplied by sigma: the linear part, the change of v and the norm then are sigma times
+those of the scaled problem, and every decision of the solver is a decision about that problem.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...arrays import Floats, Ints
+from ...compiled.vectors import inner
+from ...errors import DataError
+from ...problem.evaluation import Evaluator
+from ...problem.problem import Problem
+from .messages import Change, Fresh, Pass, Round
+from .places import Places, gather
+from .vectors import Vectors
+
+__all__ = ["Block"]
+
+
+class Block(ABC):
+    """The state of one block, and its rounds.
+
+    Parameters
+    ----------
+    problem : Problem
+        The examples of the block, with the weights of the whole problem.
+    number : int
+        The number of the block, counted from 0.
+    """
+
+    remade: ClassVar[tuple[str, ...]] = ("number", "weight", "places", "kept")
+    grows: ClassVar[tuple[str, ...]] = ("order",)
+
+    def __init__(self, problem: Problem, number: int) -> None:
+        self.problem, self.number = problem, number
+        self.evaluator = Evaluator(problem)
+        self.weight = problem.arrays.weight
+        self.order: Ints = np.zeros(0, dtype=np.int64)  # the examples of this pass
+        self.exchanges = 1
+        self.first = True  # whether this is the first pass
+        self.places: Places | None = None  # all that the block touches, once it is known
+        self.kept: Any = None  # the duals before the last round
+
+    # What derived classes define
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator) -> Ints:
+        """Return the examples that a pass visits, in order."""
+
+    @abstractmethod
+    def visit(
+        self, scaled: Problem, examples: Ints, vectors: Vectors, sigma: float
+    ) -> tuple[float, int]:
+        """Move the duals of some examples; `vectors` are updated.
+
+        Returns the change of the linear part, which is sigma times too large, and the calls of an
+        oracle.
+        """
+
+    @abstractmethod
+    def keep(self, examples: Ints) -> Any:
+        """Return a copy of the duals of some examples, each of which is there once."""
+
+    @abstractmethod
+    def put_back(self, examples: Ints, kept: Any) -> None:
+        """Put the duals back that `keep` returned."""
+
+    @abstractmethod
+    def duals(self) -> tuple[Floats, Floats]:
+        """Return mu and the entropies, from scratch."""
+
+    @abstractmethod
+    def share(self) -> float:
+        """Return the examples' part of the gap, as far as it was seen at their last visits."""
+
+    @abstractmethod
+    def theta(self) -> Floats:
+        """Return theta, or mu for losses that are not smooth."""
+
+    # What all blocks share
+
+    def begin(self, coming: Pass) -> None:
+        """Draw the order of a pass."""
+        self.first, self.exchanges = coming.number == 0, coming.exchanges
+        self.order = self.draw(np.random.default_rng((coming.seed, self.number)))
+
+    def chunk(self, turn: int) -> Ints:
+        """Return the examples of a round."""
+        n, parts = len(self.order), self.exchanges
+        return self.order[n * turn // parts : n * (turn + 1) // parts]
+
+    def round(self, vectors: Vectors, message: Round) -> Change:
+        """Visit a chunk. `vectors` are used, and as they were when this returns.
+
+        Parameters
+        ----------
+        vectors : Vectors
+            What all blocks start from.
+        message : Round
+            Which chunk, and how.
+        """
+        examples, sigma = self.chunk(message.turn), message.sigma
+        once = np.unique(examples)
+        self.kept = None if message.final else (once, self.keep(once))
+        places = vectors.marks.touched(self.problem.arrays.design, examples)
+        before = gather(places, vectors.near)
+        arrays = self.problem.arrays._replace(weight=sigma * self.weight)
+        scaled = replace(self.problem, arrays=arrays)
+        linear, visits = self.visit(scaled, examples, vectors, sigma)
+        values = vectors.taken_back(places, before, sigma)
+        return Change(places, values, linear / sigma, self.share(), visits)
+
+    def undo(self) -> None:
+        """Put the duals back that were there before the last round."""
+        if self.kept is None:
+            raise RuntimeError("there is no round to undo")
+        self.put_back(*self.kept)
+
+    def fresh(self, vectors: Vectors) -> Fresh:
+        """Return the v and the linear part of the duals, from scratch."""
+        if self.places is None:
+            every = np.arange(self.problem.n_examples)
+            self.places = vectors.marks.touched(self.problem.arrays.design, every)
+        mu, entropy = self.duals()
+        values = gather(self.places, self.evaluator.dual_sum(mu))
+        return Fresh(self.places, values, self.evaluator.dual_linear(mu, entropy))
+
+    def losses(self, weights: Floats) -> float:
+        """Return the sum of c_i loss_i(w)."""
+        return float(inner(self.evaluator.losses(weights), self.weight))
+
+    def restored(self) -> None:
+        """Check a state that comes from a file."""
+        n, order = self.problem.n_examples, self.order
+        if self.exchanges < 1 or (order.size and not 0 <= order.min() <= order.max() < n):
+            raise DataError("the order of a block does not fit its examples")

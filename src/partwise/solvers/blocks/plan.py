@@ -1,0 +1,168 @@
+"""What training in blocks decides from the data and the options alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from ...arrays import Ints
+from ...compiled.vectors import inner
+from ...problem.problem import Problem
+from ..eg.base import Annealing
+
+__all__ = ["Extent", "Plan", "block_ends", "make_plan"]
+
+#: How many blocks there are, unless there are fewer examples.
+BLOCKS: Final = 8
+#: A chunk has at least this many examples ...
+_CHUNK: Final = 4
+#: ... and a pass has at most this many exchanges.
+_EXCHANGES: Final = 256
+#: The examples' part of the gap, divided by the weights' part, that a proximal term is steered to:
+#: for smooth losses, and for the hinge.
+_SMOOTH, _HINGE = 0.1, 10.0
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much data there are.
+
+    Attributes
+    ----------
+    examples, parts, sites : int
+        Their numbers.
+    squares : float
+        The sum of the squared values of the features of all sites.
+    """
+
+    examples: int
+    parts: int
+    sites: int
+    squares: float
+
+    @staticmethod
+    def of(problem: Problem) -> Extent:
+        """Count what a problem has."""
+        design = problem.arrays.design
+        squares = inner(design.value, design.value) if design.value.size else len(design.start)
+        return Extent(problem.n_examples, problem.n_parts, len(design.site_part), float(squares))
+
+    @staticmethod
+    def total(several: Iterable[Extent]) -> Extent:
+        """Add up what blocks have, in their order."""
+        every = list(several)
+        return Extent(
+            sum(one.examples for one in every),
+            sum(one.parts for one in every),
+            sum(one.sites for one in every),
+            sum(one.squares for one in every),
+        )
+
+    @property
+    def easy_l2(self) -> float:
+        """Half the mean squared norm of a position's features, an l2 for which EG is fast."""
+        return 0.5 * self.squares / max(1, self.sites)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How blocks are trained.
+
+    Attributes
+    ----------
+    method : {"online-eg", "bcfw", "crammer-singer"}
+        The solver that visits the examples of a block.
+    blocks, exchanges : int
+        The number of blocks, and of exchanges in a pass.
+    annealing : Annealing or None
+        How l2 approaches its target.
+    nearness : float
+        The first factor of the proximal term; 0 is no such term.
+    proportion : float
+        The examples' part of the gap, divided by the weights' part, that this factor is steered to.
+    """
+
+    method: str
+    blocks: int
+    exchanges: int
+    annealing: Annealing | None
+    nearness: float
+    proportion: float
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the loss is smooth."""
+        return self.method == "online-eg"
+
+
+def make_plan(
+    extent: Extent,
+    n_weights: int,
+    tau: float,
+    multiclass: bool,
+    l2: float,
+    l1: float = 0.0,
+    *,
+    warm: bool = False,
+    blocks: int | None = None,
+    exchanges: int | None = None,
+) -> Plan:
+    """Choose the method of the blocks, as the automatic solver does, and their number.
+
+    Parameters
+    ----------
+    extent : Extent
+        How much data there are.
+    n_weights : int
+        The number of weights.
+    tau : float
+        The temperature of the loss; 0 is the hinge.
+    multiclass : bool
+        Whether examples are classified.
+    l2, l1 : float
+        The regulariser.
+    warm : bool
+        Whether the fit starts from the result of an earlier one.
+    blocks, exchanges : int or None
+        Given numbers.
+    """
+    k = min(blocks or BLOCKS, extent.examples)
+    if exchanges is None:
+        most = max(1, extent.examples // (_CHUNK * k))
+        exchanges = min(_EXCHANGES, 1 << (most.bit_length() - 1))
+    easy = extent.easy_l2
+    if tau == 0.0:
+        method = "crammer-singer" if multiclass else "bcfw"
+        return Plan(method, k, exchanges, None, max(easy, l2), _HINGE)
+    tied = 4 * n_weights <= extent.sites
+    if l1 > 0.0 or easy > (3.0 if tied else 50.0) * l2:
+        nearness = max(easy - l2, 0.0)
+        if warm and l1 == 0.0:
+            nearness = min(nearness, 10.0 * l2)
+        return Plan("online-eg", k, exchanges, None, nearness, _SMOOTH)
+    annealing = Annealing(easy) if easy > 2.0 * l2 and not warm else None
+    return Plan("online-eg", k, exchanges, annealing, 0.0, _SMOOTH)
+
+
+def block_ends(sizes: Ints, blocks: int) -> Ints:
+    """Return where contiguous blocks of about the same size end; each has at least one example.
+
+    Parameters
+    ----------
+    sizes : ndarray of int64
+        The number of parts of each example.
+    blocks : int
+        The number of blocks, at most that of the examples.
+    """
+    n = len(sizes)
+    done = np.cumsum(sizes)
+    aims = done[-1] * np.arange(1, blocks) / blocks
+    ends = np.searchsorted(done, aims) + 1
+    # As many examples as blocks must be left on either side of an end.
+    ends = np.maximum.accumulate(np.maximum(ends, np.arange(1, blocks)))
+    ends = np.minimum(ends, n - blocks + np.arange(1, blocks))
+    ends = np.maximum.accumulate(ends - np.arange(blocks - 1)) + np.arange(blocks - 1)
+    return np.append(ends, n).astype(np.int64)
