@@ -56,11 +56,11 @@ class Costs:
 
     def factor(self, blocks: int, exchanges: int) -> float:
         """Return how many times as many passes blocks need."""
-        return min(1.0 + self.penalty * (blocks - 1) / exchanges**self.falls, float(blocks))
+        return float(min(1.0 + self.penalty * (blocks - 1) / exchanges**self.falls, blocks))
 
     def sent_bytes(self, examples: float) -> float:
         """Return the bytes that a block sends after visiting some examples."""
-        return min(self.sent * max(examples, 1.0) ** self.grows, self.dense)
+        return float(min(self.sent * max(examples, 1.0) ** self.grows, self.dense))
 
     def seconds(self, tokens: float, workers: int, exchanges: int) -> float:
         """Return the seconds of a fit on a cluster with one block per worker."""
