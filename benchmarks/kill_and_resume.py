@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import math
 import os
 import random
 import re
@@ -27,13 +28,14 @@ from pathlib import Path
 from .data import data_file, mnist
 
 #: What is trained: the data, the task, and options that make it take a minute or more.
+_CHUNKS, _TREES = "conll2000/train.txt.gz", "conllx_es_cast3lb/train.conll.gz"
 CASES = {
-    "tagger log": ("conll2000/train.txt.gz", "tag", ["--order", "2", "--tol", "1e-7"]),
-    "tagger hinge": ("conll2000/train.txt.gz", "tag", ["--loss", "hinge", "--tol", "1e-4"]),
-    "parser log": ("conllx_es_cast3lb/train.conll.gz", "parse", ["--tol", "1e-5"]),
-    "parser hinge": ("conllx_es_cast3lb/train.conll.gz", "parse", ["--loss", "hinge"]),
-    "classifier log": ("libsvm/a9a.gz", "classify", ["--l2", "0.001", "--tol", "1e-12"]),
-    "classifier hinge": ("mnist", "classify", ["--loss", "hinge", "--l2", "10", "--tol", "1e-7"]),
+    "tagger log": (_CHUNKS, "tag", "--order 2 --tol 1e-5"),
+    "tagger hinge": (_CHUNKS, "tag", "--loss hinge --tol 5e-3"),
+    "parser log": (_TREES, "parse", "--tol 1e-5"),
+    "parser hinge": (_TREES, "parse", "--loss hinge --max-passes 40"),
+    "classifier log": ("mnist", "classify", "--l2 0.01 --tol 1e-7 --max-passes 250"),
+    "classifier hinge": ("mnist", "classify", "--loss hinge --max-passes 300"),
 }
 _WROTE = re.compile(r"wrote (\S+): ([\d.]+) MiB, in ([\d.]+) s, after ([\d.]+) passes")
 _ROW = re.compile(r"^\s+([\d.]+)\s+\S+\s+[-\d.]+\s")
@@ -49,6 +51,7 @@ class Run:
     written: list[float] = field(default_factory=list)  # the passes of its checkpoints
     writing: bool = False  # whether it was killed while it wrote a checkpoint
     size: float = 0.0
+    ready: float = math.inf  # the seconds until it had made its first epoch
 
 
 def command(case: str, data: Path, model: Path, checkpoint: Path, seconds: float) -> list[str]:
@@ -58,7 +61,7 @@ def command(case: str, data: Path, model: Path, checkpoint: Path, seconds: float
     if checkpoint.exists():
         every += ["--resume", str(checkpoint)]
     train = [sys.executable, "-m", "partwise", "train", "--task", task, str(data)]
-    return [*train, "--model", str(model), *options, *every]
+    return [*train, "--model", str(model), *options.split(), *every]
 
 
 def run(arguments: list[str], folder: Path, kill_at: float | None, while_writing: bool) -> Run:
@@ -78,6 +81,7 @@ def run(arguments: list[str], folder: Path, kill_at: float | None, while_writing
                     made.size = float(found[2])
             elif found := _ROW.match(line):
                 made.passes = float(found[1])
+                made.ready = min(made.ready, time.monotonic() - began)
 
     reader = threading.Thread(target=listen)
     reader.start()
@@ -164,9 +168,7 @@ def one_case(case: str, kills: int, every: float, rng: random.Random) -> dict[st
             arguments = command(case, data, model, saved, every)
             kill_at = None
             if done < kills:
-                # Of the time that is left, so that all kills come before the end.
-                left = max(straight.seconds * (1.0 - done / kills), 5.0)
-                kill_at = rng.uniform(2.0, max(3.0, 2.0 * left / (kills - done + 1)))
+                kill_at = rng.uniform(0.8 * straight.ready, straight.ready + 2.5 * every)
             made = run(arguments, folder / "killed", kill_at, done % 3 == 2)
             if made.code != -signal.SIGKILL:
                 if made.code not in (0, 3):

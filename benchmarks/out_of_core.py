@@ -88,7 +88,8 @@ def build(text: TaggedText, folder: Path | None, resume: bool) -> tuple[Any, flo
             text.structure, text.feature_counts, loss=loss, keep=[seen, None, None, None]
         )
         return problem, time.perf_counter() - began
-    rows, shapes, gold, others = [], [], [], None
+    rows, shapes, others = [], [], None
+    gold: list[Any] = []
     for batch in text.batches():
         rows.append(batch.rows[0])
         others = batch.rows[1:]
