@@ -19,6 +19,7 @@ import pytest
 from partwise.arrays import Floats, Ints
 from partwise.errors import DataError
 from partwise.files.work_folder import WorkFolder
+from partwise.problem import disk_room
 from partwise.problem.disk_room import DiskRoom, cut_blocks
 
 #: Seven blocks of examples, and of parts.
@@ -65,6 +66,14 @@ def arrays(room: DiskRoom) -> tuple[Floats, Floats]:
     return room.parts("theta", 4444), room.parts("mu", 4444)
 
 
+def held(room: DiskRoom) -> tuple[Floats, Floats]:
+    """Return all that the room keeps: two arrays, and a number that is put away for each block."""
+    theta, mu = arrays(room)
+    away = [room.take("kept", block) for block in range(7)]
+    numbers = [0.0 if some is None else some["a"][0] for some in away]
+    return theta.copy(), np.concatenate([mu, numbers])
+
+
 def change(room: DiskRoom, block: int, number: float) -> None:
     """Visit a block as a solver does: in stretches, each of which is announced."""
     theta, mu = arrays(room)
@@ -75,6 +84,7 @@ def change(room: DiskRoom, block: int, number: float) -> None:
         lo, hi = PARTS[block], PARTS[block + 1]
         theta[lo:hi] += number
         mu[lo + 1 : hi] = theta[lo : hi - 1] * 0.5
+    room.put("kept", block, {"a": np.full(3, number)})
 
 
 class Copies:
@@ -106,8 +116,7 @@ class Copies:
 
 def checkpoint(room: DiskRoom, copies: Copies) -> None:
     """Mark, put the checkpoint in place, and release what came before."""
-    theta, mu = arrays(room)
-    mark, content = room.mark(), (theta.copy(), mu.copy())
+    mark, content = room.mark(), held(room)
     copies.take()
     copies.mark, copies.content = mark, content
     copies.take()
@@ -116,9 +125,9 @@ def checkpoint(room: DiskRoom, copies: Copies) -> None:
 
 def brought_back(path: Path, mark: dict[str, Any]) -> tuple[Floats, Floats]:
     room = room_in(path, resume=True)
-    theta, mu = arrays(room)
+    arrays(room)
     room.back_to(mark)
-    found = theta.copy(), mu.copy()
+    found = held(room)
     room.close()
     return found
 
@@ -193,46 +202,120 @@ def test_goes_on_and_back_again(tmp_path: Path) -> None:
     assert not (tmp_path / "x").exists()
 
 
-def test_an_order_keeps_blocks_together(tmp_path: Path) -> None:
+def blocks_of(examples: Ints) -> list[int]:
+    return np.unique(np.searchsorted(BOUNDS, examples, "right") - 1).tolist()
+
+
+@pytest.fixture
+def pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows of two blocks."""
+    monkeypatch.setattr(disk_room, "WINDOW", 2)
+
+
+@pytest.mark.usefixtures("pairs")
+def test_an_order_goes_window_by_window(tmp_path: Path) -> None:
     room = room_in(tmp_path / "x")
     order = room.order(np.random.default_rng(0), 20)
     assert sorted(order) == list(range(20))
-    runs = list(pairwise([0, *room.ends(order).tolist()]))
-    assert len(runs) == 7
-    drawn = []
-    for begin, end in runs:
-        blocks = np.unique(np.searchsorted(BOUNDS, order[begin:end], "right") - 1)
-        assert len(blocks) == 1
-        drawn.append(int(blocks[0]))
-    assert sorted(drawn) == list(range(7))
-    assert drawn != sorted(drawn)
-    assert runs[-1][1] == 20
-    again = room.order(np.random.default_rng(0), 20)
-    np.testing.assert_array_equal(order, again)
-    others = {tuple(room.order(np.random.default_rng(s), 20)) for s in range(20)}
+    ends = room.ends(order).tolist()
+    assert len(ends) == 4
+    assert ends[-1] == 20
+    windows = [blocks_of(order[begin:end]) for begin, end in pairwise([0, *ends])]
+    assert [len(window) for window in windows] == [2, 2, 2, 1]
+    assert sorted(block for window in windows for block in window) == list(range(7))
+    np.testing.assert_array_equal(order, room.order(np.random.default_rng(0), 20))
+    others = {tuple(room.order(np.random.default_rng(seed), 20)) for seed in range(20)}
     assert len(others) == 20
+    # Examples of the blocks of a window are mixed, and blocks have other companions every time.
+    mixed, companions = 0, set()
+    for seed in range(20):
+        order = room.order(np.random.default_rng(seed), 20)
+        for begin, end in pairwise([0, *room.ends(order).tolist()]):
+            blocks = np.searchsorted(BOUNDS, order[begin:end], "right")
+            mixed += int(np.count_nonzero(np.diff(blocks)) > 1)
+            companions.add(tuple(blocks_of(order[begin:end])))
+    assert mixed > 20
+    assert len(companions) > 15
     # An order may leave examples out, as the focused one does.
-    some = order[np.isin(order, [0, 5, 6, 19])]
-    assert len(room.ends(some)) == 3
+    some = np.array([0, 19, 1, 5, 6, 16])
+    assert room.ends(some).tolist() == [3, 6]
     assert room.ends(some[:0]).tolist() == []
     room.close()
 
 
-def test_the_next_block_is_read_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("pairs")
+def test_draws_go_window_by_window(tmp_path: Path) -> None:
+    room, rng = room_in(tmp_path / "x"), np.random.default_rng(0)
+    drawn = rng.integers(20, size=1000)
+    order = room.grouped(rng, drawn)
+    assert sorted(order) == sorted(drawn)
+    assert len(room.ends(order)) == 4
+    chances = rng.random(20)
+    chances[4:9] = 0.0  # a block that is never drawn
+    chances /= chances.sum()
+    found = np.zeros(20)
+    for _ in range(2000):
+        order = room.drawn(rng, chances, 40)
+        assert len(order) == 40
+        assert len(room.ends(order)) <= 4
+        found += np.bincount(order, minlength=20)
+    np.testing.assert_allclose(found / found.sum(), chances, atol=0.01)
+    room.close()
+
+
+@pytest.mark.usefixtures("pairs")
+def test_the_next_window_is_read_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     room = room_in(tmp_path / "x")
     arrays(room)
-    read: list[int] = []
-    monkeypatch.setattr(room, "_read", read.append)
+    read: list[tuple[int, ...]] = []
+    monkeypatch.setattr(room, "_read", lambda window: read.append(tuple(sorted(window))))
     order = room.order(np.random.default_rng(0), 20)
-    runs = list(pairwise([0, *room.ends(order).tolist()]))
-    blocks = [int(np.searchsorted(BOUNDS, order[begin], "right")) - 1 for begin, _ in runs]
-    for position, (begin, end) in enumerate(runs):
-        room.enter(order, begin, end)
-        assert read == blocks[: position + 2]
+    ends = [0, *room.ends(order).tolist()]
+    windows = [tuple(blocks_of(order[begin:end])) for begin, end in pairwise(ends)]
+    for position, (begin, end) in enumerate(pairwise(ends)):
+        for at in range(begin, end):
+            room.enter(order, at, at + 1)
+            assert read == windows[: position + 2]
+            assert tuple(sorted(block.number for block in room.window(20))) == windows[position]
     read.clear()
-    swept = list(room.sweep(20))
-    assert swept == list(zip(BOUNDS[:-1].tolist(), BOUNDS[1:].tolist(), strict=True))
-    assert read == list(range(7))
+    assert list(room.sweep(20)) == [(0, 4), (4, 12), (12, 19), (19, 20)]
+    assert read == [(0, 1), (2, 3), (4, 5), (6,)]
+    room.close()
+
+
+def test_files_are_forgotten_where_memory_is_scarce(tmp_path: Path) -> None:
+    for memory, expected in ((1e9, False), (1e4, True)):
+        folder = WorkFolder(tmp_path / str(memory))
+        room = DiskRoom(folder, BOUNDS, PARTS, {}, memory)
+        theta, _ = arrays(room)
+        theta[:] = np.arange(4444)
+        forgotten: list[list[int]] = []
+        forget = room._forget
+        room._forget = lambda blocks, f=forget, n=forgotten: (n.append(blocks), f(blocks))[1]  # type: ignore[method-assign]
+        for block in (0, 2, 4, 5):
+            room.enter(np.arange(20), int(BOUNDS[block]), int(BOUNDS[block + 1]))
+        room.close()
+        assert bool(forgotten) == expected
+        np.testing.assert_array_equal(theta, np.arange(4444))
+
+
+def test_arrays_that_are_put_away(tmp_path: Path) -> None:
+    room = room_in(tmp_path / "x")
+    arrays(room)
+    assert room.take("atoms", 3) is None
+    room.put("atoms", 3, {"a": np.arange(5), "b": np.zeros(0)})
+    mark = room.mark()
+    room.put("atoms", 3, {"a": np.arange(7)})
+    room.put("atoms", 3, {"a": np.arange(8)})
+    room.put("atoms", 4, {"a": np.arange(9)})
+    found = room.take("atoms", 3)
+    assert found is not None
+    np.testing.assert_array_equal(found["a"], np.arange(8))
+    room.back_to(mark)
+    found = room.take("atoms", 3)
+    assert found is not None
+    np.testing.assert_array_equal(found["a"], np.arange(5))
+    assert room.take("atoms", 4) is None
     room.close()
 
 
@@ -314,7 +397,7 @@ def test_full_disks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr("partwise.files.container._write_body", full)
         with pytest.raises(DataError, match="No space left on device; make room on that disk"):
-            change(room, 1, 1.0)
+            room.enter(np.arange(20), 3, 4)
         # The thread's error is seen when its block is entered.
         with pytest.raises(DataError, match="No space left"):
             list(room.sweep(20, changes=True))

@@ -47,6 +47,12 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
 IDS = ["-".join([name, loss, kind, *map(str, given.values())]) for name, given, loss, kind in CASES]
 
 
+@pytest.fixture(autouse=True)
+def _windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows of two blocks, as the problems are small."""
+    monkeypatch.setattr("partwise.problem.disk_room.WINDOW", 2)
+
+
 def closed(problem: Problem) -> None:
     assert isinstance(problem.room, DiskRoom)
     problem.room.close()

@@ -60,6 +60,7 @@ def write_container(
     path: str | os.PathLike[str],
     header: Mapping[str, Any],
     arrays: Mapping[str, npt.NDArray[Any]],
+    sync: bool = True,
 ) -> None:
     """Write a header and named arrays to one file, completely or not at all.
 
@@ -87,7 +88,7 @@ def write_container(
     packed = {name: _packed(target, name, array) for name, array in arrays.items()}
     text = _header_text(target, header, packed)
     try:
-        with replacing(target) as file:
+        with replacing(target, sync) as file:
             _write_body(file, text, packed)
     except OSError as error:
         reason = error.strerror or str(error)

@@ -4,12 +4,17 @@ The arrays are cut into blocks and changed in place. A *generation* begins at a 
 must not be lost; from then on the old content of a block is written to the journal before the block
 is first changed. Undoing a generation, and those after it, brings that moment back.
 
-    journal/000003-5f0c2a91/17.undo     the third generation: what block 17 held when it began
+    journal/000003-5f0c2a91/000017.undo     the third generation, its record number 17
 
 A record is a file of named arrays (`container.py`) that gets its name only when it is complete on
 disk, and its checksum is tested before it is used. So whenever the process is killed, either the
-record of a block is there, or the block was not changed. Undoing can be killed and done again:
-records are deleted only when everything is back in its place, those of the latest generation first.
+record of a block is there, or the block was not changed. A process that goes on where another was
+killed may note a block again; as records are undone from the last to the first, the first one of a
+block counts.
+
+Undoing can be killed and done again: records are deleted only when everything is back in its place,
+the last one first. A generation that is not needed any more gets another name before it is deleted,
+so that no half of it is ever undone.
 
 Files that are only replaced as a whole need no copy: the old one is kept by a second name.
 """
@@ -19,23 +24,31 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy.typing as npt
 
 from ..errors import DataError, ModelFileError
 from .container import read_container, write_container
 
-__all__ = ["Journal", "Put", "write_plainly"]
+__all__ = ["Journal", "Piece", "write_plainly"]
 
 _SUFFIX: Final = ".undo"
 #: A file as it was when the generation began, and the mark of one that was not there.
 _KEPT: Final = ".kept"
 _ABSENT: Final = ".absent"
-#: Puts an array back: its name, where the block begins in it, and what it held.
-Put = Callable[[str, int, npt.NDArray[Any]], None]
+#: How the names of generations begin that are being deleted.
+_GONE: Final = "gone-"
+
+
+class Piece(NamedTuple):
+    """A run of an array: the name of the array, where the run begins, and what it holds."""
+
+    name: str
+    begin: int
+    held: npt.NDArray[Any]
 
 
 class Journal:
@@ -54,14 +67,17 @@ class Journal:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.generations = sorted(path.name for path in folder.iterdir() if path.is_dir())
-        self._written: set[int] = set()
-        if self.generations:
-            self._written = set(self._records(self.generations[-1]))
+        names = sorted(path.name for path in folder.iterdir() if path.is_dir())
+        for name in names:
+            if name.startswith(_GONE):
+                shutil.rmtree(folder / name)
+        self.generations = [name for name in names if not name.startswith(_GONE)]
+        self._noted: set[int] = set()
+        self._records = len(self._undone(self.generations[-1])) if self.generations else 0
 
-    def _records(self, generation: str) -> dict[int, Path]:
-        found = (self.folder / generation).glob(f"*{_SUFFIX}")
-        return {int(path.stem): path for path in found if path.stem.isdecimal()}
+    def _undone(self, generation: str) -> list[Path]:
+        """Return the records of a generation, the last one first."""
+        return sorted((self.folder / generation).glob(f"*{_SUFFIX}"), reverse=True)
 
     @property
     def active(self) -> bool:
@@ -75,32 +91,29 @@ class Journal:
         name = f"{number:06d}-{secrets.token_hex(4)}"
         (self.folder / name).mkdir()
         self.generations.append(name)
-        self._written.clear()
+        self._noted.clear()
+        self._records = 0
         return name
 
-    def lacks(self, block: int) -> bool:
-        """Return whether the old content of a block has to be written before it is changed."""
-        return self.active and block not in self._written
+    def lacking(self, blocks: Iterable[int]) -> list[int]:
+        """Return the blocks whose content has to be noted before they are changed."""
+        return [block for block in blocks if block not in self._noted] if self.active else []
 
-    def write(
-        self, block: int, begins: Mapping[str, int], arrays: Mapping[str, npt.NDArray[Any]]
-    ) -> None:
-        """Write what a block holds, unless that was done in this generation.
+    def note(self, blocks: Sequence[int], pieces: Sequence[Piece]) -> None:
+        """Write what blocks hold, before they are changed.
 
         Parameters
         ----------
-        block : int
-            The number of the block.
-        begins : mapping of str to int
-            Where it begins in each array.
-        arrays : mapping of str to ndarray
-            What it holds of each array.
+        blocks : sequence of int
+            The numbers of the blocks.
+        pieces : sequence of Piece
+            What they hold.
         """
-        if not self.lacks(block):
-            return
-        path = self.folder / self.generations[-1] / f"{block}{_SUFFIX}"
-        write_plainly(path, {"begins": dict(begins)}, arrays)
-        self._written.add(block)
+        path = self.folder / self.generations[-1] / f"{self._records:06d}{_SUFFIX}"
+        header = {"pieces": [[piece.name, piece.begin] for piece in pieces]}
+        write_plainly(path, header, {str(k): piece.held for k, piece in enumerate(pieces)})
+        self._records += 1
+        self._noted.update(blocks)
 
     def spare(self, path: Path) -> None:
         """Keep a file that is about to be replaced, or the fact that there was none.
@@ -121,7 +134,13 @@ class Journal:
         else:
             absent.touch()
 
-    def undo(self, generation: str, put: Put, finish: Callable[[], None], files: Path) -> None:
+    def undo(
+        self,
+        generation: str,
+        put: Callable[[Piece], None],
+        files: Path,
+        finish: Callable[[], None],
+    ) -> None:
         """Go back to the moment when a generation began; it is then the last one, and empty.
 
         Parameters
@@ -129,11 +148,11 @@ class Journal:
         generation : str
             Its name.
         put : callable
-            Puts what a block held back into an array.
-        finish : callable
-            Called when all arrays are as they were, before the records are deleted.
+            Puts what a run of an array held back into the array.
         files : Path
             The folder of the files that were spared.
+        finish : callable
+            Called when all is as it was, before the records are deleted.
         """
         if generation not in self.generations:
             raise DataError(
@@ -142,37 +161,45 @@ class Journal:
             )
         at = self.generations.index(generation)
         for name in reversed(self.generations[at:]):
-            for path in self._records(name).values():
-                header, arrays = _checked(path)
-                for key, array in arrays.items():
-                    put(key, int(header["begins"][key]), array)
+            for record in self._undone(name):
+                for piece in _pieces(record):
+                    put(piece)
             for path in (self.folder / name).glob(f"*{_KEPT}"):
                 _link(path, files / path.name.removesuffix(_KEPT))
             for path in (self.folder / name).glob(f"*{_ABSENT}"):
                 (files / path.name.removesuffix(_ABSENT)).unlink(missing_ok=True)
         finish()
-        for name in reversed(self.generations[at + 1 :]):
-            shutil.rmtree(self.folder / name)
-        for path in (self.folder / generation).iterdir():
-            path.unlink()
+        for name in reversed(self.generations[at:]):
+            for record in self._undone(name):
+                record.unlink()
+            for path in (self.folder / name).iterdir():
+                path.unlink()
+            if name != generation:
+                (self.folder / name).rmdir()
         del self.generations[at + 1 :]
-        self._written.clear()
+        self._noted.clear()
+        self._records = 0
         self.release(generation)
 
     def release(self, generation: str) -> None:
         """Delete the generations before one, to whose beginnings nobody will go back."""
         at = self.generations.index(generation)
         for name in self.generations[:at]:
-            shutil.rmtree(self.folder / name)
+            gone = self.folder / (_GONE + name)
+            os.replace(self.folder / name, gone)
+            shutil.rmtree(gone)
         del self.generations[:at]
 
 
 def write_plainly(
-    path: Path, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
+    path: Path,
+    header: Mapping[str, Any],
+    arrays: Mapping[str, npt.NDArray[Any]],
+    sync: bool = True,
 ) -> None:
     """Write a container; what fails is told by an error of the system, such as a full disk."""
     try:
-        write_container(path, header, arrays)
+        write_container(path, header, arrays, sync)
     except ModelFileError as error:
         raise error.__cause__ if isinstance(error.__cause__, OSError) else error from None
 
@@ -188,11 +215,14 @@ def _link(source: Path, target: Path) -> None:
     os.replace(new, target)
 
 
-def _checked(path: Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+def _pieces(record: Path) -> list[Piece]:
     try:
-        return read_container(path)
+        header, arrays = read_container(record)
     except ModelFileError as error:
         raise DataError(
             f"the journal of the duals is damaged, so the checkpoint cannot be gone on from: "
             f"{error}; begin anew in another folder"
         ) from error
+    return [
+        Piece(name, int(begin), arrays[str(k)]) for k, (name, begin) in enumerate(header["pieces"])
+    ]

@@ -49,13 +49,15 @@ def remedy(error: OSError) -> str:
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def replacing(path: str | os.PathLike[str], sync: bool = True) -> Iterator[BinaryIO]:
     """Write to a temporary file, flush it to disk, then rename it to the target.
 
     Parameters
     ----------
     path
         The file. If it is a symbolic link, the file behind it is replaced and the link is kept.
+    sync
+        Whether to wait until the file is on the disk, so that it survives a loss of power.
 
     Yields
     ------
@@ -71,7 +73,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            if sync:
+                os.fsync(file.fileno())
             if fcntl is not None:
                 os.replace(temporary, target)
         if fcntl is None:

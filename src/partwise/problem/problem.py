@@ -71,21 +71,6 @@ class Arrays(NamedTuple):
     gold_count: Floats
     weight: Floats  # c_i
 
-    def examples(self, first: int, last: int) -> Arrays:
-        """Return what compiled functions need to see examples [first, last) as 0, 1, ...
-
-        Nothing is copied: parts, sites and features keep their places among those of all examples.
-        """
-        ends, some = slice(first, last + 1), slice(first, last)
-        return self._replace(
-            topo_ptr=self.topo_ptr[ends],
-            part_ptr=self.part_ptr[ends],
-            design=self.design._replace(site_ptr=self.design.site_ptr[ends]),
-            mask_ptr=self.mask_ptr[some],
-            gold_ptr=self.gold_ptr[ends],
-            weight=self.weight[some],
-        )
-
 
 @dataclass(frozen=True)
 class Problem:

@@ -8,13 +8,21 @@ by block, so that only a few blocks are in memory at a time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ..arrays import Floats, Ints
 
-__all__ = ["Room"]
+__all__ = ["Block", "Room"]
+
+
+class Block(NamedTuple):
+    """A block of neighbouring examples: its number, its first example, and the end."""
+
+    number: int
+    first: int
+    last: int
 
 
 class Room:
@@ -59,17 +67,15 @@ class Room:
     def enter(self, order: Ints, begin: int, end: int) -> None:
         """Prepare for changes to the examples order[begin:end], a run within one block."""
 
-    def block(self, example: int, n: int) -> tuple[int, int, int]:
-        """Return the number of the block that holds an example, its first example, and its end.
+    def window(self, n: int) -> list[Block]:
+        """Return the blocks that were entered last, whose examples may be visited in any order.
 
         Parameters
         ----------
-        example : int
-            The example.
         n : int
             How many examples there are.
         """
-        return 0, 0, n
+        return [Block(0, 0, n)]
 
     def put(self, name: str, block: int, arrays: Mapping[str, Any]) -> None:
         """Put arrays of a block away; the only block in memory is never left."""
@@ -79,7 +85,7 @@ class Room:
         return None
 
     def sweep(self, n: int, changes: bool = False) -> Iterator[tuple[int, int]]:
-        """Go through n examples as they are stored; yields the first and the end of each block.
+        """Go through n examples as they are stored; yields the first and the end of each run.
 
         Parameters
         ----------

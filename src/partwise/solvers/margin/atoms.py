@@ -7,6 +7,7 @@ rest, which is known only as the difference.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -82,6 +83,61 @@ def grown(atoms: Atoms, least: int) -> Atoms:
     part, times = np.zeros(room, np.int32), np.zeros(room, np.float32)
     part[:size], times[:size] = atoms.part, atoms.times
     return atoms._replace(part=part, times=times)
+
+
+def split(atoms: Atoms, sizes: Sequence[int], room: int) -> list[Atoms]:
+    """Take the labels of some runs of examples apart, with no more of the pool than they need.
+
+    Parameters
+    ----------
+    atoms : Atoms
+        The labels of all runs.
+    sizes : sequence of int
+        How many examples each run has.
+    room : int
+        How many labels an example keeps.
+    """
+    found, at = [], 0
+    for size in sizes:
+        own, slots = slice(at, at + size), slice(at * room, (at + size) * room)
+        space = atoms.space[slots].astype(np.int64)
+        ends = np.cumsum(space)
+        taken = int(ends[-1]) if len(ends) else 0
+        entries = np.arange(taken) + np.repeat(atoms.begin[slots] - (ends - space), space)
+        found.append(
+            Atoms(
+                used=atoms.used[own],
+                alpha=atoms.alpha[slots],
+                begin=ends - space,
+                size=atoms.size[slots],
+                space=atoms.space[slots],
+                part=atoms.part[entries],
+                times=atoms.times[entries],
+                end=np.array([taken], dtype=np.int64),
+            )
+        )
+        at += size
+    return found
+
+
+def join(several: Sequence[Atoms]) -> Atoms:
+    """Put the labels of some runs of examples one after the other, with room for more."""
+    ends = np.cumsum([0, *(atoms.end[0] for atoms in several)])
+    pool = max(2 * int(ends[-1]), 1)
+    part, times = np.zeros(pool, np.int32), np.zeros(pool, np.float32)
+    for atoms, begin, end in zip(several, ends, ends[1:], strict=False):
+        part[begin:end], times[begin:end] = atoms.part[: end - begin], atoms.times[: end - begin]
+    begins = [atoms.begin + at for atoms, at in zip(several, ends, strict=False)]
+    return Atoms(
+        used=np.concatenate([atoms.used for atoms in several]),
+        alpha=np.concatenate([atoms.alpha for atoms in several]),
+        begin=np.concatenate(begins),
+        size=np.concatenate([atoms.size for atoms in several]),
+        space=np.concatenate([atoms.space for atoms in several]),
+        part=part,
+        times=times,
+        end=ends[-1:].copy(),
+    )
 
 
 def check_atoms(atoms: Atoms, room: int, n_parts: Ints) -> None:

@@ -26,6 +26,7 @@ from ...errors import DataError
 from ...problem.evaluation import not_finite
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem, example_maximum
+from ...problem.room import Block
 from ..goal import Goal
 from ..options import Count, NotNegative, OneOf
 from ..papers import LACOSTE_JULIEN_2013, OSOKIN_2016
@@ -38,7 +39,9 @@ from .atoms import (
     check_atoms,
     gold_atoms,
     grown,
+    join,
     keep_atom,
+    split,
 )
 from .marginal_ascent import MarginalAscent, score_with_cost, step
 
@@ -103,12 +106,16 @@ def _towards(
 @njit
 def frank_wolfe_epoch(
     a: Any, order: Any, first: int, l2: float, room: int, pairwise: bool, mu: Any,
-    gap: Any, atoms: Any, v: Any, d: Any, totals: Any, buffers: Any,
+    gap: Any, atoms: Any, place: Any, v: Any, d: Any, totals: Any, buffers: Any,
 ) -> Any:  # fmt: skip
-    """Visit order[first:]; returns where it had to stop, and the example with bad scores or -1."""
+    """Visit order[first:]; returns where it had to stop, and the example with bad scores or -1.
+
+    place: for each example, where its labels are among those in atoms.
+    """
     q, way, y, masked, work = buffers
     for t in range(first, order.size):
         i = order[t]
+        k = place[i]
         c = a.weight[i]
         if c == 0.0:
             continue
@@ -119,24 +126,24 @@ def frank_wolfe_epoch(
         if not math.isfinite(found):
             return t, i
         gap[i] = c * max(found - mean, 0.0)
-        top, bottom, high, low = _choose(i, q[:n], mean, atoms, room)
+        top, bottom, high, low = _choose(k, q[:n], mean, atoms, room)
         # A label that scores as well as a known one is that one, up to rounding.
         if found > high + 1e-12 * (1.0 + abs(found)):
-            crowded = atoms.used[i] == room
-            top, high = keep_atom(atoms, i, room, y[:n]), found
+            crowded = atoms.used[k] == room
+            top, high = keep_atom(atoms, k, room, y[:n]), found
             if top < 0:
                 return t, -1
             if crowded:  # the label that had to make room is now part of the rest
-                _, bottom, _, low = _choose(i, q[:n], mean, atoms, room)
+                _, bottom, _, low = _choose(k, q[:n], mean, atoms, room)
         if not (pairwise and low < mean):
             bottom, low = NONE, mean
         rise = c * (high - low)
-        most = _towards(i, c, atoms, room, top, bottom, own, way[:n])
+        most = _towards(k, c, atoms, room, top, bottom, own, way[:n])
         g = step(a, i, way[:n], rise, most, l2, own, d, v, totals)
         if bottom >= 0:
             atoms.alpha[bottom] -= g
         elif bottom == NONE:
-            for slot in range(i * room, i * room + atoms.used[i]):
+            for slot in range(k * room, k * room + atoms.used[k]):
                 atoms.alpha[slot] *= 1.0 - g
         atoms.alpha[top] += g
     return order.size, -1
@@ -161,7 +168,8 @@ class FrankWolfe(MarginalAscent):
     name: ClassVar[str] = "bcfw"
     on_disk = True
     papers = (LACOSTE_JULIEN_2013, OSOKIN_2016)
-    grows = tuple(f"atoms.{field}" for field in Atoms._fields)
+    remade = ("place",)
+    grows = ("window", *(f"atoms.{field}" for field in Atoms._fields))
 
     @classmethod
     def footprint(
@@ -185,9 +193,11 @@ class FrankWolfe(MarginalAscent):
         self.sampling, self.pairwise = sampling, pairwise
         self.room = _room(goal.problem, room)
         self.begun = goal.start is not None
-        #: The block of examples whose labels are in memory, and where it begins and ends.
-        self.block = goal.problem.room.block(0, goal.problem.n_examples)
-        self.atoms = self._first_atoms()
+        # On disk only the labels of the present window are in memory.
+        whole = Block(0, 0, 0 if goal.problem.room.on_disk else goal.problem.n_examples)
+        self.window: Ints = np.array([whole], dtype=np.int64)
+        self.place = np.arange(goal.problem.n_examples)
+        self.atoms = self._gold_atoms(whole)
         self.d = goal.problem.storage.zeros()
         self.buffers = scratch(goal.problem, 4)
 
@@ -199,47 +209,63 @@ class FrankWolfe(MarginalAscent):
         drawn = self.rng.choice(n, size=n, p=0.5 * self.gap / total + 0.5 / n)
         return self.problem.room.grouped(self.rng, drawn)
 
-    def _first_atoms(self) -> Atoms:
-        """Return the gold labels of the block."""
-        _, first, last = self.block
-        atoms = gold_atoms(self.problem, self.room, first, last)
+    def _gold_atoms(self, block: Block) -> Atoms:
+        """Return the gold labels of a block."""
+        atoms = gold_atoms(self.problem, self.room, block.first, block.last)
         if self.begun:
             atoms.alpha[:] = 0.0
         return atoms
 
-    def _turn_to(self, example: int) -> None:
-        """Bring the labels of the block of an example into memory, in place of those before."""
-        room, problem = self.problem.room, self.problem
-        block = room.block(example, problem.n_examples)
-        if block == self.block:
+    def _enter(self) -> None:
+        """Bring the labels of the present window into memory, in place of those before."""
+        room = self.problem.room
+        window = room.window(self.problem.n_examples)
+        if np.array_equal(window, self.window):
             return
-        room.put("atoms", self.block[0], self.atoms._asdict())
-        self.block = block
-        held = room.take("atoms", block[0])
-        self.atoms = self._first_atoms() if held is None else Atoms(**held)
+        before = [Block(*row) for row in self.window.tolist()]
+        sizes = [block.last - block.first for block in before]
+        held = dict(zip(before, split(self.atoms, sizes, self.room), strict=True))
+        for block in before:
+            if block not in window and block.last > block.first:
+                room.put("atoms", block.number, held[block]._asdict())
+        for block in window:
+            if block not in held:
+                found = room.take("atoms", block.number)
+                held[block] = self._gold_atoms(block) if found is None else Atoms(**found)
+        self.window = np.array(window, dtype=np.int64)
+        self.atoms = join([held[block] for block in window])
+        self._find()
+
+    def _find(self) -> None:
+        """Note where the labels of each example of the window are."""
+        at = 0
+        for _, first, last in self.window.tolist():
+            self.place[first:last] = np.arange(at, at + last - first)
+            at += last - first
 
     def visit(self, order: Ints, l2: float, v: Floats) -> int:
-        self._turn_to(int(order[0]))
-        _, first, last = self.block
-        arrays, at = self.problem.arrays.examples(first, last), 0
+        if self.problem.room.on_disk:
+            self._enter()
+        at = 0
         while True:
             at, bad = frank_wolfe_epoch(
-                arrays,
-                order - first,
+                self.problem.arrays,
+                order,
                 at,
                 l2,
                 self.room,
                 self.pairwise,
                 self.mu,
-                self.gap[first:last],
+                self.gap,
                 self.atoms,
+                self.place,
                 v,
                 self.d,
                 self.totals,
                 self.buffers,
             )
             if bad >= 0:
-                raise not_finite(first + int(bad))
+                raise not_finite(int(bad))
             if at == len(order):
                 break
             self.atoms = grown(self.atoms, self.problem.max_parts)
@@ -247,12 +273,13 @@ class FrankWolfe(MarginalAscent):
 
     def restored(self) -> None:
         super().restored()
-        problem = self.problem
-        number, first, last = self.block
-        if self.block != problem.room.block(min(first, problem.n_examples - 1), problem.n_examples):
-            raise DataError(f"there is no block {number} of the examples {first} to {last}")
-        sizes = np.diff(problem.arrays.part_ptr[first : last + 1])
-        check_atoms(self.atoms, self.room, sizes)
+        n, ends = self.problem.n_examples, self.problem.arrays.part_ptr
+        window = self.window.tolist() if self.window.shape[1:] == (3,) else [[0, -1, 0]]
+        if not all(0 <= first <= last <= n for _, first, last in window):
+            raise DataError("the window of a Frank-Wolfe method is none of the problem")
+        sizes = [np.diff(ends[first : last + 1]) for _, first, last in window]
+        check_atoms(self.atoms, self.room, np.concatenate(sizes))
+        self._find()
 
 
 def _room(problem: Problem, room: int | None) -> int:
