@@ -39,7 +39,7 @@ class Found(NamedTuple):
     """
 
     texts: tuple[str, ...]
-    items: list[tuple[Sequence[str], _Codes]]
+    items: Sequence[tuple[Sequence[str], _Codes]]
     first: _Codes
 
     def __len__(self) -> int:
