@@ -86,7 +86,7 @@ class GrownNames:
         return rows if not self._constant else _with_constant(rows, self._constant)
 
     def _named_rows(self, rows: Rows, names: Vocabulary) -> Rows:
-        numbers = self._table.add(names.names)
+        numbers = self._table.add_packed(*names.pack())
         self.n_features = len(self._table)
         return Rows.sound(rows.indptr, numbers[rows.indices], rows.values, self.n_features)
 
