@@ -6,11 +6,11 @@ import math
 import os
 import re
 from contextlib import suppress
+from numbers import Real
 from pathlib import Path
 from typing import Any, Final
 
 from .errors import DataError
-from .values import is_number
 
 __all__ = ["BYTES_A_FEATURE", "byte_count", "check_memory", "in_bytes", "memory_limit"]
 
@@ -52,9 +52,9 @@ def byte_count(given: Any, what: str = "memory_limit") -> int:
         size = memory_limit() * float(found[1]) / 100.0
     elif found is not None and found[2].lower() in _UNITS:
         size = float(found[1]) * _UNITS[found[2].lower()]
-    elif is_number(given):
+    elif isinstance(given, Real) and not isinstance(given, bool):
         # What is larger is more likely a number of bytes.
-        size = float(given) * 2.0**20 if given <= _MOST_MIB else math.nan
+        size = float(given) * 2.0**20 if float(given) <= _MOST_MIB else math.nan
     if not 1.0 <= size < math.inf:
         raise DataError(
             f"{what} is {given!r}; give a size such as 4GB, 512MiB or 50% (of the memory of the "

@@ -22,9 +22,11 @@ from partwise.solvers.registry import SOLVERS, make_solver
 SENSIBLE: dict[str, tuple[Any, ...]] = {
     "annealing": (None, Annealing(10.0), Annealing(10.0, 2, 0.5), (10.0, 2), [10.0, 2, 0.5]),
     "block": (None, 1, np.int64(3)),
+    "blocks": (None, 1, 3),
     "decay": (0, 0.5, 1.0),
     "delta": (1e-3, 2),
     "eta": ("search", 0.01, np.float64(0.1)),
+    "exchanges": (None, 1, 5),
     "first_batch": (None, 1, 4),
     "first_step": (0.25, 1),
     "gold": (0, 0.0, 3.0),

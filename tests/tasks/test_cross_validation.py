@@ -67,7 +67,7 @@ def test_parameters_are_those_of_the_plain_one(made: Any, plain: Any) -> None:
     given = plain().get_params()
     added = {"l2_max", "factor", "steps", "extend", "cv", "rule", "scoring"}
     assert own.keys() - given.keys() == added
-    assert given.keys() - own.keys() == {"l2", "warm_start"}
+    assert given.keys() - own.keys() == {"l2", "warm_start", "out_of_core"}
     same = own.keys() & given.keys() - {"tol"}
     assert {name: own[name] for name in same} == {name: given[name] for name in same}
     assert clone(made(steps=3)).steps == 3

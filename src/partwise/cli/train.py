@@ -151,8 +151,8 @@ def _check(arguments: argparse.Namespace) -> None:
     check_stdin(arguments)
     if arguments.patience is not None and arguments.dev is None:
         raise UsageError("--patience needs --dev FILE, to be scored while training")
-    if arguments.out_of_core is not None and arguments.dev == "-":
-        raise UsageError("--dev - is not possible with --out-of-core: the file is read twice")
+    if arguments.out_of_core is not None:
+        _check_folder(arguments)
     inputs = (arguments.file, arguments.dev, arguments.sample_weight)
     check_target(arguments.model, "--model", inputs)
     _check_checkpoint(arguments, inputs)
@@ -164,6 +164,20 @@ def _check(arguments: argparse.Namespace) -> None:
         check_target(arguments.plot, "--plot", (*inputs, arguments.resume))
         check_apart(arguments.plot, "--plot", arguments.model, "--model")
         require_matplotlib()
+
+
+def _check_folder(arguments: argparse.Namespace) -> None:
+    """Raise an error for a folder that cannot be used, before the training file is read."""
+    if arguments.dev == "-":
+        raise UsageError("--dev - is not possible with --out-of-core: the file is read twice")
+    if arguments.out_of_core in ("", "-"):
+        raise UsageError("--out-of-core needs the name of a folder")
+    if arguments.resume is None:
+        from partwise.files.work_folder import WorkFolder
+
+        folder = WorkFolder(arguments.out_of_core)
+        folder.remove()
+        folder.close()
 
 
 def _check_checkpoint(arguments: argparse.Namespace, inputs: tuple[str | None, ...]) -> None:

@@ -136,7 +136,8 @@ class TextBatches(Generic[Examples]):
         with opened(self.path) as stream:
             held: list[bytes] = []
             size = 0
-            for data in whole(_chunks(self.name, stream), self.ends, self.name):
+            chunks = _chunks(self.name, stream, min(self.size, _CHUNK))
+            for data in whole(chunks, self.ends, self.name):
                 held.append(data)
                 size += len(data)
                 if size >= self.size and any(part.strip() for part in held):
@@ -146,21 +147,21 @@ class TextBatches(Generic[Examples]):
             yield b"".join(held)
 
 
-def _chunks(name: str, stream: BinaryIO) -> Iterator[bytes]:
-    """Yield the bytes of a stream, unpacked if they are gzipped."""
+def _chunks(name: str, stream: BinaryIO, size: int) -> Iterator[bytes]:
+    """Yield the bytes of a stream, some at a time, unpacked if they are gzipped."""
     read: Any = getattr(stream, "read1", stream.read)
-    first = read(_CHUNK)
-    while 0 < len(first) < len(GZIP_MAGIC) and (more := read(_CHUNK)):
+    first = read(size)
+    while 0 < len(first) < len(GZIP_MAGIC) and (more := read(size)):
         first += more
     if not first.startswith(GZIP_MAGIC):
         while first:
             yield first
-            first = read(_CHUNK)
+            first = read(size)
         return
     with gzip.GzipFile(fileobj=_Again(first, read)) as file:  # type: ignore[call-overload]
         while True:
             try:
-                found = file.read(_CHUNK)
+                found = file.read(size)
             except (EOFError, gzip.BadGzipFile, zlib.error) as error:
                 raise damaged_gzip(name, error) from error
             if not found:

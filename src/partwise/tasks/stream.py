@@ -166,13 +166,14 @@ class SpooledStream(Stream):
             self._spool.remove()
 
 
-def parts(source: Source, size: int = BATCH) -> Stream:
+def parts(source: Source, size: int | None = None) -> Stream:
     """Return examples that are in memory as a stream."""
     whole = source.checked()
+    step = size or BATCH
 
     def batches() -> Iterator[Source]:
-        for first in range(0, len(whole), size):
-            yield whole.take(range(first, min(first + size, len(whole))))
+        for first in range(0, len(whole), step):
+            yield whole.take(range(first, min(first + step, len(whole))))
 
     found = IteratorStream(batches, again=True)
     found.path = whole.path
@@ -180,7 +181,7 @@ def parts(source: Source, size: int = BATCH) -> Stream:
 
 
 def of_pairs(
-    pairs: Iterable[Any], make: Callable[[list[Any], list[Any]], Source], size: int = BATCH
+    pairs: Iterable[Any], make: Callable[[list[Any], list[Any]], Source], size: int | None = None
 ) -> Stream:
     """Return examples that come as pairs (x, y) as a stream.
 
@@ -190,8 +191,8 @@ def of_pairs(
         The pairs, which are read once.
     make : callable
         Makes the source of some examples and their labels.
-    size : int
-        How many to read at a time.
+    size : int or None
+        How many to read at a time; None is BATCH.
     """
 
     def batches() -> Iterator[Source]:
@@ -212,7 +213,7 @@ def of_pairs(
 
 
 def of_columns(
-    columns: Mapping[str, Iterable[Any] | None], make: Callable[..., Source], size: int = BATCH
+    columns: Mapping[str, Iterable[Any] | None], make: Callable[..., Source], size: int | None = None
 ) -> Stream:
     """Return examples whose parts come from several iterables as a stream.
 
@@ -222,8 +223,8 @@ def of_columns(
         The iterables by their names, for messages; None is left out.
     make : callable
         Makes the source of some examples, from one list per iterable.
-    size : int
-        How many to read at a time.
+    size : int or None
+        How many to read at a time; None is BATCH.
     """
 
     def batches() -> Iterator[Source]:
@@ -242,7 +243,7 @@ def is_iterator(thing: Any) -> bool:
     return isinstance(thing, Iterator)
 
 
-def cut(*columns: Iterable[Any] | None, names: tuple[str, ...], size: int = BATCH) -> Iterator[Any]:
+def cut(*columns: Iterable[Any] | None, names: tuple[str, ...], size: int | None = None) -> Iterator[Any]:
     """Cut iterables of the same length into lists, and yield one list of each at a time.
 
     Parameters
@@ -252,12 +253,12 @@ def cut(*columns: Iterable[Any] | None, names: tuple[str, ...], size: int = BATC
     names
         What they are called, for messages.
     size
-        The length of the lists.
+        The length of the lists; None is BATCH.
     """
     iterators = [None if column is None else iter(column) for column in columns]
-    n = 0
+    step, n = size or BATCH, 0
     while True:
-        found = [None if each is None else list(islice(each, size)) for each in iterators]
+        found = [None if each is None else list(islice(each, step)) for each in iterators]
         lengths = {
             name: len(some) for name, some in zip(names, found, strict=True) if some is not None
         }

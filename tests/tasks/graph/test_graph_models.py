@@ -90,10 +90,12 @@ def test_every_parameter_comes_back(tmp_path: Path) -> None:
         "max_passes": 70, "weights": "observed", "cost_matrix": [[0.0, 2.0], [1.0, 0.0]],
         "random_state": 3, "solver_options": {"memory": 4}, "domains": {"label": ("sea", "land")},
         "symmetric": True, "constant": False, "forbidden": {"node": []}, "max_megabytes": 99,
-        "missing_label": "?",
+        "missing_label": "?", "hashing": 64,
     }  # fmt: skip
     made = GraphLabeler(**parameters).fit(X, y)
-    session = {"n_jobs", "warm_start", "verbose", "callbacks"}
+    session = {
+        "n_jobs", "warm_start", "verbose", "callbacks", "checkpoint", "out_of_core", "memory_limit",
+    }  # fmt: skip
     assert made.get_params().keys() - parameters.keys() == session
     save_model(made, tmp_path / "m")
     assert GraphLabeler.from_model(load_model(tmp_path / "m")).get_params() == made.get_params()
@@ -175,7 +177,7 @@ def test_parameters_of_the_one_that_chooses() -> None:
         "scoring",
         "steps",
     }
-    assert given.keys() - own.keys() == {"l2", "warm_start"}
+    assert given.keys() - own.keys() == {"l2", "warm_start", "out_of_core"}
 
 
 def test_l2_is_chosen_by_data_held_out(tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ def crfsuite_model_of(model: Model) -> CRFsuiteModel:
         "weights of first and last labels": structure.start or structure.end,
         "constraints": model.constraints is not None,
         "features without names": features.vocabulary is None,
+        "hashed features": features.n_hashed > 0,
     }
     for what, held in missing.items():
         if held:

@@ -156,7 +156,11 @@ def _arrays(held: _Table, header: _Table) -> dict[str, Any]:
     names = list(_table(held, "features"))
     step_names = list(_table(held, "transition_features", optional=True))
     packed: dict[str, Any] = {}
+    hashed = bool(encoder.get("n_hashed"))
     for key, given in zip(_VOCABULARIES, (names, step_names), strict=True):
+        if hashed:
+            # The names only say which hash a row belongs to.
+            continue
         if encoder.get(key) is True:
             packed[f"{key}_bytes"], packed[f"{key}_offsets"] = Vocabulary(given).pack()
         elif given != [str(number) for number in range(len(given))]:

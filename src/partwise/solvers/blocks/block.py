@@ -113,6 +113,8 @@ class Block(ABC):
         once = np.unique(examples)
         self.kept = None if message.final else (once, self.keep(once))
         places = vectors.marks.touched(self.problem.arrays.design, examples)
+        if not len(examples):
+            return Change(places, np.zeros(0), 0.0, self.share(), 0)
         before = gather(places, vectors.near)
         arrays = self.problem.arrays._replace(weight=sigma * self.weight)
         scaled = replace(self.problem, arrays=arrays)

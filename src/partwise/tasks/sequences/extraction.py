@@ -368,6 +368,8 @@ def _numbered(
     names: Sequence[list[str]], first: Sequence[_Codes], number: _Number
 ) -> list[NDArray[np.int32]]:
     """Number the names of all templates, by the first row that has them and then by template."""
+    if not names:
+        return []
     every = list(chain.from_iterable(names))
     order = np.argsort(np.concatenate([*first, np.zeros(0, np.int64)]), kind="stable")
     numbers = np.empty(len(every), np.int32)

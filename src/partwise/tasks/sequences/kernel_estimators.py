@@ -13,6 +13,7 @@ from ...compiled.threads import thread_count
 from ...errors import DataError
 from ...memory import byte_count
 from ...problem.rows import Rows
+from ...training.settings import as_json
 from ...values import is_number
 from ..description import documented
 from ..estimator import Estimator
@@ -91,6 +92,9 @@ class KernelEstimator(PositionTrainer, Estimator):
         if self.loss == "hinge" and self.solver == "auto":
             return {"nearness": 0.0, **given}
         return given
+
+    def noted(self) -> dict[str, Any]:
+        return {**super().noted(), **as_json({"memory_limit": self.memory_limit})}
 
     @classmethod
     def _held(cls, model: Model) -> dict[str, Any]:

@@ -89,7 +89,14 @@ class Tokens:
         if self.vocabulary is None:
             return self
         names = HashedNames(n, self.vocabulary.separator)
-        found = replace(self, rows=names.rows(self.rows, self.vocabulary), vocabulary=names)
+        # Names that are not listed are not counted either.
+        n_inputs = n if self.templates is None else self.n_inputs
+        found = replace(
+            self,
+            rows=names.rows(self.rows, self.vocabulary),
+            vocabulary=names,
+            n_inputs=n_inputs,
+        )
         if self.transitions is None or self.transition_vocabulary is None:
             return found
         steps = names.rows(self.transitions, self.transition_vocabulary)

@@ -101,8 +101,10 @@ class StreamedPositions(Preparation):
         assert tokens is not None
         assert steps is not None
         own = tokens.transitions is not None
+        # Without templates, the inputs are the features themselves.
+        by_name = tokens.templates is None and tokens.vocabulary is not None
         return PositionFeatures(
-            self.n_inputs,
+            self.names.n_features if by_name else self.n_inputs,
             names,
             tokens.templates,
             self.how._intercept,

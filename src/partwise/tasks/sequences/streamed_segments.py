@@ -200,9 +200,13 @@ class StreamedSegments(Preparation):
             yield Batch(lengths[some], made, chosen, weight[some])
 
     def _features(self, vocabulary: Vocabulary | None) -> SegmentFeatures:
-        assert self.tokens is not None
+        tokens = self.tokens
+        assert tokens is not None
+        if tokens.templates is None and tokens.vocabulary is not None:
+            # Without templates, the inputs are the features themselves.
+            tokens = replace(tokens, n_inputs=self.names.n_features)
         names = self._found().names
-        return segment_features(self.how, self.tokens, vocabulary, names, self.longest)
+        return segment_features(self.how, tokens, vocabulary, names, self.longest)
 
     def finish(self) -> Outline:
         labels, structure, _, _ = self._found()
