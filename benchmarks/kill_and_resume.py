@@ -24,6 +24,7 @@ import tempfile
 import threading
 import time
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from .data import data_file, mnist
@@ -163,6 +164,7 @@ def one_case(case: str, kills: int, every: float, rng: random.Random) -> dict[st
         expected = weights_hash(whole)
         model, saved = folder / "killed" / "model", folder / "killed" / "saved"
         repeated: list[float] = []
+        steps = _steps(0.0, straight)
         in_write, done, ends = 0, 0, list[bool]()
         under_way = True
         while done < kills or under_way:
@@ -172,6 +174,7 @@ def one_case(case: str, kills: int, every: float, rng: random.Random) -> dict[st
             if done < kills:
                 kill_at = rng.uniform(0.8 * straight.ready, straight.ready + 2.5 * every)
             made = run(arguments, folder / "killed", kill_at, done % 3 == 2)
+            steps += _steps(held, made)
             if made.code != -signal.SIGKILL:
                 if made.code not in (0, 3):
                     raise SystemExit(f"{' '.join(arguments)} ended with {made.code}")
@@ -184,7 +187,6 @@ def one_case(case: str, kills: int, every: float, rng: random.Random) -> dict[st
             done, under_way = done + 1, True
             in_write += made.writing
             repeated.append(max(made.passes, held) - _passes(saved))
-        steps = [b - a for a, b in zip([0.0, *straight.written], straight.written, strict=False)]
         same = all(ends)
         text = (
             f"| {case} | {straight.seconds:.0f} s, {straight.passes:.1f}, "
@@ -198,6 +200,11 @@ def one_case(case: str, kills: int, every: float, rng: random.Random) -> dict[st
             "repeated": repeated, "interval": max(steps, default=0.0),
             "checkpoints": len(straight.written),
         }  # fmt: skip
+
+
+def _steps(held: float, made: Run) -> list[float]:
+    """Return the passes between checkpoints of a process that began after some passes."""
+    return [after - before for before, after in pairwise([held, *made.written])]
 
 
 def _passes(saved: Path) -> float:
