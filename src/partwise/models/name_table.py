@@ -60,6 +60,11 @@ class NameTable:
         """Return the numbers of some names; those that are not in the table yet are added."""
         return self._add(*packed(names))
 
+    def join(self, other: NameTable) -> NDArray[np.int32]:
+        """Add the names of another table; returns the number here of each name there."""
+        n = other._n
+        return self._add(other._bytes[: other._ends[n]], other._ends[: n + 1])
+
     def find(self, names: Sequence[str]) -> NDArray[np.int32]:
         """Return the numbers of some names; -1 for those that are not in the table."""
         data, offsets = packed(names)
