@@ -51,7 +51,7 @@ class Costs:
     sent: float = 5.5e4
     grows: float = 0.69
     passes: float = 15.0
-    penalty: float = 0.5
+    penalty: float = 0.75
     falls: float = 0.4
 
     def factor(self, blocks: int, exchanges: int) -> float:

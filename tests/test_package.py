@@ -45,6 +45,8 @@ def test_a_parameter_has_one_default_in_all_estimators() -> None:
                 defaults.setdefault(parameter, set()).add(repr(value))
     # A path of many models is trained less exactly than one of them.
     assert defaults.pop("tol") == {"0.0001", "0.001"}
+    # The matrix of a kernel always has a limit.
+    assert defaults.pop("memory_limit") == {"None", "4096"}
     assert {name: found for name, found in defaults.items() if len(found) > 1} == {}
     assert (defaults["max_passes"], defaults["l2"]) == ({"1000"}, {"1.0"})
 

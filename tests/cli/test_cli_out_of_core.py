@@ -74,9 +74,7 @@ def test_every_task(task: str, hashing: tuple[str, ...], call: Run, tmp_path: Pa
     assert call("info", tmp_path / "disk")[0] == 0
 
 
-def test_gzip_stdin_and_weights(
-    call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_gzip_stdin_and_weights(call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = training_file("tag", tmp_path / "train")
     weights = tmp_path / "weights"
     weights.write_text("".join(f"{k % 3}\n" for k in range(20)))
@@ -90,9 +88,7 @@ def test_gzip_stdin_and_weights(
     wanted = train(call, "tag", path, tmp_path / "m", *more, "--class-weight", "balanced")
     assert found["objective"] == wanted["objective"]
     weights.write_text("1\n" * 19)
-    code, _, err = call(
-        "train", "--task", "tag", path, "--model", tmp_path / "m", "-q", *disk
-    )
+    code, _, err = call("train", "--task", "tag", path, "--model", tmp_path / "m", "-q", *disk)
     assert code == 1
     assert "sample_weight has 19 numbers, and there are more examples" in err
 
@@ -142,9 +138,7 @@ def test_messages(call: Run, tmp_path: Path) -> None:
         (("--hashing", "1024", "--kernel", "rbf"), 2, "--kernel takes no --hashing"),
     ]
     for more, wanted, why in cases:
-        code, _, err = call(
-            "train", "--task", "tag", path, "--model", tmp_path / "m", "-q", *more
-        )
+        code, _, err = call("train", "--task", "tag", path, "--model", tmp_path / "m", "-q", *more)
         assert (code, why in err) == (wanted, True), (more, err)
         assert err.splitlines()[-1].startswith("partwise: error: ")
         assert not (tmp_path / "w").exists()
@@ -176,9 +170,7 @@ def test_faults_have_their_place(
     path.write_text(path.read_text() + bad)
     said = []
     for more in ((), ("--out-of-core", tmp_path / "w")):
-        code, _, err = call(
-            "train", "--task", task, path, "--model", tmp_path / "m", "-q", *more
-        )
+        code, _, err = call("train", "--task", task, path, "--model", tmp_path / "m", "-q", *more)
         assert code == 1
         said.append(sentence(err))
     assert said[0] == said[1]

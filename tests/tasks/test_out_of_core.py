@@ -363,16 +363,16 @@ def test_examples_are_counted_over_all_batches(
     wrong = [*X[:9], [3.5, 1.0]]
     with pytest.raises(DataError, match="sequence 9, token 0"):
         SequenceTagger(out_of_core=folder).fit(iter(wrong), iter([*y[:9], ["A", "B"]]))
-    with pytest.raises(DataError, match="sequence 9 .* has 2 tokens in X and 1 labels"):
+    with pytest.raises(DataError, match=r"sequence 9 .* has 2 tokens in X and 1 labels"):
         SequenceTagger(out_of_core=folder).fit(iter([*X[:9], X[9][:2]]), iter([*y[:9], ["A"]]))
     with pytest.raises(DataError, match=r"y\[9\] is the single label 'A'"):
         SequenceTagger(out_of_core=folder).fit(iter(X), iter([*y[:9], "A"]))
     with pytest.raises(DataError, match="y has 9 examples, and X has more"):
         SequenceTagger(out_of_core=folder).fit(iter(X), iter(y[:9]))
-    with pytest.raises(DataError, match="example 9 .* is a list; without y"):
+    with pytest.raises(DataError, match=r"example 9 .* is a list; without y"):
         SequenceTagger(out_of_core=folder).fit(iter([*zip(X[:9], y[:9], strict=True), X[9][:1]]))
-    with pytest.raises(DataError, match="sequence 8, position 0 .* is of type int"):
-        labels = [*y[:8], [1] * len(y[8]), [1] * len(y[9])]
+    labels: list[Any] = [*y[:8], [1] * len(y[8]), [1] * len(y[9])]
+    with pytest.raises(DataError, match=r"sequence 8, position 0 .* is of type int"):
         SequenceTagger(out_of_core=folder).fit(iter(X), iter(labels))
     # A pair of labels that first comes late is named where it comes.
     labels = [["A"] * len(x) for x in X]
@@ -424,7 +424,7 @@ def test_data_that_change_between_two_readings_are_noticed(folder: Path) -> None
 
 def test_a_fit_that_takes_too_much_names_the_folder() -> None:
     X, y = tagged()
-    with pytest.raises(DataError, match="memory_limit is 10 KiB; .*--out-of-core DIR"):
+    with pytest.raises(DataError, match=r"memory_limit is 10 KiB; .*--out-of-core DIR"):
         SequenceTagger(memory_limit="10KiB").fit(X, y)
     SequenceTagger(memory_limit="1GB", tol=0.1).fit(X, y)
     SequenceTagger(memory_limit=1000, tol=0.1).fit(X, y)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from partwise.compiled.compilation import noted_compilation
 from partwise.errors import DataError
+from partwise.memory import byte_count
 from partwise.tasks.registry import task_name, task_of
 from partwise.training.certificate import CLOSER_SIZES, Certificate, ConvergenceWarning
 
@@ -131,7 +132,9 @@ def _source(arguments: argparse.Namespace, task: Task[Any], given: dict[str, Any
             "--missing needs all examples in memory; leave --out-of-core out, or the examples "
             "whose labels are missing"
         )
-    return FileStream(task, arguments.file, given)
+    limit = arguments.memory_limit
+    memory = None if limit is None else byte_count(limit)
+    return FileStream(task, arguments.file, given, memory=memory)
 
 
 def _held_out(

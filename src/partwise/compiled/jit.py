@@ -28,6 +28,7 @@ import numba.extending
 import numpy as np
 
 from .compilation import listen
+from .library import compiler
 from .sources import stamp
 
 _logger = logging.getLogger(__name__)
@@ -48,6 +49,9 @@ _OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "fastmath": False}
 #: Two threads that need the same callback must not both compile it.
 _compiling: Final = threading.RLock()
 
+
+#: Which compiler numba runs, if it is not its own.
+_COMPILER: Final[dict[str, Any]] = {"pipeline_class": compiler()} if compiler() else {}
 
 # numba is imported here, so whoever waits for the compiler can be told from here on.
 listen()
@@ -171,7 +175,8 @@ def njit(
     """
 
     def decorate(plain: _Function) -> _Function:
-        compiled = numba.njit(**{**_OPTIONS, **_normalised(options), "nogil": True})(plain)
+        merged = {**_OPTIONS, **_COMPILER, **_normalised(options), "nogil": True}
+        compiled = numba.njit(**merged)(plain)
         if compiled is not plain:  # NUMBA_DISABLE_JIT hands the function back
             _enable_caching(compiled, plain)
         return compiled  # type: ignore[no-any-return]
@@ -238,7 +243,9 @@ def cfunc(signature: Any, **options: Any) -> Callable[[_Function], Callback]:
             from numba.core.ccallback import CFunc
             from numba.core.sigutils import normalize_signature
 
-            callback = CFunc(plain, normalize_signature(signature), locals={}, options=merged)
+            callback = CFunc(
+                plain, normalize_signature(signature), locals={}, options=merged, **_COMPILER
+            )
         except (ImportError, TypeError) as error:
             _logger.debug("numba %s builds callbacks otherwise: %s", numba.__version__, error)
             return Callback(plain, lambda: _plain_cfunc(plain, signature, merged))

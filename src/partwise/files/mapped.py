@@ -7,8 +7,11 @@ beforehand what will be needed and what will not, as far as it takes such advice
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import mmap
 import os
+import sys
 import weakref
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +26,9 @@ __all__ = ["ArrayWriter", "MappedFile", "is_mapped"]
 
 #: How much is asked for at a time: the system ignores what exceeds its own window.
 _WINDOW: Final = 1 << 20
+#: Numbers of Linux that Python does not name.
+_POPULATE_READ: Final = 22
+_POPULATE_WRITE: Final = 23
 #: Zeros that fill a new file where the system cannot reserve room for it.
 _ZEROS: Final = bytes(1 << 20)
 
@@ -115,6 +121,26 @@ class MappedFile:
             for at in range(first, last, _WINDOW):
                 os.posix_fadvise(self._file, at, min(_WINDOW, last - at), os.POSIX_FADV_WILLNEED)
 
+    def populate(self, begin: int, end: int, changes: bool) -> None:
+        """Wait until some of the numbers are in memory, so that nobody has to wait later.
+
+        Parameters
+        ----------
+        begin, end : int
+            Which numbers.
+        changes : bool
+            Whether they will be changed.
+        """
+        madvise = _madvise()
+        if self._map is None or madvise is None:
+            return
+        first = begin * self.dtype.itemsize // mmap.PAGESIZE * mmap.PAGESIZE
+        last = min(end * self.dtype.itemsize, self.nbytes)
+        if last > first:
+            # What fails here is done page by page when the numbers are looked at.
+            advice = _POPULATE_WRITE if changes else _POPULATE_READ
+            madvise(self.array.ctypes.data + first, last - first, advice)
+
     def forget(self, begin: int, end: int) -> None:
         """Tell the system that some of the numbers are not needed for a while.
 
@@ -145,6 +171,16 @@ class MappedFile:
         """Close the file; the array stays as long as somebody holds it."""
         self._closing()
         self._map = None
+
+
+@functools.cache
+def _madvise() -> Any:
+    """Return the function of the system; that of Python would make all threads wait."""
+    if not sys.platform.startswith("linux"):
+        return None
+    found = ctypes.CDLL(None).madvise
+    found.argtypes = [ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int]
+    return found
 
 
 def is_mapped(array: npt.NDArray[Any]) -> bool:

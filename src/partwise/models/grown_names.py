@@ -119,7 +119,7 @@ class GrownNames:
         )
 
     def _named_rows(self, rows: Rows, names: Vocabulary) -> Rows:
-        numbers = self._table.add(names.names)
+        numbers = self._table.add_packed(*names.pack())
         self.n_features = len(self._table)
         return Rows.sound(rows.indptr, numbers[rows.indices], rows.values, self.n_features)
 

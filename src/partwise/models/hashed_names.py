@@ -81,7 +81,9 @@ class HashedNames(Vocabulary):
         """
         if tally is not None:
             tally.add(len(rows.indices), len(rows.indices))
-        return slotted(rows, self.find(names.names), self.n)
+        from .name_table import hashes
+
+        return slotted(rows, hashed_numbers(hashes(*names.pack()), self.n), self.n)
 
     def __len__(self) -> int:
         return self.n

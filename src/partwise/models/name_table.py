@@ -17,7 +17,7 @@ from ..compiled.jit import njit
 from ..errors import DataError
 from .vocabulary import Vocabulary, packed
 
-__all__ = ["NameTable", "hashes"]
+__all__ = ["NameTable", "concatenated", "hashes", "joined"]
 
 _OFFSET: Final = np.uint64(0xCBF29CE484222325)
 _PRIME: Final = np.uint64(0x100000001B3)
@@ -44,7 +44,7 @@ class NameTable:
     def of(cls, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NameTable:
         """Make a table of distinct names, as `Vocabulary.pack` returns them."""
         made = cls()
-        made._add(data, offsets)
+        made.add_packed(data, offsets)
         return made
 
     def __len__(self) -> int:
@@ -58,7 +58,7 @@ class NameTable:
 
     def add(self, names: Sequence[str]) -> NDArray[np.int32]:
         """Return the numbers of some names; those that are not in the table yet are added."""
-        return self._add(*packed(names))
+        return self.add_packed(*packed(names))
 
     def join(self, other: NameTable) -> NDArray[np.int32]:
         """Add the names of another table; returns the number here of each name there."""
@@ -81,7 +81,8 @@ class NameTable:
         self.__init__()  # type: ignore[misc]
         return Vocabulary.of_packed(data, ends, separator)
 
-    def _add(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.int32]:
+    def add_packed(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Do the same as `add`, for names in the form of `Vocabulary.pack`."""
         data, offsets = _writeable(data), _writeable(offsets)
         numbers = np.empty(len(offsets) - 1, np.int32)
         hashed = hashes(data, offsets)
@@ -112,6 +113,64 @@ class NameTable:
             slots = np.full(3 * self._slots.size // 2, _FREE)
             _move(self._slots, slots)
             self._slots = slots
+
+
+def joined(
+    texts: Sequence[str], items: Sequence[tuple[Any, Any, NDArray[np.int64]]], n: int
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return n names in the form of `Vocabulary.pack`: texts, and between each two of them an item.
+
+    Parameters
+    ----------
+    texts
+        The texts, one more than there are items.
+    items
+        For each item its values, packed, and which of them each name has.
+    n
+        The number of names.
+    """
+    fixed = [text.encode("utf-8", "surrogatepass") for text in texts]
+    sizes = np.full(n, sum(map(len, fixed)), np.int64)
+    for _, offsets, which in items:
+        sizes += np.diff(offsets)[which]
+    ends = np.zeros(n + 1, np.int64)
+    np.cumsum(sizes, out=ends[1:])
+    out, at = np.empty(int(ends[-1]), np.uint8), ends[:-1].copy()
+    alone, nothing = np.zeros(n, np.int64), np.zeros(0, np.uint8)
+    for place, text in enumerate(fixed):
+        if text:
+            bounds = np.array([0, len(text)])
+            _append(np.frombuffer(bytearray(text), np.uint8), bounds, alone, out, at)
+        if place < len(items):
+            data, offsets, which = items[place]
+            _append(_writeable(data) if data.size else nothing, offsets, which, out, at)
+    return out, ends
+
+
+def concatenated(
+    several: Sequence[tuple[NDArray[np.uint8], NDArray[np.int64]]], order: NDArray[np.int64]
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return all of several packed names, in another order."""
+    begins = np.cumsum([0, *(data.size for data, _ in several)]).tolist()
+    data = np.concatenate([*(one for one, _ in several), np.zeros(0, np.uint8)])
+    starts = [ends[:-1] + begin for (_, ends), begin in zip(several, begins, strict=False)]
+    offsets = np.concatenate([*starts, np.array([data.size])])
+    ends = np.zeros(len(order) + 1, np.int64)
+    np.cumsum(np.diff(offsets)[order], out=ends[1:])
+    out = np.empty(data.size, np.uint8)
+    _append(data, offsets, order, out, ends[:-1].copy())
+    return out, ends
+
+
+@njit
+def _append(data: Any, offsets: Any, which: Any, out: Any, at: Any) -> None:
+    """Write name which[i] at the place at[i] of out, and move the place behind it."""
+    for i in range(which.size):
+        k = at[i]
+        for j in range(offsets[which[i]], offsets[which[i] + 1]):
+            out[k] = data[j]
+            k += 1
+        at[i] = k
 
 
 def hashes(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.uint64]:

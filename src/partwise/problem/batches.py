@@ -84,7 +84,9 @@ class ProblemWriter:
     resume : bool
         Whether the folder is that of an earlier fit, which will go on from its checkpoint.
     block_bytes : int
-        The size of the blocks of examples that are visited one after the other.
+        The size of the blocks of examples.
+    memory : float or None
+        The bytes of memory that there are; None: as many as the system allows.
     """
 
     def __init__(
@@ -93,8 +95,10 @@ class ProblemWriter:
         *,
         resume: bool = False,
         block_bytes: int = BLOCK_BYTES,
+        memory: float | None = None,
     ) -> None:
         self.folder, self.block_bytes = WorkFolder(folder, resume), block_bytes
+        self.memory = memory
         self._resumed = resume
         with telling(self.folder.path):
             self._spool = Spool(self.folder.part("spool") / "batches")
@@ -236,7 +240,7 @@ class ProblemWriter:
         bounds = cut_blocks(on_disk.sizes() + 16 * arrays.part_ptr, self.block_bytes)
         cuts = on_disk.cuts(bounds)
         held = {name: Blocked(on_disk.files[name], cuts[name]) for name in cuts}
-        room = DiskRoom(self.folder, bounds, arrays.part_ptr[bounds], held)
+        room = DiskRoom(self.folder, bounds, arrays.part_ptr[bounds], held, self.memory)
         problem = assemble(structure, storage, loss, arrays, on_disk.weight, work_size)
         return replace(problem, room=room)
 

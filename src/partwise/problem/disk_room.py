@@ -45,8 +45,6 @@ BLOCK_BYTES: Final = 1 << 22
 WINDOW: Final = 8
 #: Blocks are forgotten at once if all of them take more than this share of the memory.
 _CROWDED: Final = 0.5
-#: Windows are forgotten once more, as often as this, until what was changed is written.
-_AGAIN: Final = 2
 
 _Window = tuple[int, ...]
 
@@ -111,7 +109,7 @@ class DiskRoom(Room):
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="partwise-disk")
         self._coming: tuple[_Window, Future[None]] | None = None
         self._here: _Window = ()
-        self._left: list[_Window] = []
+        self._left: _Window = ()
         self._unwritten: set[Path] = set()  # files that may not be on the disk yet
         #: The windows of the present order: where each ends, and its blocks.
         self._plan: list[tuple[int, _Window]] = []
@@ -227,9 +225,10 @@ class DiskRoom(Room):
         if following:
             self._coming = following, self._thread.submit(self._prepare, following, changes)
         if self._crowded():
-            self._left = [*self._left[-_AGAIN:], left]
-            old = {block for gone in self._left for block in gone} - {*window, *following}
-            self._thread.submit(self._forget, sorted(old))
+            # The window before the last is forgotten again: what was changed in it is written now.
+            old = [*left, *self._left]
+            self._thread.submit(self._forget, [b for b in old if b not in {*window, *following}])
+            self._left = left
 
     def _await(self) -> _Window | None:
         """Wait for the window that the thread prepares, and return which one it was."""
@@ -247,6 +246,11 @@ class DiskRoom(Room):
     def _prepare(self, window: _Window, changes: bool) -> None:
         self._read(window)
         self._note(window, changes)
+        for block in window:
+            for file, cuts in self.held.values():
+                file.populate(cuts[block], cuts[block + 1], False)
+            for file, cuts in self.duals.values():
+                file.populate(cuts[block], cuts[block + 1], changes)
 
     def _read(self, window: _Window) -> None:
         for block in window:

@@ -32,8 +32,9 @@ __all__ = ["ExampleWeights", "Joined", "LaidOut", "Outline", "Preparation", "lay
 
 _log = logging.getLogger(__name__)
 
-#: A block is at most this share of the memory: several are in memory at a time, beside all else.
-_SHARE: Final = 32
+#: A block is at most this share of the memory: some windows of several blocks each are in memory at
+#: a time, beside all else.
+_SHARE: Final = 256
 _LEAST_BLOCK: Final = 1 << 18
 _ALONE: Final = "this task is trained on one machine only; leave the cluster out"
 
@@ -237,7 +238,12 @@ def lay_out(
     """
     assert settings.out_of_core is not None
     weights = ExampleWeights(sample_weight)
-    writer = ProblemWriter(settings.out_of_core, resume=resumed, block_bytes=_block_bytes(settings))
+    writer = ProblemWriter(
+        settings.out_of_core,
+        resume=resumed,
+        block_bytes=_block_bytes(settings),
+        memory=settings.memory_bytes,
+    )
     try:
         if preparation.looks and not stream.again:
             stream = SpooledStream(stream, writer.folder)

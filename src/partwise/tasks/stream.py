@@ -32,6 +32,8 @@ __all__ = [
 
 #: How many examples of an iterator are read at a time.
 BATCH: Final = 1000
+#: The bytes of text that are read at a time, at least.
+_LEAST: Final = 1 << 16
 #: How the messages about a batch name an example.
 _EXAMPLE: Final = re.compile(r"\b(sequence|example|sentence|tree|row) (\d+)\b(?! of)")
 _INDEX: Final = re.compile(r"^(y|X|fixed)\[(\d+)\]")
@@ -73,15 +75,25 @@ class FileStream(Stream):
         The values of the options of ``"train"``, see `Task.read`.
     size : int or None
         How many bytes of text to read at a time; None leaves it to the reader.
+    memory : int or None
+        The memory that the fit may take, in bytes: the text that is read at a time is a small part
+        of it.
     """
 
     def __init__(
-        self, task: Task[Any], path: str, given: Mapping[str, Any], size: int | None = None
+        self,
+        task: Task[Any],
+        path: str,
+        given: Mapping[str, Any],
+        size: int | None = None,
+        memory: int | None = None,
     ) -> None:
         from ..formats.choice import Chosen
         from ..formats.text_batches import BATCH_BYTES, check_cuttable
 
-        self._size = size or BATCH_BYTES
+        # The features of a text take some hundred times its memory while they are made.
+        most = BATCH_BYTES if memory is None else max(_LEAST, min(BATCH_BYTES, memory // 1024))
+        self._size = size or most
 
         self._task, self._given, self._source = task, given, path
         self.path = "<stdin>" if path == "-" else path
@@ -213,7 +225,9 @@ def of_pairs(
 
 
 def of_columns(
-    columns: Mapping[str, Iterable[Any] | None], make: Callable[..., Source], size: int | None = None
+    columns: Mapping[str, Iterable[Any] | None],
+    make: Callable[..., Source],
+    size: int | None = None,
 ) -> Stream:
     """Return examples whose parts come from several iterables as a stream.
 
@@ -243,7 +257,9 @@ def is_iterator(thing: Any) -> bool:
     return isinstance(thing, Iterator)
 
 
-def cut(*columns: Iterable[Any] | None, names: tuple[str, ...], size: int | None = None) -> Iterator[Any]:
+def cut(
+    *columns: Iterable[Any] | None, names: tuple[str, ...], size: int | None = None
+) -> Iterator[Any]:
     """Cut iterables of the same length into lists, and yield one list of each at a time.
 
     Parameters

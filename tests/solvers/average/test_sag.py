@@ -140,7 +140,9 @@ class Lyapunov:
             # Not by L_i; the one at this place of those that are all seen.
             coins = np.array([[0.9, (i + 0.5) / self.n, 0.0]])
             arrays, buffers = self.problem.arrays, self.machine.buffers
-            assert sag_epoch(arrays, memory, rule, coins, buffers) == -1
+            nobody, chances = np.zeros(0, dtype=np.int64), np.zeros(0)
+            bad = sag_epoch(arrays, memory, rule, coins, nobody, chances, buffers)
+            assert bad == -1
             totals = memory.totals
             settle(memory.z, memory.d, totals[BETA], totals[SLIDE])
             mean += self.p[i] * self.value(memory.z, memory.mu)

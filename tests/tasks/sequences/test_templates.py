@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import partwise.tasks.sequences.extraction
+import partwise.tasks.sequences.combinations
 from partwise.errors import DataError, ModelFileError
 from partwise.formats.columns import Columns
 from partwise.models.vocabulary import Vocabulary
@@ -121,7 +121,7 @@ def test_large_keys_are_recoded(sentences):
     columns = as_columns(sentences)
     expected = extract_fit(columns, WORD_AND_TAG)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(partwise.tasks.sequences.extraction, "_MAX_KEY", 3)
+        patch.setattr(partwise.tasks.sequences.combinations, "_MAX_KEY", 3)
         found = extract_fit(columns, WORD_AND_TAG)
     assert names_of(*found) == names_of(*expected)
 

@@ -349,6 +349,7 @@ def sag_epoch(
             past += q[r] * old[r]
             present += q[r] * mu[r]
             dx += c * pull[r] * (mu[r] - old[r])
+        for r in range(size):
             delta[r] = c * mu[r]
         for g in range(a.gold_ptr[i], a.gold_ptr[i + 1]):
             gold += a.gold_count[g] * q[a.gold_part[g]]

@@ -6,8 +6,8 @@ do so for a problem with a proximal term (:mod:`partwise.solvers.proximal_term`)
 w(mu), and the dual value is that of the best point between the gold labels and mu.
 
 The kernels are compiled without fast-math flags. Two labels may have equal scores, so the last bit
-can decide which way a step goes; and with these flags code that was just compiled and the same code
-from the cache may round differently.
+can decide which way a step goes; without these flags numbers are added up in the order in which the
+code names them.
 """
 
 from __future__ import annotations

@@ -1,0 +1,199 @@
+"""The distinct combinations of what templates see, found by the codes of the values of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...formats.columns import Columns
+from .plans import Item, Plan, Recipe
+
+__all__ = ["ABSENT", "Combinations", "Found"]
+
+#: Used instead of the number of a feature that a token does not have.
+ABSENT: Final = -1
+_BEGIN: Final = "__BOS__"
+_END: Final = "__EOS__"
+_MAX_KEY: Final = 2**62
+#: Combinations are found in a table, and not by sorting, up to this number of entries per token.
+_SPARE: Final = 4
+
+_Codes = NDArray[np.int64]
+
+
+class Found(NamedTuple):
+    """The distinct features that one template gives.
+
+    Attributes
+    ----------
+    texts
+        The fixed parts of their names.
+    items
+        What stands between them: for each item its texts, and which of them each feature has.
+    first
+        The first row that has each feature.
+    """
+
+    texts: tuple[str, ...]
+    items: Sequence[tuple[Sequence[str], _Codes]]
+    first: _Codes
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+
+class Combinations:
+    """The features of all tokens, or pairs of tokens, before they have names and numbers.
+
+    Attributes
+    ----------
+    found : list of Found
+        The features of each template, and then those of the ends of sentences.
+    table : ndarray of shape (templates, tokens)
+        Which of its features a template gives to each token; ABSENT if none.
+    """
+
+    def __init__(self, columns: Columns, plan: Plan) -> None:
+        sentences = _Sentences(columns, plan)
+        every = np.flatnonzero(sentences.before > 0) if plan.steps else np.arange(len(columns))
+        width = len(plan.recipes) + 2 * plan.edges
+        self.table = np.full((width, len(every)), ABSENT, np.int32)
+        self.found: list[Found] = []
+        for place, recipe in enumerate(plan.recipes):
+            self._apply(place, recipe, sentences, every)
+        if plan.edges:
+            for name, away in ((_BEGIN, sentences.before), (_END, sentences.after)):
+                rows = np.flatnonzero(away == 0)
+                self.table[len(self.found), rows] = 0
+                self.found.append(Found((name,), [], rows[:1]))
+
+    def _apply(self, place: int, recipe: Recipe, sentences: _Sentences, every: _Codes) -> None:
+        """Apply one template to some tokens."""
+        rows, parts = _present([sentences.codes(item, every) for item in recipe.items], len(every))
+        texts = [sentences.texts(item) for item in recipe.items]
+        n = len(every) if rows is None else len(rows)
+        first, inverse = _distinct(list(zip(parts, map(len, texts), strict=True)), n)
+        self.table[place, slice(None) if rows is None else rows] = inverse
+        items = [(known, codes[first]) for known, codes in zip(texts, parts, strict=True)]
+        self.found.append(Found(recipe.texts, items, first if rows is None else rows[first]))
+
+    def numbered(self, numbers: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
+        """Return the table with the numbers of the features, tokens by templates."""
+        for row, mine in zip(self.table, numbers, strict=True):
+            # The last entry is for ABSENT, which is -1.
+            row[:] = np.append(mine, np.int32(ABSENT))[row]
+        return np.ascontiguousarray(self.table.T)
+
+
+class _Sentences:
+    """Where each token stands in its sentence, and the codes of what can be seen there."""
+
+    def __init__(self, columns: Columns, plan: Plan) -> None:
+        lengths = columns.lengths
+        starts = np.cumsum(lengths) - lengths
+        self.before = np.arange(len(columns)) - np.repeat(starts, lengths)
+        self.after = np.repeat(lengths, lengths) - 1 - self.before
+        self.outside = plan.outside
+        self.seen = _coded(columns, plan)
+
+    def codes(self, item: Item, tokens: _Codes) -> _Codes:
+        """Return what an item sees from some tokens; -1 if there is nothing."""
+        codes = self.seen[item.look][0]
+        before, after = self.before[tokens], self.after[tokens]
+        # The distance from the token to the one that is looked at.
+        away: Any = item.offset
+        if item.origin != "token":
+            away = item.offset + (-before if item.origin == "first" else after + 1)
+        early, late = -(before + away), away - after
+        out = (early > 0) | (late > 0)
+        found: _Codes = codes[np.where(out, 0, tokens + away)]
+        if not out.any():
+            return found
+        if self.outside is None:
+            found[out] = -1
+            return found
+        first, last = map(len, self.outside)
+        begin = len(codes) - first - last
+        where = np.where(early > 0, np.minimum(early, first), first + np.minimum(late, last)) - 1
+        found[out] = codes[begin + where[out]]
+        return found
+
+    def texts(self, item: Item) -> list[str]:
+        """Return the texts of the codes that an item may see."""
+        return self.seen[item.look][1]
+
+
+def _present(parts: list[_Codes], n: int) -> tuple[_Codes | None, list[_Codes]]:
+    """Leave out the tokens where something is absent; None stands for all tokens."""
+    whole = np.ones(n, np.bool_)
+    for codes in parts:
+        whole &= codes >= 0
+    if whole.all():
+        return None, parts
+    return np.flatnonzero(whole), [codes[whole] for codes in parts]
+
+
+def _coded(columns: Columns, plan: Plan) -> list[tuple[_Codes, list[str]]]:
+    """Return, for every look, the code of every token (-1 if absent) and the texts of the codes.
+
+    The codes of what is outside of sentences follow those of the tokens.
+    """
+    beyond = list(chain(*plan.outside)) if plan.outside is not None else []
+    by_column: dict[int, tuple[_Codes, list[str]]] = {}
+    result = []
+    for look in plan.looks:
+        if look.column not in by_column:
+            field = columns.fields[look.column]
+            index = {text: code for code, text in enumerate(dict.fromkeys(chain(field, beyond)))}
+            fields = map(index.__getitem__, chain(field, beyond))
+            codes = np.fromiter(fields, np.int64, len(field) + len(beyond))
+            by_column[look.column] = codes, list(index)
+        codes, texts = by_column[look.column]
+        if look.derive is not None:
+            derived = list(map(look.derive, texts))
+            present = dict.fromkeys(text for text in derived if text is not None)
+            index = {text: code for code, text in enumerate(present)}
+            recode = np.array([-1 if text is None else index[text] for text in derived], np.int64)
+            codes, texts = recode[codes], list(index)
+        result.append((codes, texts))
+    return result
+
+
+def _distinct(parts: list[tuple[_Codes, int]], n: int) -> tuple[_Codes, _Codes]:
+    """Find the distinct combinations of codes.
+
+    Parameters
+    ----------
+    parts
+        Parallel arrays of codes, each with the number of distinct codes.
+    n
+        The length of the arrays, if there are none.
+
+    Returns
+    -------
+    first, inverse
+        The first position of each distinct combination, and the combination at each position.
+    """
+    if not parts:
+        return np.zeros(min(1, n), np.int64), np.zeros(n, np.int64)
+    key, size = parts[0]
+    for codes, more in parts[1:]:
+        if size * more > _MAX_KEY:
+            seen, key = np.unique(key, return_inverse=True)
+            size = len(seen)
+        key = key * more + codes
+        size *= more
+    if size > _SPARE * len(key):
+        _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+        return first, inverse
+    places = np.full(size, -1, np.int64)
+    # Of several values for one place the last one stays.
+    places[key[::-1]] = np.arange(len(key))[::-1]
+    used = np.flatnonzero(places >= 0)
+    rank = np.empty(size, np.int64)
+    rank[used] = np.arange(len(used))
+    return places[used], rank[key]
