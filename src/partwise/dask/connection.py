@@ -155,7 +155,7 @@ class Cluster:
         try:
             while True:
                 try:
-                    with self._talking():
+                    with self._talking(), self.client.as_current():
                         wait(futures, timeout=_LOOK)
                     break
                 except (asyncio.TimeoutError, TimeoutError):
