@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from support import grammar_of_arcs, grammar_of_phrases
 
+import partwise
 from partwise.datasets import tagged_text
 from partwise.formats.brackets import write_brackets
 from partwise.formats.columns import write_columns
@@ -59,10 +61,19 @@ class Processes:
         How many workers there are in the beginning.
     nanny : bool
         Whether workers have a nanny, which starts them again.
+    paths : sequence of str or None
+        Where workers look for packages first; None is where these tests found partwise.
     """
 
-    def __init__(self, folder: Path, workers: int, nanny: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        workers: int,
+        nanny: bool = False,
+        paths: Sequence[str] | None = None,
+    ) -> None:
         self.folder, self.nanny = folder, nanny
+        self.paths = [str(Path(partwise.__file__).parents[1])] if paths is None else list(paths)
         noted = folder / f"scheduler-{os.urandom(3).hex()}.json"
         self.scheduler = self._start(
             "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
@@ -72,15 +83,16 @@ class Processes:
             if self.scheduler.poll() is not None:
                 raise RuntimeError("the scheduler did not start")
             time.sleep(0.05)
-        import json
-
         self.address: str = json.loads(noted.read_text())["address"]
         self.workers = [self.add_worker() for _ in range(workers)]
 
     def _start(self, what: str, *arguments: str) -> subprocess.Popen[bytes]:
-        log = (self.folder / f"{what}-{os.urandom(3).hex()}.log").open("wb")
         command = [sys.executable, "-m", "distributed.cli.dask_" + what, *arguments]
-        return subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder)
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(self.paths)}
+        with (self.folder / f"{what}-{os.urandom(3).hex()}.log").open("wb") as log:
+            return subprocess.Popen(
+                command, stdout=log, stderr=log, cwd=self.folder, env=environment
+            )
 
     def add_worker(self) -> subprocess.Popen[bytes]:
         """Start one more worker."""
@@ -102,9 +114,9 @@ class Processes:
 
 
 @contextlib.contextmanager
-def processes(folder: Path, workers: int, nanny: bool = False) -> Iterator[Processes]:
+def processes(folder: Path, workers: int, *how: Any, **named: Any) -> Iterator[Processes]:
     """Run a cluster whose processes can be killed."""
-    made = Processes(folder, workers, nanny)
+    made = Processes(folder, workers, *how, **named)
     try:
         yield made
     finally:

@@ -6,8 +6,10 @@ import asyncio
 import importlib.metadata
 import logging
 import platform
+import re
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
@@ -21,10 +23,13 @@ _log = logging.getLogger(__name__)
 
 #: How often the list of workers is looked at while tasks run, in seconds ...
 _LOOK: Final = 1.0
-#: ... and how long results may take to arrive before it is looked at; doubled every time.
+#: ... and how long data may take to arrive before it is looked at; doubled every time.
 _ARRIVAL: Final = 5.0
+#: How long the scheduler may take to answer, in seconds.
+_ANSWER: Final = 60.0
 #: How long to wait for a worker where there is none, in seconds.
 PATIENCE: Final = 120.0
+_IMPORT: Final = r"ImportError|ModuleNotFoundError"
 
 
 class WorkerLost(Exception):
@@ -61,12 +66,25 @@ class Cluster:
         """Return the error for a scheduler that is gone."""
         return ClusterError(f"the scheduler at {self.address} cannot be reached any more")
 
-    def workers(self) -> dict[str, int]:
-        """Return the addresses of the workers that can be given tasks, and their threads."""
+    def _ask(self, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
+        """Ask the scheduler something, which must answer within a while."""
         if not self.alive:
             raise self.gone()
-        with self._talking():
-            found = self.client.scheduler_info()["workers"]
+        try:
+            with self._talking():
+                return self.client.sync(function, *given, callback_timeout=_ANSWER, **named)
+        except (asyncio.TimeoutError, TimeoutError) as error:
+            raise ClusterError(
+                f"the scheduler at {self.address} has not answered for {_ANSWER:.0f} s"
+            ) from error
+
+    def workers(self) -> dict[str, int]:
+        """Return the addresses of the workers that can be given tasks, and their threads.
+
+        A worker that Dask has paused, because its memory is full, is none of them.
+        """
+        # Without the number, only some workers are told.
+        found = self._ask(self.client.scheduler.identity, n_workers=-1)["workers"]
         return {
             address: int(held["nthreads"])
             for address, held in sorted(found.items())
@@ -79,8 +97,8 @@ class Cluster:
         while not (found := self.workers()):
             if time.monotonic() - began > PATIENCE:
                 raise ClusterError(
-                    f"the cluster at {self.address} has had no worker for {PATIENCE:.0f} s; start "
-                    "some"
+                    f"the cluster at {self.address} has had no worker for {PATIENCE:.0f} s, or "
+                    "only such that are paused because their memory is full; start some"
                 )
             time.sleep(0.2)
         self.check_versions([address for address in found if address not in self._checked])
@@ -91,10 +109,12 @@ class Cluster:
         if not addresses:
             return
         mine = versions()
-        with self._talking():
-            found = self.client.run(versions, workers=list(addresses), on_error="return")
+        found = self._ask(
+            self.client._run, versions, workers=list(addresses), on_error="return"
+        )
         for address, theirs in found.items():
-            if isinstance(theirs, ImportError):
+            # Dask replaces an error that it cannot send by its text.
+            if isinstance(theirs, ImportError) or re.search(_IMPORT, repr(theirs)):
                 raise ClusterError(
                     f"the worker {address} cannot import partwise ({theirs}); install partwise "
                     f"{mine['partwise']} there, or start workers in this environment"
@@ -130,17 +150,28 @@ class Cluster:
 
     def share(self, data: Any, workers: Sequence[str]) -> Any:
         """Send something large to workers before a task needs it; returns what stands for it."""
+        named = {"workers": list(workers), "broadcast": True, "direct": True, "hash": False}
         try:
-            with self._talking():
-                (sent,) = self.client.scatter(
-                    [data], workers=list(workers), broadcast=True, direct=True, hash=False
-                )
-        except (asyncio.TimeoutError, TimeoutError, ValueError, KeyError) as error:
+            (sent,) = self._arrived(self.client._scatter, [data], set(workers), named)
+        except (ValueError, KeyError) as error:
             if not self.alive:
                 raise self.gone() from error
             lost = set(workers) - set(self.workers())
             raise WorkerLost(", ".join(sorted(lost)) or str(error)) from error
         return sent
+
+    def _arrived(
+        self, function: Callable[..., Any], data: Any, workers: set[str], named: dict[str, Any]
+    ) -> Any:
+        """Send or fetch data, and look at the workers when it takes long."""
+        patience = _ARRIVAL
+        while True:
+            try:
+                with self._talking():
+                    return self.client.sync(function, data, callback_timeout=patience, **named)
+            except (asyncio.TimeoutError, TimeoutError):
+                self._look(workers)
+                patience *= 2.0
 
     def collect(self, tasks: Sequence[Task]) -> list[Any]:
         """Wait for tasks, and return their results.
@@ -152,6 +183,7 @@ class Cluster:
         wait: Any = waited
 
         futures = [task.future for task in tasks]
+        workers = {task.worker for task in tasks if task.worker is not None}
         try:
             while True:
                 try:
@@ -159,33 +191,21 @@ class Cluster:
                         wait(futures, timeout=_LOOK)
                     break
                 except (asyncio.TimeoutError, TimeoutError):
-                    self._look(tasks)
+                    self._look(workers)
+                    self._check([future for future in futures if future.done()])
             self._check(futures)
-            return self._gathered(tasks)
+            # Straight from the workers.
+            found: list[Any] = self._arrived(self.client._gather, futures, workers, {"direct": True})
+            return found
         except BaseException:
             self.cancel(futures)
             raise
 
-    def _gathered(self, tasks: Sequence[Task]) -> list[Any]:
-        """Return the results of tasks that are done, straight from their workers."""
-        futures, patience = [task.future for task in tasks], _ARRIVAL
-        while True:
-            try:
-                with self._talking():
-                    found: list[Any] = self.client.sync(
-                        self.client._gather, futures, direct=True, callback_timeout=patience
-                    )
-                return found
-            except (asyncio.TimeoutError, TimeoutError):
-                self._look(tasks)
-                patience *= 2.0
-
-    def _look(self, tasks: Sequence[Task]) -> None:
-        """Raise WorkerLost if a worker that a task is bound to is gone."""
-        lost = {task.worker for task in tasks if task.worker} - set(self.workers())
+    def _look(self, workers: set[str]) -> None:
+        """Raise WorkerLost if a worker is gone; wait for one if none is there."""
+        lost = workers - set(self.workers() if workers else self.some_workers())
         if lost:
             raise WorkerLost(", ".join(sorted(lost)))
-        self._check([task.future for task in tasks if task.future.done()])
 
     def _check(self, futures: Sequence[Any]) -> None:
         """Raise the error of a task that failed."""
@@ -195,7 +215,7 @@ class Cluster:
 
         for future in futures:
             if future.status == "error":
-                error = future.exception()
+                error = self._ask(future._exception)
                 if isinstance(error, (KilledWorker, Forgotten)):
                     raise WorkerLost(str(error)) from error
                 raise error
@@ -214,7 +234,7 @@ class Cluster:
         """Call something on all workers, if they can be reached."""
         if self.alive:
             with suppress(Exception):
-                self.client.run(function, *arguments, on_error="ignore")
+                self._ask(self.client._run, function, *arguments, on_error="ignore")
 
     def _talking(self) -> _Talking:
         return _Talking(self)
@@ -232,7 +252,7 @@ class _Talking:
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         from distributed.comm.core import CommClosedError
 
-        lost = (CommClosedError, ConnectionError, asyncio.CancelledError)
+        lost = (CommClosedError, ConnectionError, asyncio.CancelledError, CancelledError)
         if isinstance(error, lost) and not self.cluster.alive:
             raise self.cluster.gone() from error
         if isinstance(error, lost):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 from ..arrays import Floats
+from ..errors import ClusterError, DataError
 from ..problem.storage import Storage
 from ..solvers.blocks.crew import Crew
 from ..solvers.blocks.messages import Change, Fresh, Pass, Round, Update
@@ -37,6 +38,8 @@ _log = logging.getLogger(__name__)
 
 #: What is larger is sent to the workers straight, and not through the scheduler.
 _LARGE: Final = 1 << 18
+#: How often blocks are read again because a worker was lost.
+_TIMES: Final = 10
 
 
 @dataclass
@@ -145,11 +148,16 @@ class ClusterCrew(Crew):
         initial : Model or None
             A model to start from.
         """
-        while True:
+        for _ in range(_TIMES):
             try:
                 return self._prepare(how, initial)
-            except WorkerLost as lost:
-                _log.warning("worker lost while blocks were read, they are read again: %s", lost)
+            except WorkerLost as error:
+                _log.warning("worker lost while blocks were read, they are read again: %s", error)
+                lost = error
+        raise ClusterError(
+            f"workers were lost {_TIMES} times while blocks were read ({lost}); they may have too "
+            "little memory: see their logs"
+        ) from lost
 
     def _prepare(self, how: Any, initial: Any) -> Assembly:
         workers = list(self.cluster.some_workers())
@@ -229,7 +237,7 @@ class ClusterCrew(Crew):
             workers = sorted({self.placement.worker_of[b] for b in again})
             blueprint = self.cluster.share(made.blueprint, workers)
             preparation = self.cluster.share(made.preparation, workers)
-            self._each(
+            built = self._each(
                 "rebuild",
                 lambda b: (
                     rebuild,
@@ -244,6 +252,12 @@ class ClusterCrew(Crew):
                 ),
                 again,
             )
+            for b, one in zip(again, built, strict=True):
+                if one.digest != self.built[b].digest:
+                    raise DataError(
+                        f"block {b} (counted from 0) was read again because a worker was lost, and "
+                        "its examples are others now; give data that stay as they are"
+                    )
         self._enlist()
         return len(again)
 

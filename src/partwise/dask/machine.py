@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final, TypeVar, final
 import numpy as np
 
 from ..arrays import Floats
-from ..errors import DataError
+from ..errors import ClusterError, DataError
 from ..problem.dual_point import DualPoint
 from ..problem.storage import Storage
 from ..solvers.base import Epoch, Evaluation
@@ -33,6 +33,8 @@ _log = logging.getLogger(__name__)
 
 #: The states are fetched every so many passes.
 PASSES: Final = 4
+#: So many workers may be lost between two fetches of the states.
+LOSSES: Final = 20
 
 _Result = TypeVar("_Result")
 
@@ -57,7 +59,7 @@ class ClusterAscent(BlockAscent):
     needs = frozenset({"whole labels"})
     remade = (
         "snapshots", "noted", "done", "inside", "since", "every", "start", "replayed",
-        "lost", "costs", "first_rng",
+        "lost", "costs", "first_rng", "in_vain",
     )  # fmt: skip
 
     def __init__(
@@ -84,6 +86,7 @@ class ClusterAscent(BlockAscent):
         self.done: list[str] = []  # what was done since then
         self.inside = False  # whether an epoch runs
         self.since = self.replayed = self.lost = 0  # rounds, rounds done again, lost workers
+        self.in_vain = 0  # workers lost since the states were last fetched
         self.costs: list[Costs] = []
         self._surely(self._begin_anew)
 
@@ -153,7 +156,7 @@ class ClusterAscent(BlockAscent):
         copies = {name: array.copy() for name, array in arrays.items()}
         term, more = capture(self.term, "term")
         self.noted = held, (tree, copies), (term, more), self.rng.bit_generator.state
-        self.done, self.since = [], 0
+        self.done, self.since, self.in_vain = [], 0, 0
 
     def _go_back(self) -> None:
         """Return to the last states, here and on all workers."""
@@ -194,9 +197,19 @@ class ClusterAscent(BlockAscent):
             except WorkerLost as lost:
                 self._recover(lost)
 
-    def _recover(self, lost: WorkerLost) -> None:
+    def _count(self, lost: WorkerLost) -> None:
+        """Count a lost worker; raise a ClusterError if there were too many."""
         self.lost += 1
+        self.in_vain += 1
         self.replayed += self.since
+        if self.in_vain > LOSSES:
+            raise ClusterError(
+                f"workers were lost {self.in_vain} times since the states of the blocks were last "
+                f"fetched ({lost}); they may have too little memory: see their logs"
+            ) from lost
+
+    def _recover(self, lost: WorkerLost) -> None:
+        self._count(lost)
         _log.warning(
             "worker lost (%s); its blocks are read again, and %d rounds are repeated",
             lost, self.since,
@@ -215,7 +228,7 @@ class ClusterAscent(BlockAscent):
                 break
             except WorkerLost as another:
                 _log.warning("another worker lost: %s", another)
-                self.lost += 1
+                self._count(another)
                 left.extendleft(reversed(self.done))
                 self.done = []
         self.pause = pause

@@ -13,6 +13,7 @@ answered from memory.
 
 from __future__ import annotations
 
+import copy
 import json
 import threading
 import time
@@ -292,7 +293,8 @@ def rebuild(
 ) -> Built:
     """Make a block again that was on another worker, from its source."""
     open_shard(fit, origin, data)
-    on_shard(fit, origin.number, "read", (preparation,))
+    # All blocks of a worker are sent the same object, and reading changes it.
+    on_shard(fit, origin.number, "read", (copy.deepcopy(preparation),))
     on_shard(fit, origin.number, "settle", (numbering,))
     return build(fit, origin.number, blueprint)
 

@@ -190,8 +190,9 @@ class _Reader:
         items: Sequence[Any] = held["tuple" if "tuple" in held else "list"]
         before = list(now) if isinstance(now, (tuple, list, deque)) else []
         before += [None] * (len(items) - len(before))
+        # The arrays of a list that may grow may do so too.
         found = [
-            self.value(item, was, f"{path}.{k}")
+            self.value(item, was, f"{path}.{k}", grows & {""})
             for k, (item, was) in enumerate(zip(items, before, strict=False))
         ]
         if "tuple" in held:
