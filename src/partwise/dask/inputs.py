@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import DataError
 from .connection import Cluster, WorkerLost
 from .pieces import FilePiece, Measured, PartPiece, Piece, SourcePiece, cut
+from .predictions import in_memory
 from .station import Origin, measure
 
 if TYPE_CHECKING:
@@ -126,6 +127,8 @@ def as_inputs(how: Trainer, data: Sequence[Any], weight: Any, cluster: Cluster) 
         The cluster, whose workers know which files there are.
     """
     data = list(data)
+    if is_collection(weight):
+        (weight,) = in_memory(weight)
     while len(data) > 1 and data[-1] is None:
         data.pop()
     X = data[0]
@@ -202,10 +205,12 @@ def _parts(data: Sequence[Any]) -> list[tuple[Any, ...]]:
 
 def _delayed(column: Any) -> list[Any]:
     """Return the parts of a collection."""
+    from dask.delayed import Delayed
+
     if isinstance(column, (list, tuple)):
         return list(column)
-    if not hasattr(column, "to_delayed"):
-        return [column]  # it is delayed itself
+    if isinstance(column, Delayed):
+        return [column]
     if hasattr(column, "rechunk") and getattr(column, "ndim", 1) > 1:
         column = column.rechunk({1: -1})
     return list(np.ravel(np.array(column.to_delayed(), dtype=object)))

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["FilePiece", "Measured", "PartPiece", "Piece", "SourcePiece", "cut"]
 
 _READ: Final = 1 << 22
+#: The tasks whose examples do not hold their labels.
+_PAIRED: Final = ("tag", "classify")
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,8 @@ class FilePiece(Piece):
         return replace(self, begin=begin, end=end)
 
     def measure(self) -> Measured:
-        return Measured(super().measure().examples, _hash(self.path))
+        found = _hash(self.path)
+        return Measured(super().measure().examples, found)
 
 
 def _hash(path: str) -> str:
@@ -146,8 +149,8 @@ class PartPiece(Piece):
     part : int
         The number of the part.
     data : sequence or None
-        The arguments of `fit`: X, y and so on, once they are there. If there is no y, X may hold
-        pairs (x, y).
+        The arguments of `fit`: X, y and so on, once they are there. If there is no y, X holds pairs
+        (x, y), or examples with their labels where these are trees.
     begin, end : int, int or None
         Which examples; None is all that follow.
     """
@@ -160,7 +163,8 @@ class PartPiece(Piece):
 
     def sources(self) -> Iterator[Source]:
         assert self.data is not None
-        source, _ = self.how._given(*_unzipped(self.data))  # type: ignore[attr-defined]
+        data = _unzipped(self.data) if self.how.task in _PAIRED else self.data
+        source, _ = self.how._given(*data)  # type: ignore[attr-defined]
         whole: Source = source.checked()
         return _some(iter([whole] if len(whole) else []), self.begin, self.end)
 

@@ -27,25 +27,32 @@ def predicted(local: Any, method: str, X: Any) -> Any:
         The predictions, of the kind of X. Nothing is computed yet.
     """
     import dask
+    from dask.delayed import Delayed
 
     if isinstance(X, (list, tuple)):
         return [predicted(local, method, part) for part in X]
     # One copy of the model for all parts.
     model = dask.delayed(local)
+    if isinstance(X, Delayed):  # it says that it has every attribute
+        return dask.delayed(_part)(X, model, method)
     if type(X).__name__ == "Bag":
         return X.map_partitions(_part, model, method)
     if hasattr(X, "map_blocks"):
         X = X.rechunk({1: -1}) if X.ndim > 1 else X
         return X.map_blocks(
-            _part, model, method, drop_axis=list(range(1, X.ndim)), dtype=_kind(local)
+            _part,
+            model,
+            method,
+            drop_axis=list(range(1, X.ndim)),
+            dtype=_kind(local),
+            meta=np.empty(0, dtype=_kind(local)),
         )
-    if hasattr(X, "map_partitions"):
-        return X.map_partitions(_series, model, method, meta=(None, _kind(local)))
-    return dask.delayed(_part)(X, model, method)
+    return X.map_partitions(_series, model, method, meta=(None, _kind(local)))
 
 
 def _part(X: Any, local: Any, method: str) -> Any:
     """Return the predictions for one part."""
+    X = X if hasattr(X, "__len__") else list(X)
     return getattr(local, method)(X) if len(X) else []
 
 

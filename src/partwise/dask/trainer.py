@@ -152,6 +152,10 @@ class ClusterTrainer(Trainer):
             inputs = replace(source, weight=sample_weight)
         fit = os.urandom(6).hex()
         origins, files = inputs.origins(cluster, self.blocks or BLOCKS, fit)
+        if self.blocks is not None and len(origins) < self.blocks:
+            raise DataError(
+                f"{len(origins)} examples cannot make {self.blocks} blocks; use fewer blocks"
+            )
         parts = partial(inputs.futures, cluster) if inputs.parts else None
         crew = ClusterCrew(cluster, fit, origins, parts)
         _log.info(
