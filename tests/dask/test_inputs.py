@@ -137,9 +137,11 @@ def test_it_is_an_estimator_of_scikit_learn(client: Any, tagger: Any) -> None:
     assert tagger.replayed_ == 0
 
 
-def refused(client: Any, match: str, *data: Any, kind: Any = DaskSequenceTagger, **how: Any) -> None:
+def refused(
+    client: Any, match: str, *data: Any, kind: Any = DaskSequenceTagger, **how: Any
+) -> None:
     with pytest.raises((DataError, MismatchError), match=match):
-        kind(**{**HOW, **how}, client=client).fit(*data)
+        DaskSequenceTagger(**{**HOW, **how}, client=client).fit(*data)
 
 
 def test_what_cannot_be_trained_on_is_refused(client: Any, tmp_path: Path) -> None:

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from support import grammar_of_arcs, grammar_of_phrases
 
 import partwise
 from partwise.datasets import tagged_text
 from partwise.formats.brackets import write_brackets
 from partwise.formats.columns import write_columns
 from partwise.formats.conll import write_conll
+from support import grammar_of_arcs, grammar_of_phrases
 
 
 def weights_hash(estimator: Any) -> str:
@@ -63,6 +63,8 @@ class Processes:
         Whether workers have a nanny, which starts them again.
     paths : sequence of str or None
         Where workers look for packages first; None is where these tests found partwise.
+    more : sequence of str
+        Further arguments of all processes.
     """
 
     def __init__(
@@ -71,12 +73,15 @@ class Processes:
         workers: int,
         nanny: bool = False,
         paths: Sequence[str] | None = None,
+        more: Sequence[str] = (),
     ) -> None:
+        self.more = list(more)
+        self.host = "tls://127.0.0.1" if more else "127.0.0.1"
         self.folder, self.nanny = folder, nanny
         self.paths = [str(Path(partwise.__file__).parents[1])] if paths is None else list(paths)
         noted = folder / f"scheduler-{os.urandom(3).hex()}.json"
         self.scheduler = self._start(
-            "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
+            "scheduler", "--host", self.host, "--port", "0", "--no-dashboard",
             "--scheduler-file", str(noted),
         )  # fmt: skip
         while not noted.exists() or not noted.read_text().strip():
@@ -87,7 +92,7 @@ class Processes:
         self.workers = [self.add_worker() for _ in range(workers)]
 
     def _start(self, what: str, *arguments: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "distributed.cli.dask_" + what, *arguments]
+        command = [sys.executable, "-m", "distributed.cli.dask_" + what, *arguments, *self.more]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(self.paths)}
         with (self.folder / f"{what}-{os.urandom(3).hex()}.log").open("wb") as log:
             return subprocess.Popen(
@@ -98,19 +103,14 @@ class Processes:
         """Start one more worker."""
         return self._start(
             "worker", self.address, "--nanny" if self.nanny else "--no-nanny", "--nthreads", "1",
-            "--host", "127.0.0.1", "--no-dashboard", "--local-directory", str(self.folder),
+            "--host", self.host, "--no-dashboard", "--local-directory", str(self.folder),
         )  # fmt: skip
 
     def close(self) -> None:
+        # A worker ends by itself when its nanny is gone.
         for process in [*self.workers, self.scheduler]:
-            if process.poll() is None:
-                process.terminate()
-        for process in [*self.workers, self.scheduler]:
-            try:
-                process.wait(20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            process.kill()
+            process.wait()
 
 
 @contextlib.contextmanager

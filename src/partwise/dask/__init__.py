@@ -9,8 +9,8 @@ A worker that dies costs a repetition of the rounds since the last time that the
 blocks were fetched, and neither the fit nor its certificate. A scheduler that dies costs what was
 done since the last checkpoint.
 
-This needs Dask: ``pip install 'partwise[dask]'``. A scheduler runs whatever its clients send, so use
-TLS where others can reach it.
+This needs Dask: ``pip install 'partwise[dask]'``. A scheduler runs whatever its clients send, so
+use TLS where others can reach it.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         DaskSequenceTagger,
     )
     from .inputs import Files
+    from .paths import parallel_paths
 
 __all__ = [
     "Address",
@@ -36,6 +37,7 @@ __all__ = [
     "DaskLinearClassifier",
     "DaskSequenceTagger",
     "Files",
+    "parallel_paths",
 ]
 
 __getattr__, __dir__ = lazy_names(
@@ -43,6 +45,7 @@ __getattr__, __dir__ = lazy_names(
     {
         "Address": ".clients",
         "Files": ".inputs",
+        "parallel_paths": ".paths",
         **dict.fromkeys(
             (
                 "DaskConstituencyParser",

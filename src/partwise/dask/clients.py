@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
+import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -71,6 +73,9 @@ class Address:
             return None
         from distributed import security
 
+        for path in (self.ca_file, self.cert, self.key):
+            if not os.access(str(path), os.R_OK):
+                raise DataError(f"{path}: this file of TLS cannot be read; check the name")
         made: Any = security.Security
         return made(
             tls_ca_file=self.ca_file,
@@ -133,14 +138,20 @@ def _sound(client: Any) -> Cluster:
 
 
 def _client(distributed: Any, address: Address) -> Any:
+    security = address.security()
     try:
         return distributed.Client(
             address.scheduler,
             timeout=_TIMEOUT,
-            security=address.security(),
+            security=security,
             set_as_default=False,
             name="partwise",
         )
+    except ssl.SSLError as error:
+        raise ClusterError(
+            f"{address.scheduler}: the files of TLS cannot be used ({error}); give a certificate "
+            "of the authority, and a certificate with its key, as PEM"
+        ) from error
     except (OSError, TimeoutError, ValueError, RuntimeError, TypeError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ClusterError(

@@ -109,9 +109,7 @@ class Cluster:
         if not addresses:
             return
         mine = versions()
-        found = self._ask(
-            self.client._run, versions, workers=list(addresses), on_error="return"
-        )
+        found = self._ask(self.client._run, versions, workers=list(addresses), on_error="return")
         for address, theirs in found.items():
             # Dask replaces an error that it cannot send by its text.
             if isinstance(theirs, ImportError) or re.search(_IMPORT, repr(theirs)):
@@ -195,7 +193,9 @@ class Cluster:
                     self._check([future for future in futures if future.done()])
             self._check(futures)
             # Straight from the workers.
-            found: list[Any] = self._arrived(self.client._gather, futures, workers, {"direct": True})
+            found: list[Any] = self._arrived(
+                self.client._gather, futures, workers, {"direct": True}
+            )
             return found
         except BaseException:
             self.cancel(futures)

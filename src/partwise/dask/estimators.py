@@ -12,7 +12,7 @@ from ..tasks.estimator import Estimator
 from ..tasks.sequences.classifier import LinearClassifier
 from ..tasks.sequences.tagger import SequenceTagger
 from ..tasks.trainer import Trainer
-from .inputs import Files, is_collection
+from .inputs import is_collection
 from .predictions import in_memory, predicted
 from .trainer import ClusterTrainer
 

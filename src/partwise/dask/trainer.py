@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ..models.model import Model
     from ..training.early_stopping import Watch
 
-__all__ = ["ClusterTrainer"]
+__all__ = ["ClusterTrainer", "on_cluster"]
 
 _log = logging.getLogger(__name__)
 
@@ -279,3 +279,25 @@ class ClusterTrainer(Trainer):
         for part in (*(built.digest for built in self._crew.built), *self.files_):
             digest.update(part.encode() + b"|")
         return digest.hexdigest()
+
+
+def on_cluster(
+    plain: Trainer, client: Any, blocks: int | None = None, exchanges: int | None = None
+) -> ClusterTrainer:
+    """Return a trainer of a cluster with the parameters of a trainer of one machine.
+
+    Parameters
+    ----------
+    plain : Trainer
+        The trainer of one machine.
+    client, blocks, exchanges
+        As in :class:`ClusterTrainer`.
+    """
+    kind = type(plain)
+    # The same class, trained elsewhere: a dataclass adds the fields of both.
+    made: Any = dataclass(eq=False, repr=False, kw_only=True)(
+        type(f"Cluster{kind.__name__}", (ClusterTrainer, kind), {"local": kind, "__doc__": ""})
+    )
+    given = {name: getattr(plain, name) for name in kind.names()}
+    found: ClusterTrainer = made(**given, client=client, blocks=blocks, exchanges=exchanges)
+    return found
