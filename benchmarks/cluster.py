@@ -41,6 +41,8 @@ CASES: dict[str, tuple[Callable[[int], str], int, float]] = {
 }
 #: The gap for the hinge, which blocks approach slowly.
 HINGE = 5e-2
+#: How often a kill is tried.
+_ATTEMPTS = 5
 
 
 def estimator(name: str, **how: Any) -> Any:
@@ -140,16 +142,19 @@ def kills(arguments: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
             rounds = 2 * sum(one.calls for one in made.costs_)
             for k in range(arguments.kills):
                 client.wait_for_workers(2, timeout=120)
-                killer = Killer(cluster, client, rng, k % 4 < 2)
                 inside = k % 2 == 1
-                moment = (
-                    killer.inside(rng.randrange(2, rounds))
-                    if inside
-                    else killer.after(rng.uniform(0.0, usual))
-                )
-                made = estimator(name, **how, client=client)
-                with moment:
-                    seconds = fitted(made, path)
+                for _ in range(_ATTEMPTS):  # a fit may end before its kill
+                    killer = Killer(cluster, client, rng, k % 4 < 2)
+                    moment = (
+                        killer.inside(rng.randrange(2, rounds))
+                        if inside
+                        else killer.after(rng.uniform(0.0, 0.9 * usual))
+                    )
+                    made = estimator(name, **how, client=client)
+                    with moment:
+                        seconds = fitted(made, path)
+                    if killer.killed:
+                        break
                 if killer.killed and not nanny and not killer.replaced:
                     cluster.workers.append(cluster.add_worker())
                 found.append({
