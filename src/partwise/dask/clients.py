@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import ssl
@@ -16,6 +17,8 @@ from .connection import Cluster
 __all__ = ["Address", "connected"]
 
 _ADDRESS: Final = re.compile(r"(?:(tcp|tls|ws|wss|ucx|inproc)://)?[^\s/]+:\d+/?")
+#: Ctrl-C in a terminal is sent to workers on this machine too, which are needed for the certificate.
+_DEAF: Final = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 #: How long to wait for a scheduler, in seconds.
 _TIMEOUT: Final = 10.0
 
@@ -169,6 +172,9 @@ def _local(distributed: Any, workers: int | None) -> Iterator[Any]:
         "worker_dashboard_address": None,
         "threads_per_worker": 1,
         "processes": True,
+        "preload": [_DEAF],
+        # A worker that is lost is reported by whoever trains.
+        "silence_logs": logging.ERROR,
     }
     from ..compiled.threads import thread_count
 
