@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import re
+import zlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -161,6 +163,12 @@ def test_odd_counts_are_none(text: Any) -> None:
     held = unpack_counts(pack_counts(counts), 3)
     assert held is not None
     assert held.tolist() == counts.tolist()
+
+
+def test_counts_that_were_cut_off_are_none() -> None:
+    whole = zlib.compress(np.arange(3, dtype="<u4").tobytes())
+    # All numbers are there, and their checksum is not.
+    assert unpack_counts(base64.b64encode(whole[:-2]).decode(), 3) is None
 
 
 def test_a_text_that_unfolds_to_far_more_is_not_unfolded() -> None:
