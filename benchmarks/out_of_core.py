@@ -5,6 +5,10 @@ own: in memory, and from disk with a limit of a quarter of the memory that the f
 go on until the relative gap is at most tol. The limit is a control group's (of version 1 or 2),
 which only root can make; without one, the fit on disk runs without a limit and says so.
 
+With ``--kill`` a third fit, on disk as the second one and with a checkpoint every few seconds, is
+killed by SIGKILL after some of its checkpoints and goes on from the last one. Its weights are
+compared with those of the second fit by their SHA-256.
+
 Prints a table, and writes out_of_core.json.
 """
 
@@ -16,6 +20,7 @@ import json
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -147,8 +152,18 @@ def fit(options: argparse.Namespace) -> dict[str, Any]:
     return found
 
 
-def in_process(options: argparse.Namespace, limit: int | None, folder: Path | None) -> Any:
-    """Train once in a new process, and return what it took."""
+def in_process(
+    options: argparse.Namespace,
+    limit: int | None,
+    folder: Path | None,
+    checkpoint: Path | None = None,
+    writes: int | None = None,
+) -> Any:
+    """Train once in a new process, and return what it took.
+
+    With `writes` the process is killed after so many checkpoints and half the time to the next one,
+    and None is returned.
+    """
     group: MemoryGroup | None = None
     enter: Callable[[], None] | None = None
     if limit is not None:
@@ -162,9 +177,20 @@ def in_process(options: argparse.Namespace, limit: int | None, folder: Path | No
         command += [f"--{name}", str(getattr(options, name))]
     if folder is not None:
         command += ["--folder", str(folder)]
+    if checkpoint is not None:
+        command += ["--checkpoint", str(checkpoint), "--every", str(options.every)]
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, preexec_fn=enter, check=True)
-        found = json.loads(done.stdout)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, preexec_fn=enter)
+        if checkpoint is not None and writes is not None:
+            await_writes(process, checkpoint, writes)
+            time.sleep(30.0 * options.every)
+            process.kill()
+        out, _ = process.communicate()
+        if writes is not None and process.returncode == -signal.SIGKILL:
+            return None
+        if process.returncode:
+            raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
+        found = json.loads(out)
         if group is not None:
             found["group_peak"], found["limit"] = group.peak(), limit
         return found
@@ -173,16 +199,40 @@ def in_process(options: argparse.Namespace, limit: int | None, folder: Path | No
             group.remove()
 
 
+def await_writes(process: subprocess.Popen[bytes], path: Path, writes: int) -> None:
+    """Wait until a file was written so often, or the process has ended."""
+    last, seen = 0, 0
+    while seen < writes and process.poll() is None:
+        time.sleep(0.05)
+        with suppress(OSError):
+            now = path.stat().st_mtime_ns
+            seen, last = seen + (now != last), now
+
+
+def killed(options: argparse.Namespace, limit: int, folder: Path) -> dict[str, Any]:
+    """Train on disk, killed again and again; returns what all processes together took."""
+    checkpoint, kills = folder.parent / "checkpoint", 0
+    for _ in range(options.kill):
+        if in_process(options, limit, folder, checkpoint, writes=2) is not None:
+            raise SystemExit("the fit ended before it was killed; give --every a smaller number")
+        kills += 1
+    found: dict[str, Any] = in_process(options, limit, folder, checkpoint)
+    # What the last process counted is of the last stretch alone, but for the passes.
+    return {**found, "kills": kills, "checkpoint_bytes": checkpoint.stat().st_size}
+
+
 def compare(options: argparse.Namespace) -> dict[str, Any]:
     """Train in memory and on disk."""
     memory = in_process(options, None, None)
     limit = int(memory["peak_megabytes"] * 2**20 * options.share)
     root = tempfile.mkdtemp(dir=options.disk)
     try:
-        disk = in_process(options, limit, Path(root) / "fit")
+        found = {"memory": memory, "disk": in_process(options, limit, Path(root) / "fit")}
+        if options.kill:
+            found["killed"] = killed(options, limit, Path(root) / "again")
     finally:
         shutil.rmtree(root)
-    return {"memory": memory, "disk": disk}
+    return found
 
 
 def rows(found: dict[str, Any]) -> list[list[str]]:
@@ -200,6 +250,9 @@ def rows(found: dict[str, Any]) -> list[list[str]]:
         line("relative gap", lambda side: f"{side['relative_gap']:.2e}"),
         line("objective", lambda side: f"{side['objective']:.6g}"),
         line("passes", count("passes", 1, 1)),
+        line("SHA-256 of the weights", lambda side: side["hash"]),
+        line("killed", count("kills")),
+        line("checkpoint, MiB", count("checkpoint_bytes", 2**20)),
         line("seconds of building", count("building", 1, 1)),
         line("seconds of training", count("seconds", 1, 1)),
         line("CPU seconds of training", count("cpu_seconds", 1, 1)),
@@ -230,13 +283,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--fit", action="store_true", help="train once, in this process")
     parser.add_argument("--folder", type=Path, default=None, help="with --fit: train from disk")
     parser.add_argument("--checkpoint", type=Path, default=None, help="with --fit: save and resume")
-    parser.add_argument("--every", type=float, default=0.5, help="minutes between checkpoints")
+    parser.add_argument("--every", type=float, default=0.1, help="minutes between checkpoints")
+    parser.add_argument("--kill", type=int, default=0, help="how often to kill a fit on disk")
     options = parser.parse_args(arguments)
     if options.fit:
         print(json.dumps(fit(options)))
         return 0
     found = compare(options)
-    print(table(["", "in memory", "on disk"], rows(found)))
+    print(table(["", "in memory", "on disk", "killed and resumed"][: len(found) + 1], rows(found)))
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "out_of_core.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
     return 0
