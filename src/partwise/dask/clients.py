@@ -17,7 +17,7 @@ from .connection import Cluster
 __all__ = ["Address", "connected"]
 
 _ADDRESS: Final = re.compile(r"(?:(tcp|tls|ws|wss|ucx|inproc)://)?[^\s/]+:\d+/?")
-#: Ctrl-C in a terminal is sent to workers on this machine too, which are needed for the certificate.
+#: Ctrl-C in a terminal is sent to workers on this machine too, and the certificate needs them.
 _DEAF: Final = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 #: How long to wait for a scheduler, in seconds.
 _TIMEOUT: Final = 10.0
