@@ -66,6 +66,8 @@ class Automatic(CompositeSolver):
         self.falls: deque[tuple[float, float]] = deque(maxlen=_WINDOW)  # passes, log estimate
         self.passes = 0.0
         name, why = first_choice(goal.problem, goal.l2, goal.l1, options)
+        if name == "online-eg" and goal.only_weights and not options:
+            name, why = "proximal-eg", "it starts from weights"
         if goal.problem.loss.tau == 0.0:
             options.setdefault("nearness", None)
         elif name == "online-eg":

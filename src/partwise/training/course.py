@@ -3,7 +3,9 @@
 There is one stopping rule, ``relative_gap <= tol``, and only a full evaluation decides it. Between
 evaluations each epoch gives a free estimate of the gap. A full evaluation is made when that
 estimate, corrected by how wrong it was the last time, says that tol is reached, and in any case
-every ``EVERY`` passes. The schedule counts passes and never looks at the clock, so that the same
+every ``EVERY`` passes. A fit that starts from weights alone evaluates these before its first epoch.
+They may stay the best weights that are known; then the running dual value tells without an estimate
+when they are certified. The schedule counts passes and never looks at the clock, so that the same
 data and seed give the same model.
 """
 
@@ -136,7 +138,18 @@ class Course:
         self.watcher = Watcher(watch)
         self.trace: list[TraceRow] = []
         self.initial = initial
+        self.objective = math.nan  # that of the initial weights, once it is known
         self.epoch: Epoch | None = None  # an epoch that has ended and is not yet in the trace
+
+    def certifies(self, dual: float) -> bool:
+        """Return whether a dual value is large enough for the initial weights."""
+        return relative_gap(self.objective, dual) <= self.schedule.tol
+
+    def better(self, found: Evaluation) -> Evaluation:
+        """Return an evaluation, with the initial weights where their objective is lower."""
+        if self.initial is None or not self.objective < found.primal:
+            return found
+        return Evaluation(self.initial, self.objective, found.dual)
 
     def restored(self) -> None:
         """Check what comes from a file."""
