@@ -84,6 +84,21 @@ def test_every_solver_goes_on(case: tuple[str, str, str], tmp_path: Path, copies
             assert digest(again) == digest(whole)
 
 
+@pytest.mark.parametrize("loss", ["log", "hinge"])
+def test_a_fit_that_began_with_weights_goes_on(loss: str, tmp_path: Path, copies: Any) -> None:
+    problem = problem_of("chain", loss)
+    weights = train(problem, 0.4, tol=1e-2).weights
+    how: dict[str, Any] = {"tol": 1e-5, "max_passes": 9, "quiet": True}
+    whole = train(problem, 0.3, **how, initial_weights=weights)
+    path = tmp_path / "fit.checkpoint"
+    train(problem, 0.3, **how, initial_weights=weights, checkpoint=Checkpoint(path, every=0.0))
+    assert len(copies) > 1
+    for copy in chosen(list(copies)):
+        again = train(problem, 0.3, **how, checkpoint=Checkpoint(copy, every=1e3, resume=True))
+        assert digest(again) == digest(whole)
+        assert again.initial_objective == whole.initial_objective
+
+
 def test_the_epoch_is_saved_within(tmp_path: Path, copies: list[Path]) -> None:
     problem = problem_of("chain", "log")
     train(problem, 0.3, checkpoint=Checkpoint(tmp_path / "a", every=0.0))
