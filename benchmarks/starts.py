@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .blocks import build
 from .data import data_file, mnist
 from .limits import table
 
@@ -77,36 +78,16 @@ def svmlight_file(x: Any, y: Any, path: Path) -> Path:
     return path
 
 
-def build(task: str, loss: str, path: Path) -> Problem:
-    """Return the problem that ``partwise train`` solves for a file."""
-    from partwise.problem.losses import make_loss
-    from partwise.problem.problem import build_problem
-    from partwise.tasks.registry import task_of
-
-    how = task_of(task)
-    given = how.defaults("train")
-    made = how.make({"loss": loss}, given)._prepare(how.read(str(path), given), None, None)
-    return build_problem(
-        made.structure,
-        made.shapes,
-        made.rows(),
-        made.gold,
-        make_loss(loss, made.structure.n_labels, None),
-        weights=made.weights or "all",
-        constraints=made.constraints,
-    )
-
-
 def small_problem(task: str, loss: str, folder: Path) -> Problem:
     """Return one of the problems of the first table."""
     if task == "tagger":
-        return build("tag", loss, beginning(CHUNKS, 500, folder))
+        return build(beginning(CHUNKS, 500, folder), loss, "tag")
     if task == "parser":
-        return build("parse", loss, beginning(TREES, 150, folder))
+        return build(beginning(TREES, 150, folder), loss, "parse")
     from sklearn.datasets import load_digits
 
     x, y = load_digits(return_X_y=True)
-    return build("classify", loss, svmlight_file(x / 16.0, y, folder / "digits.txt"))
+    return build(svmlight_file(x / 16.0, y, folder / "digits.txt"), loss, "classify")
 
 
 def starts(problem: Problem, row: Row, seed: int) -> Iterator[tuple[str, Fit]]:
@@ -148,7 +129,7 @@ def resumed_tagger(seed: int) -> list[list[str]]:
     from partwise.training.checkpoint import Checkpoint
     from partwise.training.loop import train
 
-    problem = build("tag", "log", beginning(CHUNKS, None, Path()))
+    problem = build(beginning(CHUNKS, None, Path()), "log", "tag")
     how: dict[str, Any] = {"tol": 1e-4, "seed": seed, "quiet": True}
     straight = train(problem, 1.0, **how).certificate.passes
     with tempfile.TemporaryDirectory() as folder:
@@ -176,7 +157,7 @@ def resumed_classifier(seed: int) -> list[list[str]]:
 
     with tempfile.TemporaryDirectory() as folder:
         path = svmlight_file(*mnist("train"), Path(folder) / "mnist.txt")
-        problem = build("classify", "hinge", path)
+        problem = build(path, "hinge", "classify")
     how: dict[str, Any] = {"tol": 1e-2, "seed": seed, "quiet": True}
     first = train(problem, 1.0, **how)
     again = train(problem, 1.0, **how, initial_weights=first.weights)
