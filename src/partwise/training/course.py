@@ -15,6 +15,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
+import numpy as np
+
 from ..arrays import Floats
 from ..errors import DataError
 from ..solvers.base import Epoch, Evaluation
@@ -154,7 +156,9 @@ class Course:
     def restored(self) -> None:
         """Check what comes from a file."""
         rows = all(isinstance(row, TraceRow) for row in self.trace)
-        best = self.watcher.best
-        sound = rows and (self.epoch is None or isinstance(self.epoch, Epoch))
+        best, initial = self.watcher.best, self.initial
+        whole = isinstance(initial, np.ndarray) and initial.dtype == np.float64
+        sound = rows and (initial is None or (whole and initial.ndim == 1))
+        sound = sound and (self.epoch is None or isinstance(self.epoch, Epoch))
         if not sound or not (best is None or isinstance(best, Scored)):
             raise DataError("the course of the fit is not sound")

@@ -209,6 +209,8 @@ def run(
             keeper.check_room(machine)
         if keeper is not None and saved is not None:
             keeper.resume(saved, machine, course)
+            if course.initial is not None and len(course.initial) != storage.n_places:
+                raise DataError(f"{saved.path} is not sound: its first weights do not fit the data")
         loop = _Loop(machine, storage, course, tol, max_passes, callbacks, keeper, interrupt)
         loop.began = time.perf_counter() if began is None else began
         again = saved is not None and saved.ended
