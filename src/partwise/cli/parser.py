@@ -24,6 +24,7 @@ from .options import (
     natural,
     not_negative,
     passes,
+    port,
     positive,
     seed,
     size,
@@ -117,6 +118,18 @@ write, there are partwise-model, crfsuite-model, json-model and safetensors-mode
 model predicts as it did, but nothing is certified about it. If partwise has its objective, train
 --resume with the data and settings that it was trained with tells how far it is from the optimum.
 Pickles are never read."""
+
+_SERVE = """\
+examples:
+  partwise serve chunks.model
+  partwise serve chunks.model trees=parser.model --port 8080
+  partwise serve chunks.model --host 0.0.0.0 --allowed-host models.example.org
+
+Opens a page to try the models on, and a JSON API: POST /predict and /explain, GET /models, /health,
+/metrics, /openapi.json; /docs describes it. Listens on this machine only, unless --host says
+otherwise; there are no users and no passwords, so put a proxy with both before it then. Ctrl-C or
+SIGTERM finishes what is under way and ends with exit code 0. With --json, the record is written
+when the server is ready. Needs the package h11: pip install 'partwise[serve]'."""
 
 _SOLVERS = """\
 examples:
@@ -215,6 +228,7 @@ def build_parser() -> argparse.ArgumentParser:
     _evaluate(verb("evaluate", "score a model on a file with labels", _EVALUATE), tasks)
     info = verb("info", "say what a model file holds", _INFO)
     info.add_argument("model", metavar="MODEL", help="a model file")
+    _serve(verb("serve", "open a page to try models on, and a JSON API", _SERVE))
     _convert(verb("convert", "convert a file from one format to another", _CONVERT))
     solvers = verb("solvers", "list the solvers, or describe one", _SOLVERS)
     solvers.add_argument("name", metavar="NAME", nargs="?", help="a solver (default: all)")
@@ -224,6 +238,39 @@ def build_parser() -> argparse.ArgumentParser:
         "--output", metavar="DIR", default="demo", help="folder for the files (default: demo)"
     )
     return parser
+
+
+def _serve(parser: argparse.ArgumentParser) -> None:
+    from partwise.serve.limits import LENGTHS, Limits
+
+    add = parser.add_argument
+    add(
+        "models", metavar="MODEL", nargs="+",
+        help="model files, each under the name of its file, or NAME=FILE",
+    )  # fmt: skip
+    add("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (127.0.0.1)")
+    add(
+        "--port", type=port, default=8765, metavar="N",
+        help="the port; 0 is any that is free (default: 8765)",
+    )  # fmt: skip
+    add(
+        "--allowed-host", action="append", default=[], metavar="NAME",
+        help="a further name that requests may be addressed to; can be repeated",
+    )  # fmt: skip
+    add("--threads", type=threads, metavar="N", help="threads that predict (default: one per core)")
+    group = parser.add_argument_group("limits")
+    for name, (default, about) in Limits.described().items():
+        kind = natural if isinstance(default, int) else positive
+        group.add_argument(
+            "--" + name.replace("_", "-"), type=kind, default=default, metavar="N",
+            help=f"{about} (default: {default:,g})" if kind is positive else
+            f"{about} (default: {default:,})",
+        )  # fmt: skip
+    group.add_argument(
+        "--max-length", action="append", default=[], metavar="TASK=N",
+        help="the greatest length of an example; can be repeated (default: "
+        + ", ".join(f"{task}={n}" for task, n in LENGTHS.items()) + ")",
+    )  # fmt: skip
 
 
 def _train_help(tasks: Sequence[Task[Any]]) -> str:
