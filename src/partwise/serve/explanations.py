@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..explain.explainer import explain_examples
@@ -16,7 +16,12 @@ __all__ = ["explained"]
 
 
 def explained(
-    model: Model, examples: Any, top: int, runners_up: bool, more: Mapping[str, Any]
+    model: Model,
+    examples: Any,
+    top: int,
+    runners_up: bool,
+    names: Sequence[str] | None,
+    more: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
     """Explain the predictions for some examples.
 
@@ -28,6 +33,8 @@ def explained(
         The most features for each part, and against it.
     runners_up : bool
         Whether to look for the runner-up of every part.
+    names : sequence of str or None
+        The names of features that only have numbers.
 
     Returns
     -------
@@ -35,7 +42,7 @@ def explained(
         One per example. The contributions that are left out are counted and added up as
         ``others``.
     """
-    found = explain_examples(model, examples, runners_up=runners_up, **more)
+    found = explain_examples(model, examples, runners_up=runners_up, feature_names=names, **more)
     return [_answer(one, top) for one in found]
 
 

@@ -228,6 +228,7 @@ class ServedModel:
             )  # fmt: skip
         try:
             examples, more = self.exchange.given(items)
-            return explained(self.model, examples, top, runners_up, more)
+            names = self.exchange.feature_names
+            return explained(self.model, examples, top, runners_up, names, more)
         except PartwiseError as error:
             raise Fault(422, "bad_data", str(error)) from None

@@ -112,6 +112,11 @@ class Exchange(ABC):
         """Return an example that is made of words only; called if `reads_text`."""
         raise NotImplementedError
 
+    @property
+    def feature_names(self) -> list[str] | None:
+        """The names of features that only have numbers, as explanations call them."""
+        return None
+
     def labels(self) -> list[Any]:
         """Return the labels of the model, in the order of the tables of probabilities."""
         return list(self.model.labels)

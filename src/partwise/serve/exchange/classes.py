@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,13 @@ class ClassExchange(Exchange):
     @property
     def _named(self) -> bool:
         return self._features.vocabulary is not None
+
+    @cached_property
+    def feature_names(self) -> list[str] | None:
+        """The numbers of the features, counted as clients do."""
+        if self._named or self._features.n_hashed or self._features.support is not None:
+            return None
+        return [str(i) for i in range(1, self._features.n_inputs + 1)]
 
     def reads(self) -> dict[str, Any]:
         if self._named:

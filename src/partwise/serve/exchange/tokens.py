@@ -41,7 +41,7 @@ class TokenExchange(Exchange):
     def reads(self) -> dict[str, Any]:
         n = self._columns
         if n:
-            names = ["word", *(f"column {c}" for c in range(2, n + 1))]
+            names = self._column_names(n)
             form = "a string" if n == 1 else f"a list of {n} strings: {', '.join(names)}"
             return {
                 "kind": "columns",
@@ -53,6 +53,12 @@ class TokenExchange(Exchange):
             return {"kind": "named", "about": about}
         n = self.positions.n_inputs
         return {"kind": "numbered", "n_features": n, "about": f"each token is {n:,} numbers"}
+
+    def _column_names(self, n: int) -> list[str]:
+        templates = self.positions.templates
+        tagged = templates is not None and "pos[0]" in templates.names
+        names = ["word", *(f"column {c}" for c in range(2, n + 1))]
+        return [names[0], "part of speech", *names[2:]] if tagged and n > 1 else names
 
     def sample(self) -> dict[str, Any]:
         n = self._columns

@@ -14,13 +14,18 @@ export function arcDrawing(result, ask, unsure) {
   const context = document.createElement("canvas").getContext("2d");
   const family = getComputedStyle(document.body).fontFamily;
   context.font = `15px ${family}`;
+  const labelOf = (t) => [heads[t] === 0 ? "root" : relations ? relations[t] : "",
+    percent(probabilities ? probabilities[t] : null)].filter(Boolean).join(" ");
   const centres = [];
   let x = 14;
   tokens.forEach((word, t) => {
-    const label = relations ? relations[t] : "";
-    const own = Math.max(width(word, context), width(label, context) * 0.85, 18);
-    centres.push(x + own / 2);
-    x += own + GAP;
+    const own = Math.max(width(word, context), 18);
+    // The label of an arc between neighbours must fit between them.
+    const joined = t > 0 && (heads[t] === t ? t : heads[t - 1] === t + 1 ? t - 1 : null);
+    const room = joined === false || joined === null ? 0 : width(labelOf(joined), context) * 0.85 + 24;
+    const centre = Math.max(x + own / 2, t > 0 ? centres[t - 1] + room : 0);
+    centres.push(centre);
+    x = centre + own / 2 + GAP;
   });
   // An arc is above all arcs that it encloses.
   const arcs = heads.map((head, t) => ({ t, head, a: Math.min(head - 1, t), b: Math.max(head - 1, t) }));
@@ -35,12 +40,11 @@ export function arcDrawing(result, ask, unsure) {
   }
   const top = Math.max(1, ...inner.map((arc) => arc.level));
   const base = 22 + (top + 1) * STEP;
-  const height = base + 40;
+  const height = base + 14;
   const groups = arcs.map((arc) => drawn(arc));
 
   function drawn({ t, head, level }) {
     const end = centres[t];
-    const label = relations ? relations[t] : "";
     const p = probabilities ? probabilities[t] : null;
     const from = head === 0 ? null : centres[head - 1] + (head - 1 < t ? 5 : -5);
     const y = head === 0 ? 16 : base - 14 - level * STEP;
@@ -49,7 +53,7 @@ export function arcDrawing(result, ask, unsure) {
       : `M${from},${base - 18} V${y + Math.abs(bend)} Q${from},${y} ${from + bend},${y} H${end - bend}`
         + ` Q${end},${y} ${end},${y + Math.abs(bend)} V${base - 20}`;
     const middle = from === null ? end : (from + end) / 2;
-    const shown = [head === 0 ? "root" : label, percent(p)].filter(Boolean).join(" ");
+    const shown = labelOf(t);
     context.font = `600 12px ${family}`;
     const wide = width(shown, context) + 6;
     const group = svg("g", { class: `arc hit ${p !== null && p < unsure ? "unsure" : ""}` },

@@ -1,4 +1,4 @@
-// A phrase-structure tree, root on top and the words on one line.
+// A phrase-structure tree, root on top and each word below its tag.
 
 import { percent, svg } from "./dom.js";
 
@@ -34,9 +34,10 @@ export function treeDrawing(result, ask) {
       at[i] = (at[own[0]] + at[own[own.length - 1]]) / 2;
     }
   }
-  const y = (i) => 22 + (nodes[i].word ? deepest : depth[i]) * LEVEL;
+  // A word hangs right below its phrase, so that no line crosses a label.
+  const y = (i) => 22 + depth[i] * LEVEL;
   const lines = nodes.map((node, i) => (node.parent === null ? null
-    : svg("path", { class: "branch", d: `M${at[node.parent]},${y(node.parent) + (probabilities ? 19 : 6)} L${at[i]},${y(i) - 14}` })));
+    : svg("path", { class: "branch", d: `M${at[node.parent]},${y(node.parent) + (probabilities ? 18 : 6)} L${at[i]},${y(i) - 14}` })));
   const marks = nodes.map((node, i) => {
     const p = probabilities && !node.word ? percent(probabilities[i]) : "";
     const group = svg("g", { class: "node hit" },
@@ -46,8 +47,8 @@ export function treeDrawing(result, ask) {
     return group;
   });
   const words = nodes.map((node, i) => (node.word
-    ? svg("text", { x: at[i], y: y(i) + 24, "text-anchor": "middle" }, tokens[node.start]) : null));
-  const height = 22 + deepest * LEVEL + 40;
+    ? svg("text", { x: at[i], y: y(i) + 19, "text-anchor": "middle" }, tokens[node.start]) : null));
+  const height = 22 + deepest * LEVEL + 30;
   return svg("svg", {
     class: "drawing", role: "img", width: Math.ceil(x), height,
     viewBox: `0 0 ${Math.ceil(x)} ${height}`, "aria-label": `Tree over ${tokens.length} words`,
