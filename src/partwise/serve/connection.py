@@ -254,6 +254,9 @@ class Connection(asyncio.Protocol):
 
     def _begin(self, event: h11.Request) -> None:
         request = self._request = _request(event)
+        size = len(event.target) + sum(len(name) + len(value) + 4 for name, value in event.headers)
+        if size > self._limits.max_header_bytes:
+            raise _headers_too_large()
         self._body, self._size = [], 0
         self._most = self._application.check(request)
         declared = int(request.headers.get("content-length", 0))
@@ -369,10 +372,14 @@ def _request(event: h11.Request) -> Request:
 def _protocol_fault(error: h11.RemoteProtocolError) -> Fault:
     status = error.error_status_hint if error.error_status_hint in REASONS else 400
     if status == 431:
-        return Fault(431, "headers_too_large", "the headers of the request are too large")
+        return _headers_too_large()
     if status == 501:
         return Fault(501, "not_implemented", f"{error}; send the body as it is, or in chunks")
     return Fault(400, "not_http", f"this is not HTTP/1.1: {error}")
+
+
+def _headers_too_large() -> Fault:
+    return Fault(431, "headers_too_large", "the headers of the request are too large")
 
 
 def _too_large(most: int) -> Fault:

@@ -12,6 +12,7 @@ __all__ = ["read_json", "write_json"]
 
 _STRING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _OTHERS: Final = bytes(set(range(256)) - set(b"[]{}"))
+_ALIKE: Final = bytes.maketrans(b"{}", b"[]")
 
 
 def read_json(body: bytes, max_depth: int) -> Any:
@@ -50,13 +51,13 @@ def read_json(body: bytes, max_depth: int) -> Any:
 
 
 def _check_depth(body: bytes, max_depth: int) -> None:
-    brackets = _STRING.sub(b"", body).translate(None, _OTHERS)
+    brackets = _STRING.sub(b"", body).translate(_ALIKE, _OTHERS)
     # Each round removes the innermost level.
     for _ in range(max_depth):
         if not brackets:
             return
-        brackets = brackets.replace(b"[]", b"").replace(b"{}", b"")
-    if brackets.count(b"[") + brackets.count(b"{") > 0:
+        brackets = brackets.replace(b"[]", b"")
+    if b"[" in brackets:
         raise Fault(
             400, "too_deep",
             f"lists and objects of the body are nested deeper than {max_depth} levels, or not "

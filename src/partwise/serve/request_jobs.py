@@ -204,7 +204,7 @@ def _told(
     served: ServedModel, found: Sequence[dict[str, Any]], sources: Sequence[int]
 ) -> dict[str, Any]:
     results = [{"input": i, **one} for i, one in zip(sources, found, strict=True)]
-    return {"model": served.name, "task": served.model.task, "results": results}
+    return {"model": served.name, "task": served.task, "results": results}
 
 
 def _some(names: Sequence[str]) -> str:

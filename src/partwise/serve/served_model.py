@@ -3,56 +3,37 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
 from ..errors import DataError, PartwiseError
 from ..models.model import Model
-from ..models.tally import UnknownFeaturesWarning
-from ..tasks.registry import task_of
+from ..models.tally import collected_notes
+from ..tasks.registry import task_name, task_of
 from .exchange import exchange_of
 from .exchange.base import Ask, Item, finite
 from .faults import Fault
 from .limits import LENGTHS, Limits
 
-__all__ = ["ServedModel", "listening"]
-
-_log = logging.getLogger(__name__)
+__all__ = ["ServedModel", "quiet_tasks"]
 
 #: How many tokens are predicted between two looks at the clock.
 _STRETCH: Final = 2000
 _MOST_LABELS: Final = 1000
 
-#: What the model warned about in this thread.
-_heard = threading.local()
-
 
 @contextmanager
-def listening() -> Iterator[None]:
-    """Collect the warnings about unknown features of each thread, instead of printing them."""
+def quiet_tasks() -> Iterator[None]:
+    """Keep tasks from logging what they find odd in an input, which anybody can send."""
     tasks = logging.getLogger("partwise.tasks")
     level = tasks.level
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", UnknownFeaturesWarning)
-        shown = warnings.showwarning
-
-        def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
-            if issubclass(category, UnknownFeaturesWarning):
-                _heard.notes = [*getattr(_heard, "notes", ()), str(message)]
-            else:
-                shown(message, category, *where, **more)
-
-        warnings.showwarning = show
-        # Anybody can send sentences that a grammar does not derive.
-        tasks.setLevel(logging.ERROR)
-        try:
-            yield
-        finally:
-            tasks.setLevel(level)
+    tasks.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        tasks.setLevel(level)
 
 
 class ServedModel:
@@ -74,14 +55,15 @@ class ServedModel:
     """
 
     def __init__(self, name: str, model: Model, limits: Limits) -> None:
-        if model.task not in LENGTHS:
+        self.task = task_name(model.task)
+        if self.task not in LENGTHS:
             raise DataError(
                 f"{name}: the task {model.task!r} cannot be served; use the model from Python, "
                 "with partwise.load_model"
             )
         task_of(model.task).check(model)
         self.name, self.model, self.limits = name, model, limits
-        self.exchange = exchange_of(model, limits.length(model.task))
+        self.exchange = exchange_of(model, limits.length(self.task))
         self.sample = self.exchange.sample()
 
     def warm_up(self) -> float:
@@ -90,7 +72,7 @@ class ServedModel:
         items = self.exchange.read(self.sample, "sample")
         odds = self.model.probabilistic
         for ask in (Ask(), Ask(2, odds, odds)):
-            self.exchange.answers(items, ask)
+            self.answers(items, ask, lambda: False)
         self.explain(items[:1], 1, True)
         return time.perf_counter() - began
 
@@ -100,7 +82,7 @@ class ServedModel:
         labels = self.exchange.labels()
         return {
             "name": self.name,
-            "task": model.task,
+            "task": self.task,
             "summary": task_of(model.task).summary,
             "structure": model.structure.name,
             "view": self.exchange.view,
@@ -206,12 +188,12 @@ class ServedModel:
             while last < len(items) and (last == first or size + items[last].size <= _STRETCH):
                 size += items[last].size
                 last += 1
-            _heard.notes = []
             try:
-                found += self.exchange.answers(items[first:last], ask)
+                with collected_notes() as heard:
+                    found += self.exchange.answers(items[first:last], ask)
             except PartwiseError as error:
                 raise Fault(422, "bad_data", str(error)) from None
-            notes += _heard.notes
+            notes += heard
             first = last
         return found, list(dict.fromkeys(notes))
 
@@ -229,6 +211,7 @@ class ServedModel:
         try:
             examples, more = self.exchange.given(items)
             names = self.exchange.feature_names
-            return explained(self.model, examples, top, runners_up, names, more)
+            with collected_notes():
+                return explained(self.model, examples, top, runners_up, names, more)
         except PartwiseError as error:
             raise Fault(422, "bad_data", str(error)) from None

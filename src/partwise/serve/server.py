@@ -14,12 +14,14 @@ from .application import Application
 from .authority import Authority
 from .connection import Connection
 from .limits import Limits
-from .served_model import ServedModel, listening
+from .served_model import ServedModel, quiet_tasks
 
 __all__ = ["Server", "cores"]
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _BACKLOG: Final = 256
+#: How often the loop looks for what has come before it stops listening.
+_ROUNDS: Final = 10
 
 
 def cores() -> int:
@@ -88,7 +90,7 @@ class Server:
         bool
             Whether everything that was under way has been finished.
         """
-        with listening():
+        with quiet_tasks():
             return asyncio.run(self._serve(ready))
 
     def stop(self) -> None:
@@ -126,6 +128,9 @@ class Server:
             ready()
             await self._stop.wait()
             application.stopping = True
+            # What had come before the signal is under way: let the loop take it.
+            for _ in range(_ROUNDS):
+                await asyncio.sleep(0.01)
             listener.close()
             return await self._drain(application)
         finally:

@@ -67,8 +67,7 @@ class TokenExchange(Exchange):
             return {"tokens": [self._token(w, tag, n) for w, tag in zip(*best, strict=True)]}
         names = self.positions.vocabulary
         if names is not None:
-            some = [] if names.hashed else list(names.names[:6])
-            return {"tokens": [some[i : i + 2] for i in range(0, len(some), 2)] or [["bias"]]}
+            return {"tokens": ["bias"] if names.hashed else list(names.names[:6])}
         return {"tokens": [[0.0] * self.positions.n_inputs] * 3}
 
     @staticmethod
