@@ -212,8 +212,11 @@ def test_sparse_features_count_from_1() -> None:
             assert server.predict(body.encode()).status == 422
 
 
-@pytest.mark.parametrize("name", ["classifier", "tagger", "segmenter", "parser-labelled",
-                                  "brackets", "graph", "classifier-hinge", "tagger-hashed"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    ["classifier", "tagger", "segmenter", "parser-labelled", "brackets", "graph",
+     "classifier-hinge", "tagger-hashed"],
+)  # fmt: skip
 def test_explanations_add_up(name: str) -> None:
     model, examples, more = case(name)
     inputs = _inputs(name, model, examples, more)[:3]

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+from itertools import repeat
 from pathlib import Path
 
 import pytest
@@ -50,9 +51,9 @@ def test_clients_that_take_no_answer_are_cut_off() -> None:
     with running(limits=limits) as server, server.dial() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         # So many answers do not fit into the buffers of the system, and none is read.
+        many = repeat(b"GET /models HTTP/1.1\r\nHost: localhost\r\n\r\n" * 100)
         with pytest.raises(ConnectionError):
-            while True:
-                client.sendall(b"GET /models HTTP/1.1\r\nHost: localhost\r\n\r\n" * 100)
+            list(map(client.sendall, many))
 
 
 def test_requests_can_follow_each_other_before_the_answers() -> None:

@@ -56,7 +56,7 @@ function one(part) {
 }
 
 export function explanation(parts) {
-  if (!parts.length) return el("p", { class: "hint" }, "There is nothing to explain here.");
+  if (!parts.length) return el("p", { class: "hint" }, "The model has no label of its own for this input, so there is nothing to explain.");
   if (parts.length === 1) return one(parts[0]);
   return el("div", {}, parts.map((part) => el("details", { open: part === parts[0] },
     el("summary", {}, `${part.text || part.kind}: ${part.label}`), one(part))));

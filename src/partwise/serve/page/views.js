@@ -18,9 +18,14 @@ function hue(model, label) {
   return `hue-${Math.max(0, kinds.indexOf(kindOf(label))) % HUES}`;
 }
 
+// What only screen readers say; the rest of the name of a button is what it shows.
+function aloud(text) {
+  return el("span", { class: "aloud" }, text);
+}
+
 function under(label, p) {
-  return el("span", { class: "under" }, label, p === undefined || p === null ? null
-    : el("span", { class: "p" }, percent(p)));
+  return el("span", { class: "under" }, aloud(": "), label, p === undefined || p === null ? null
+    : [aloud(", probability "), el("span", { class: "p" }, percent(p))]);
 }
 
 function chance(p) {
@@ -37,9 +42,9 @@ function spans(result, model, why) {
       const p = result.probabilities ? result.probabilities[t] : undefined;
       const label = result.labels ? result.labels[t] : "no span";
       line.append(el("button", {
-        type: "button", class: "token", "aria-label": `${word}: ${label}${chance(p)}`,
+        type: "button", class: "token",
         onclick: (event) => why((part) => covers(part, at, at + 1), event.currentTarget, `“${word}”`),
-      }, word), " ");
+      }, word, aloud(`: ${label}${chance(p)}`)), " ");
     }
   };
   for (const span of result.spans) {
@@ -48,7 +53,6 @@ function spans(result, model, why) {
     line.append(el("button", {
       type: "button",
       class: `span ${hue(model, span.label)} ${span.probability < UNSURE ? "unsure" : ""}`,
-      "aria-label": `${words}: ${span.label}${chance(span.probability)}`,
       onclick: (event) => why((part) => covers(part, span.start, span.end), event.currentTarget,
         `“${words}”`),
     }, words, under(span.label, span.probability)), " ");
@@ -72,7 +76,6 @@ function tags(result, model, why) {
     line.append(el("button", {
       type: "button",
       class: `span tagged ${hue(model, label)} ${label === "O" ? "plain" : ""} ${p < UNSURE ? "unsure" : ""}`,
-      "aria-label": `${word}: ${label}${chance(p)}`,
       onclick: (event) => why((part) => part.place[0] === t && part.place.length === 1,
         event.currentTarget, `“${word}”`),
     }, word, under(label, p)), " ");
