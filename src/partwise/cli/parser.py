@@ -16,6 +16,7 @@ from partwise.tasks.base import Task
 from partwise.tasks.registry import all_tasks
 from partwise.training.path_table import RULES
 
+from .cluster import add_cluster_options
 from .options import (
     add_format,
     add_format_options,
@@ -24,13 +25,13 @@ from .options import (
     natural,
     not_negative,
     passes,
-    port,
     positive,
     seed,
     size,
     threads,
 )
 from .report import USAGE, Outcome, deliver, refuse
+from .serve_options import SERVE, add_serve_options
 
 __all__ = ["build_parser", "run"]
 
@@ -100,6 +101,30 @@ examples:
   partwise info chunks.model
   partwise info chunks.model --json"""
 
+_INSPECT = """\
+examples:
+  partwise inspect chunks.model
+  partwise inspect chunks.model --label B-NP --top 50
+  partwise inspect chunks.model --feature "word\\[0\\]" --csv > weights.csv
+  partwise inspect chunks.model --transitions
+
+Lists the weights of the largest size. The label of a transition is "from -> to"; --label also finds
+the transitions and rules that hold it. Counts say how often a feature occurs in the training data;
+files of older versions and converted models have none. Features without names are called x0, x1
+and so on: x0 is index 1 of an svmlight file."""
+
+_EXPLAIN = """\
+examples:
+  partwise explain chunks.model text.txt
+  partwise explain chunks.model text.txt --first 3 --top 5
+  partwise explain digits.model digits.svm --json
+
+For each example: what every feature adds to the score of the predicted label, part by part
+(positions, segments, arcs, phrases or vertices); the probability; and the margin to the runner-up,
+the best labelling of the whole example that differs in this part, with what speaks for and against
+it. The contributions of all parts add up to the score. Models of the hinge loss have no
+probabilities."""
+
 _CONVERT = """\
 examples:
   partwise convert train.txt train.jsonl --from columns --to jsonl
@@ -118,18 +143,6 @@ write, there are partwise-model, crfsuite-model, json-model and safetensors-mode
 model predicts as it did, but nothing is certified about it. If partwise has its objective, train
 --resume with the data and settings that it was trained with tells how far it is from the optimum.
 Pickles are never read."""
-
-_SERVE = """\
-examples:
-  partwise serve chunks.model
-  partwise serve chunks.model trees=parser.model --port 8080
-  partwise serve chunks.model --host 0.0.0.0 --allowed-host models.example.org
-
-Opens a page to try the models on, and a JSON API: POST /predict and /explain, GET /models, /health,
-/metrics, /openapi.json; /docs describes it. Listens on this machine only, unless --host says
-otherwise; there are no users and no passwords, so put a proxy with both before it then. Ctrl-C or
-SIGTERM finishes what is under way and ends with exit code 0. With --json, the record is written
-when the server is ready. Needs the package h11: pip install 'partwise[serve]'."""
 
 _SOLVERS = """\
 examples:
@@ -228,7 +241,9 @@ def build_parser() -> argparse.ArgumentParser:
     _evaluate(verb("evaluate", "score a model on a file with labels", _EVALUATE), tasks)
     info = verb("info", "say what a model file holds", _INFO)
     info.add_argument("model", metavar="MODEL", help="a model file")
-    _serve(verb("serve", "open a page to try models on, and a JSON API", _SERVE))
+    _inspect(verb("inspect", "list the largest weights of a model", _INSPECT))
+    _explain(verb("explain", "say which features spoke for the labels of a file", _EXPLAIN))
+    add_serve_options(verb("serve", "open a page to try models on, and a JSON API", SERVE))
     _convert(verb("convert", "convert a file from one format to another", _CONVERT))
     solvers = verb("solvers", "list the solvers, or describe one", _SOLVERS)
     solvers.add_argument("name", metavar="NAME", nargs="?", help="a solver (default: all)")
@@ -238,39 +253,6 @@ def build_parser() -> argparse.ArgumentParser:
         "--output", metavar="DIR", default="demo", help="folder for the files (default: demo)"
     )
     return parser
-
-
-def _serve(parser: argparse.ArgumentParser) -> None:
-    from partwise.serve.limits import LENGTHS, Limits
-
-    add = parser.add_argument
-    add(
-        "models", metavar="MODEL", nargs="+",
-        help="model files, each under the name of its file, or NAME=FILE",
-    )  # fmt: skip
-    add("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (127.0.0.1)")
-    add(
-        "--port", type=port, default=8765, metavar="N",
-        help="the port; 0 is any that is free (default: 8765)",
-    )  # fmt: skip
-    add(
-        "--allowed-host", action="append", default=[], metavar="NAME",
-        help="a further name that requests may be addressed to; can be repeated",
-    )  # fmt: skip
-    add("--threads", type=threads, metavar="N", help="threads that predict (default: one per core)")
-    group = parser.add_argument_group("limits")
-    for name, (default, about) in Limits.described().items():
-        kind = natural if isinstance(default, int) else positive
-        group.add_argument(
-            "--" + name.replace("_", "-"), type=kind, default=default, metavar="N",
-            help=f"{about} (default: {default:,g})" if kind is positive else
-            f"{about} (default: {default:,})",
-        )  # fmt: skip
-    group.add_argument(
-        "--max-length", action="append", default=[], metavar="TASK=N",
-        help="the greatest length of an example; can be repeated (default: "
-        + ", ".join(f"{task}={n}" for task, n in LENGTHS.items()) + ")",
-    )  # fmt: skip
 
 
 def _train_help(tasks: Sequence[Task[Any]]) -> str:
@@ -344,6 +326,7 @@ def _train(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
         "checkpoint to --resume; it is cleared in the end, unless there is a --checkpoint",
     )  # fmt: skip
     _how(parser, "1e-4", "stop after N passes over the data (default: 1000)")
+    add_cluster_options(parser, blocks=True)
     add_options(parser, "train", tasks, chosen=True)
 
 
@@ -371,6 +354,7 @@ def _path(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
     )  # fmt: skip
     add("--plot", metavar="PNG", help="draw scores and passes against l2")
     _how(parser, "1e-3", "stop after N passes over the data for one l2 (default: 1000)")
+    add_cluster_options(parser, blocks=False)
     add_options(parser, "train", tasks, chosen=True)
 
 
@@ -437,6 +421,27 @@ def _evaluate(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> No
     add_format(parser)
     _jobs(parser)
     add_options(parser, "evaluate", tasks, chosen=False)
+
+
+def _inspect(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="a model file")
+    add("--top", type=natural, default=20, metavar="N", help="how many weights (default: 20)")
+    add("--all", action="store_true", help="all weights that are not 0")
+    add("--label", metavar="X", help="only weights for this label")
+    add("--feature", metavar="REGEX", help="only weights of features whose names match")
+    add("--transitions", action="store_true", help="only weights that join labels")
+    add("--csv", action="store_true", help="comma-separated values, with a first line of names")
+
+
+def _explain(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="a model file")
+    add("file", metavar="FILE", help="the file to predict, with or without labels; - is stdin")
+    add_format(parser)
+    add("--top", type=natural, default=10, metavar="N", help="contributions per part (default: 10)")
+    add("--first", type=natural, metavar="N", help="only the first N examples")
+    add("--no-runners-up", action="store_true", help="no margins: faster for long sentences")
 
 
 def _convert(parser: argparse.ArgumentParser) -> None:
