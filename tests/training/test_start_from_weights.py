@@ -1,4 +1,4 @@
-"""Fits that start from weights alone, as from a model file: never more passes than a fresh fit."""
+"""Fits that start from weights alone, as from a model file, beside fresh fits."""
 
 from __future__ import annotations
 
