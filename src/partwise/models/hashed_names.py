@@ -25,6 +25,7 @@ __all__ = [
     "hashed_numbers",
     "is_size",
     "mixed",
+    "slot_name",
     "slotted",
 ]
 
@@ -69,6 +70,10 @@ class HashedNames(Vocabulary):
 
         return hashed_numbers(hashes(*packed(names)), self.n)
 
+    def some(self, numbers: Sequence[int]) -> list[str]:
+        """Return what some slots are called."""
+        return [slot_name(number, self.n) for number in numbers]
+
     def rows(self, rows: Rows, names: Vocabulary, tally: Tally | None = None) -> Rows:
         """Return rows of features that have names with the slots of the names as features.
 
@@ -89,7 +94,7 @@ class HashedNames(Vocabulary):
         return self.n
 
     def __iter__(self) -> Iterator[str]:
-        return (f"hash {number} of {self.n}" for number in range(self.n))
+        return (slot_name(number, self.n) for number in range(self.n))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, HashedNames) and self.n == other.n
@@ -108,6 +113,11 @@ class HashedNames(Vocabulary):
             "the features of the model are hashed, so that their names are not known; train "
             "without hashing"
         )
+
+
+def slot_name(number: int, n: int) -> str:
+    """Return what one of n slots is called, as the names that it stands for are not kept."""
+    return f"hash {number} of {n}"
 
 
 def is_size(n: Any) -> bool:

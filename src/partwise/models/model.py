@@ -14,6 +14,7 @@ from ..arrays import Floats, Ints
 from ..compiled.compilation import noted_compilation
 from ..errors import DataError, MismatchError
 from ..training.certificate import Certificate
+from .explained import Explained
 from .features import Features, Inputs
 from .origin import Origin
 from .tally import Tally, warn_unknown
@@ -50,7 +51,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class Model(Explained):
     """A trained model.
 
     Its features know how to read examples, so that a model predicts the same as the estimator and
@@ -189,7 +190,7 @@ class Model:
         found: list[Any] = []
         for inputs in self._inputs(examples, shapes, own_constraints, fixed, more):
             # The batch gets no name, so that it is freed before the rows of the next one are made.
-            labels = best_labels(self._batch(inputs), n_jobs, self.features.answers_all)
+            labels = best_labels(self.batch(inputs), n_jobs, self.features.answers_all)
             found += self._named(labels, inputs)
         return found
 
@@ -238,7 +239,7 @@ class Model:
             ranked = self._rankings(inputs, k, n_jobs)
             log_z = np.full(len(ranked), np.nan)
             if probabilities:
-                log_z = log_partitions(self._batch(inputs), n_jobs)
+                log_z = log_partitions(self.batch(inputs), n_jobs)
             for (scores, labels), total in zip(ranked, log_z.tolist(), strict=True):
                 # The result of `Features.named` for an example without a label has the score -inf.
                 possible, odds = scores > -np.inf, np.zeros(len(scores))
@@ -277,7 +278,7 @@ class Model:
         self._need_probabilities()
         found: list[Any] = []
         for inputs in self._inputs(examples, shapes, own_constraints, fixed, more):
-            counts = part_marginals(self._batch(inputs), n_jobs, self.features.answers_all)
+            counts = part_marginals(self.batch(inputs), n_jobs, self.features.answers_all)
             if inputs.examples is None:
                 found += counts
                 continue
@@ -296,7 +297,7 @@ class Model:
 
         self._need_probabilities()
         for inputs in self._inputs(examples, None, None, fixed, more):
-            yield from part_scores(self._batch(inputs))
+            yield from part_scores(self.batch(inputs))
 
     def log_proba(
         self,
@@ -341,7 +342,7 @@ class Model:
         for inputs in self._inputs(examples, shapes, own_constraints, None, more):
             mine = labels[inputs.which]
             found.append(
-                log_probabilities(self._batch(inputs, mine), n_jobs, self.features.answers_all)
+                log_probabilities(self.batch(inputs, mine), n_jobs, self.features.answers_all)
             )
         return np.concatenate(found)
 
@@ -376,7 +377,7 @@ class Model:
         rng = np.random.default_rng(seed)
         found: list[list[Any]] = []
         for inputs in self._inputs(examples, shapes, own_constraints, fixed, more):
-            drawn = draw_labels(self._batch(inputs), size, rng, n_jobs)
+            drawn = draw_labels(self.batch(inputs), size, rng, n_jobs)
             columns = [self._named([of[s] for of in drawn], inputs) for s in range(size)]
             found += map(list, zip(*columns, strict=True))
         return found
@@ -425,7 +426,7 @@ class Model:
     ) -> list[tuple[Floats, list[Any]]]:
         from .inference import k_best_labels
 
-        batch = self._batch(inputs)
+        batch = self.batch(inputs)
         found: list[tuple[Floats, list[Any]]] = []
         ranked = k_best_labels(batch, k, n_jobs, self.features.answers_all)
         if inputs.examples is None:
@@ -450,7 +451,16 @@ class Model:
                 "softmax-margin loss, or ask for the k best labels, which have scores"
             )
 
-    def _batch(self, inputs: Inputs, gold: Sequence[Ints | None] | None = None) -> Batch:
+    def batch(self, inputs: Inputs, gold: Sequence[Ints | None] | None = None) -> Batch:
+        """Put rows of features together for the functions of `models.inference`.
+
+        Parameters
+        ----------
+        inputs : Inputs
+            What `inputs` yields.
+        gold : sequence or None
+            Labels of the structure to score; None for one that is not known.
+        """
         from .inference import make_batch
 
         counts = self.layout.n_features

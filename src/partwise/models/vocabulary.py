@@ -95,6 +95,17 @@ class Vocabulary:
         index = self.index
         return np.fromiter((index.get(name, unknown) for name in names), np.int32, len(names))
 
+    def some(self, numbers: Sequence[int]) -> list[str]:
+        """Return the names of some numbers, without making strings of all names."""
+        if self._names is not None:
+            return [self._names[number] for number in numbers]
+        assert self._packed is not None
+        data, offsets = self._packed
+        return [
+            data[offsets[n] : offsets[n + 1]].tobytes().decode("utf-8", "surrogatepass")
+            for n in numbers
+        ]
+
     def rows(self, rows: Rows, names: Vocabulary, tally: Tally | None = None) -> Rows:
         """Return rows of features that have names with the numbers that these names have here.
 

@@ -16,6 +16,7 @@ from .html_view import certificate_html
 from .trainer import Trainer
 
 if TYPE_CHECKING:
+    from ..explain.explanation import Explanations
     from ..models.model import Model
     from ..training.early_stopping import EarlyStopping, Watch
     from .source import Source
@@ -110,6 +111,62 @@ class Estimator(Trainer, BaseEstimator):
         if "text/html" in bundle:
             bundle["text/html"] = self._html_repr()
         return bundle
+
+    def explain(
+        self, X: Any, *, fixed: Any = None, runners_up: bool = True, **more: Any
+    ) -> Explanations:
+        """Explain predictions: which features spoke for the labels, and which against them.
+
+        Parameters
+        ----------
+        X, fixed
+            As in `predict`.
+        runners_up : bool
+            Whether to look for the best other label at every part of a prediction. That takes one
+            search per part; without it there are no margins.
+        **more
+            Further data of the examples, such as ``lengths``, and the other parameters of
+            :meth:`partwise.models.model.Model.explain`.
+
+        Returns
+        -------
+        Explanations
+            A list with one :class:`partwise.explain.Explanation` per example. The contributions of
+            its parts add up to the score of the prediction.
+        """
+        more = {name: given for name, given in more.items() if given is not None}
+        return self._model.explain(
+            self._readable(X), fixed=fixed, runners_up=runners_up, **self._column_names(), **more
+        )
+
+    def explain_weights(
+        self,
+        top: int | None = 20,
+        *,
+        label: Any = None,
+        feature: str | None = None,
+        transitions: bool = False,
+        as_frame: bool = False,
+    ) -> Any:
+        """Return the largest weights as a table.
+
+        Parameters
+        ----------
+        top, label, feature, transitions, as_frame
+            As in :meth:`partwise.models.model.Model.explain_weights`.
+        """
+        return self._model.explain_weights(
+            top, label=label, feature=feature, transitions=transitions, as_frame=as_frame,
+            **self._column_names(),
+        )  # fmt: skip
+
+    def _readable(self, X: Any) -> Any:
+        """Return examples in a form that the model reads."""
+        return X
+
+    def _column_names(self) -> dict[str, Any]:
+        """Return the names of the columns that it was fitted on, if it knows them."""
+        return {}
 
     @property
     def _model(self) -> Model:

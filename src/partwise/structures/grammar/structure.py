@@ -241,30 +241,39 @@ class Grammar(Structure):
         return Sites(*(column.astype(np.int64) for column in (part, width, kind, uses)))
 
     def encode(self, label: Ints, topo: Ints) -> tuple[Ints, Floats]:
+        held = Counter(part for parts in self.node_parts(label, topo).values() for part in parts)
+        parts = np.array(sorted(held), dtype=np.int64)
+        return parts, np.array([held[part] for part in parts.tolist()], dtype=np.float64)
+
+    def node_parts(self, label: Ints, topo: Ints) -> dict[Span, list[int]]:
+        """Return the parts of each node of a derivation, by its span (start, end).
+
+        The symbol of the node is its first part; that of the root belongs to the whole sentence.
+        """
         length = int(topo[0])
         root, words, steps = read_rows(label, length, self._number)
         span_at, split_at, rule_at, root_at, _ = part_offsets(self._spec, topo)
-        held: Counter[int] = Counter()
+        held: dict[Span, list[int]] = {}
         for t, symbol in enumerate(words):
             if symbol not in self._lexical_number:
                 raise DataError(f"word {t} is covered by symbol {symbol}, which is not lexical")
-            held[t * len(self.lexical) + self._lexical_number[symbol]] += 1
+            held[t, t + 1] = [t * len(self.lexical) + self._lexical_number[symbol]]
         if root not in self._start_number:
             raise DataError(f"a sentence is covered by symbol {root}, which is not a start symbol")
-        held[root_at + self._start_number[root]] += 1
         keep = allowed_matrix(topo)
         for i, k, j, rule in steps:
             for a, b in ((i, j), (i, k), (k, j)):
                 if not keep[a, b]:
                     raise DataError(f"a derivation has the span ({a}, {b}), which is not allowed")
             span = cell_of(topo, i, j) - length
-            held[span_at + span * self.n_classes + self.classes[self.rules[rule][0]]] += 1
+            mine = [span_at + span * self.n_classes + self.classes[self.rules[rule][0]]]
             split = first_split(topo, i, j) + int((keep[i, :k] & keep[:k, j]).sum())
             if self.split:
-                held[split_at + split] += 1
-            held[rule_at + rule + (split * len(self.rules) if self.anchored else 0)] += 1
-        parts = np.array(sorted(held), dtype=np.int64)
-        return parts, np.array([held[part] for part in parts.tolist()], dtype=np.float64)
+                mine.append(split_at + split)
+            mine.append(rule_at + rule + (split * len(self.rules) if self.anchored else 0))
+            held[i, j] = mine
+        held[0, length].append(root_at + self._start_number[root])
+        return held
 
     def decode(self, mu: Floats, topo: Ints) -> Ints:
         """Return the tree whose parts have the counts mu; no rows if mu counts nothing."""

@@ -13,7 +13,7 @@ import numpy as np
 from ...arrays import Ints
 from ...errors import DataError, ModelFileError
 from ...models.features import same_numbers
-from ...models.hashed_names import first_in_row, hashed_numbers, mixed
+from ...models.hashed_names import first_in_row, hashed_numbers, mixed, slot_name
 from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
 from .templates import LENGTHS, SITE_PLACES, TEMPLATE_SHIFT, Template, read_templates
@@ -94,20 +94,41 @@ class SpanTable:
         Hashed features have no description but their number.
         """
         if self.n_hashed:
-            return f"hash {number} of {self.n_hashed}"
-        key = self.keys[number]
-        template = int(key >> TEMPLATE_SHIFT)
-        texts = []
-        for (text, column), code in zip(
-            self._columns(template), self.codes(template, self.keys[[number]]), strict=True
-        ):
-            c = int(code[0])
-            if column < 0:
-                texts.append(f"{text}={_length_text(c)}")
-            else:
-                names = self.vocabularies[column].names
-                texts.append(f"{text}={MARKS[c] if c < len(MARKS) else names[c - len(MARKS)]}")
-        return " ".join(texts)
+            return slot_name(number, self.n_hashed)
+        return self.describe_keys(self.keys[[number]])[0]
+
+    def describe_keys(self, keys: Ints) -> list[str]:
+        """Return what features in exact form stand for, as `describe` does."""
+        found = [""] * len(keys)
+        template_of = keys >> TEMPLATE_SHIFT
+        for template in np.unique(template_of).tolist():
+            mine = np.flatnonzero(template_of == template)
+            columns = []
+            for (text, column), code in zip(
+                self._columns(template), self.codes(template, keys[mine]), strict=True
+            ):
+                columns.append([f"{text}={self._value(column, c)}" for c in code.tolist()])
+            for place, *texts in zip(mine.tolist(), *columns, strict=True):
+                found[place] = " ".join(texts)
+        return found
+
+    def _value(self, column: int, code: int) -> str:
+        if column < 0:
+            return _length_text(code)
+        if code < len(MARKS):
+            return MARKS[code]
+        return self.vocabularies[column].names[code - len(MARKS)]
+
+    def slot_keys(self, tokens: SpanTokens) -> tuple[Ints, Ints]:
+        """Return the features of some sentences in exact form, and the slots they are hashed to."""
+        keys = [np.zeros(0, dtype=np.int64)]
+        for which in self._chunks(tokens.lengths):
+            places = places_of(tokens, which, self.kind)
+            for number, atoms in enumerate(self._atoms):
+                keys.append(np.unique(site_keys(atoms, number, tokens, places)))
+        distinct = np.unique(np.concatenate(keys))
+        distinct = distinct[distinct >= 0]
+        return distinct, hashed_numbers(mixed(distinct), self.n_hashed).astype(np.int64)
 
     def codes(self, template: int, keys: Ints) -> list[Ints]:
         """Return the code of every atom of a template in some of its keys."""

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Ints
 from ...errors import DataError, ModelFileError
-from ...models.hashed_names import MAX_HASHED, is_size
+from ...models.hashed_names import MAX_HASHED, hashed_numbers, is_size, mixed, slot_name
 from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
 from .arc_counts import DISTANCE, ArcCounts, chunks
@@ -23,6 +23,7 @@ from .templates import (
     COLUMNS,
     DISTANCE_BITS,
     DISTANCES,
+    PAD,
     TEMPLATE_SHIFT,
     Plan,
     make_plan,
@@ -178,18 +179,48 @@ class ArcTable:
         if not 0 <= number < self.n_features:
             raise DataError(f"feature {number} where 0 to {self.n_features - 1} are possible")
         if self.n_hashed:
-            return f"hash {number} of {self.n_hashed}"
-        key = int(self.keys[number])
-        template, distance = key >> TEMPLATE_SHIFT, key & DISTANCE
-        codes, _ = self.values(template, self.keys[[number]])
-        texts = []
-        for text, atom in self.atoms(template):
-            code, names = int(codes[text][0]), self._vocabulary(atom).names
-            texts.append(f"{text}={MARKS[code] if code < len(MARKS) else names[code - len(MARKS)]}")
-        if distance:
-            left, which = divmod(distance - 1, len(DISTANCES))
-            texts[-1] += f", {'left' if left else 'right'}, distance {DISTANCES[which]}"
-        return " ".join(texts)
+            return slot_name(number, self.n_hashed)
+        return self.describe_keys(self.keys[[number]])[0]
+
+    def describe_keys(self, keys: Ints) -> list[str]:
+        """Return what features in exact form stand for, as `describe` does."""
+        found = [""] * len(keys)
+        template_of = keys >> TEMPLATE_SHIFT
+        for template in np.unique(template_of).tolist():
+            mine = np.flatnonzero(template_of == template)
+            codes, _ = self.values(template, keys[mine])
+            columns = []
+            for text, atom in self.atoms(template):
+                known = self._vocabulary(atom).names
+                names = (
+                    MARKS[code] if code < len(MARKS) else known[code - len(MARKS)]
+                    for code in codes[text].tolist()
+                )
+                columns.append([f"{text}={name}" for name in names])
+            ends = [_DISTANCES[distance] for distance in (keys[mine] & DISTANCE).tolist()]
+            for place, end, *texts in zip(mine.tolist(), ends, *columns, strict=True):
+                found[place] = " ".join(texts) + end
+        return found
+
+    def slot_keys(self, sentence: ArcSentence) -> tuple[Ints, Ints]:
+        """Return the features of all arcs of a sentence in exact form, and their hashed slots."""
+        from .lookup import arc_keys
+
+        given = read_fields([sentence])
+        tokens = encode(given, [vocabulary.find for vocabulary in self.vocabularies])
+        length = int(given.lengths[0])
+        distinct = list(map(len, self.vocabularies))
+        found = [np.zeros(0, np.int64)]
+        for head in range(length + 1):
+            heads = np.full(len(tokens.code[0]), head, np.int64)
+            heads[PAD + head] = -1
+            # An arc for each of the other words.
+            for _, _, _, room in chunks(self.plan, distinct, tokens, given.lengths, given.lengths):
+                out = np.empty(room + 1, np.int64)
+                keys = out[: arc_keys(self.plan, tokens, heads, 0, 1, out)]
+                found += [np.unique(keys), np.unique(keys & ~DISTANCE)]
+        keys = np.unique(np.concatenate(found))
+        return keys, hashed_numbers(mixed(keys), self.n_hashed).astype(np.int64)
 
     def atoms(self, template: int) -> list[tuple[str, int]]:
         """Return the atoms of a template, each with its number in the plan."""
@@ -281,6 +312,13 @@ class ArcTable:
                 sound = (codes[text] > 0) & (codes[text] < highest)
                 _check(bool(sound.all()), "a key has an odd value")
             _check(not rest.any(), "a key has too many values")
+
+
+#: How direction and distance are described, by the bits of a key that hold them.
+_DISTANCES: Final = (
+    "",
+    *(f", {side}, distance {bin_}" for side in ("right", "left") for bin_ in DISTANCES),
+)
 
 
 def _check(sound: bool, why: str) -> None:

@@ -198,14 +198,24 @@ class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
             self.intercept_ = dense[:, -1] * features.intercept
 
     def _scores(self, X: Any) -> Floats:
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = self._readable(X)
         features = self._model.features
         assert isinstance(features, PositionFeatures)
         if features.n_hashed:
             X = hashed_indices(read_matrix(X, "X"), features.n_hashed).to_scipy()
         scores: Floats = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         return scores
+
+    def _readable(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+
+    def _column_names(self) -> dict[str, Any]:
+        features = self._model.features
+        assert isinstance(features, PositionFeatures)
+        listed = not features.n_hashed and features.support is None
+        names = self.__dict__.get("feature_names_in_")
+        return {"feature_names": list(names)} if names is not None and listed else {}
 
     def decision_function(self, X: Any) -> Floats:
         """Compute the scores of the classes.

@@ -1,0 +1,116 @@
+"""The scores of the parts of examples, taken apart into features and weights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..arrays import Floats, Ints
+from ..models.inference import Batch
+from ..problem.design import site_rows
+from ..problem.rows import Rows
+from ..structures.base import Sites
+
+if TYPE_CHECKING:
+    from ..models.features import Inputs
+    from ..models.model import Model
+
+__all__ = ["Entries", "ScoredSites"]
+
+
+class Entries(NamedTuple):
+    """The features that score one part.
+
+    Attributes
+    ----------
+    kind : int
+        The kind of its site.
+    number : int
+        The number of the site among those of its kind in the example.
+    row : int
+        The same among those of all examples.
+    slot : int
+        The part, counted within the site.
+    tied : bool
+        Whether a label can hold parts of the site several times.
+    features, values, weights : ndarray
+        The features, counted within their kind, their values, and their weights for the part.
+        Features without a weight are left out.
+    """
+
+    kind: int
+    number: int
+    row: int
+    slot: int
+    tied: bool
+    features: Ints
+    values: Floats
+    weights: Floats
+
+
+class ScoredSites:
+    """The sites of some examples with their features.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    inputs : Inputs
+        The examples, as `Model.inputs` yields them.
+    """
+
+    def __init__(self, model: Model, inputs: Inputs) -> None:
+        self.model = model
+        self.batch: Batch = model.batch(inputs)
+        self.topologies = [self.batch.topology(i) for i in range(self.batch.n_examples)]
+        counts = model.layout.n_features
+        rows = [given.resize(n) for given, n in zip(inputs.rows, counts, strict=True)]
+        found = site_rows(model.structure, self.topologies, rows)
+        self._site_ptr: Ints = found[0]
+        self._sites: Sites = found[1]
+        self._rows: Rows = found[2]
+        self._offsets = [model.layout.feature_offset(kind) for kind in range(len(counts))]
+        self._counts: dict[int, Ints] = {}
+
+    def scores(self, i: int) -> Floats | None:
+        """Return the scores of the parts of example i, as the decoder uses them."""
+        return self.batch.scores(i, np.empty(self.batch.max_parts))
+
+    def entries(self, i: int, part: int) -> Entries:
+        """Return the features that score a part of example i."""
+        first, last = self._site_ptr[i : i + 2].tolist()
+        begins = self._sites.part[first:last]
+        site = first + int(np.searchsorted(begins, part, side="right")) - 1
+        kind, slot = int(self._sites.kind[site]), part - int(self._sites.part[site])
+        before, row = (int(self._before(kind)[at]) for at in (first, site))
+        a, b = self._rows.indptr[site : site + 2].tolist()
+        features = self._rows.indices[a:b].astype(np.int64)
+        values = np.ones(b - a) if self._rows.values is None else self._rows.values[a:b]
+        held, weights = self._weights(features, slot)
+        tied = bool(self._sites.uses[site] > 1)
+        own = features[held] - self._offsets[kind]
+        return Entries(kind, row - before, row, slot, tied, own, values[held], weights)
+
+    def _weights(self, features: Ints, slot: int) -> tuple[Ints, Floats]:
+        """Return which features have a weight for a slot that is not 0, and these weights."""
+        storage, weights = self.model.stored
+        first = storage.first[features]
+        if not storage.slot.size:
+            place, held = first + slot, np.arange(len(features))
+        else:
+            sizes = storage.size[features]
+            owner = np.repeat(np.arange(len(features)), sizes)
+            every = np.arange(len(owner)) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
+            mine = storage.slot[every] == slot
+            place, held = every[mine], owner[mine]
+        found = weights[place]
+        kept = found != 0.0
+        return held[kept], found[kept]
+
+    def _before(self, kind: int) -> Ints:
+        """Return for every site how many sites of a kind come before it."""
+        if kind not in self._counts:
+            mine = self._sites.kind == kind
+            self._counts[kind] = np.cumsum(mine) - mine
+        return self._counts[kind]
