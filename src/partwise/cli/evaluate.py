@@ -10,6 +10,7 @@ from partwise.tasks.registry import task_of
 
 from .options import checked_format, given_options
 from .report import Outcome
+from .report_files import check_report, report_lines, reported, wants_report
 from .resemblance import explained
 from .train import scored
 
@@ -20,6 +21,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     """Evaluate a model on a file with labels."""
     from partwise.models.file import load_model
 
+    check_report(arguments, (arguments.model, arguments.file), {})
     with noted_compilation():
         model = load_model(arguments.model)
         task = task_of(model.task)
@@ -30,6 +32,11 @@ def run(arguments: argparse.Namespace) -> Outcome:
             source = task.read_for(model, arguments.file, labelled=True, format=chosen)
         began = time.perf_counter()
         metrics, text = scored(task, model, source, given, arguments.jobs)
+        seconds = time.perf_counter() - began
+        report = None
+        if wants_report(arguments):
+            file = (arguments.file, source, chosen)
+            report = reported(arguments, task, model, scored=file, given=given)
     record = {
         "model": arguments.model,
         "input": "<stdin>" if arguments.file == "-" else arguments.file,
@@ -37,7 +44,10 @@ def run(arguments: argparse.Namespace) -> Outcome:
         "n_examples": len(source),
         "n_positions": source.n_positions,
         "n_weights": len(model.weights),
-        "seconds": time.perf_counter() - began,
+        "seconds": seconds,
         "metrics": metrics,
     }
+    if report is not None:
+        record["report"] = report
+        text = "\n".join([text, *report_lines(report)])
     return Outcome(record, text)

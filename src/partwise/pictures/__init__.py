@@ -13,6 +13,7 @@ from ..lazy import lazy_names
 
 if TYPE_CHECKING:
     from .arcs import dependency_svg
+    from .charts import Axis, Chart, interval_svg
     from .highlights import hues, spans_html, tags_html
     from .markup import Markup, element, joined, plain_text
     from .style import STYLE, scrolled, standalone
@@ -20,10 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "STYLE",
+    "Axis",
+    "Chart",
     "Markup",
     "dependency_svg",
     "element",
     "hues",
+    "interval_svg",
     "joined",
     "plain_text",
     "scrolled",
@@ -37,6 +41,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "dependency_svg": ".arcs",
+        **dict.fromkeys(("Axis", "Chart", "interval_svg"), ".charts"),
         **dict.fromkeys(("hues", "spans_html", "tags_html"), ".highlights"),
         **dict.fromkeys(("Markup", "element", "joined", "plain_text"), ".markup"),
         **dict.fromkeys(("STYLE", "scrolled", "standalone"), ".style"),

@@ -16,17 +16,30 @@ _HUES: Final = (
     ("#e0e7ff", "#33307a"), ("#fed7aa", "#6b3410"), ("#cffafe", "#0e4a58"), ("#e5e7eb", "#3f4650"),
 )  # fmt: skip
 
-_LIGHT: Final = "--pw-wrong:#b42318;--pw-right:#1a6334;--pw-muted:#57606a;" + "".join(
-    f"--pw-hue-{number}:{light};" for number, (light, _) in enumerate(_HUES)
-)
-_DARK: Final = "--pw-wrong:#ff9d91;--pw-right:#7ad99b;--pw-muted:#a3adb8;" + "".join(
-    f"--pw-hue-{number}:{dark};" for number, (_, dark) in enumerate(_HUES)
-)
+_LIGHT: Final = (
+    "--pw-wrong:#b42318;--pw-right:#1a6334;--pw-muted:#57606a;--pw-faint:#d8dee4;"
+    "--pw-s0:#1d4ed8;--pw-s1:#b45309;--pw-s2:#15803d;--pw-s3:#57606a;"
+) + "".join(f"--pw-hue-{number}:{light};" for number, (light, _) in enumerate(_HUES))
+_DARK: Final = (
+    "--pw-wrong:#ff9d91;--pw-right:#7ad99b;--pw-muted:#a3adb8;--pw-faint:#373e47;"
+    "--pw-s0:#79b0ff;--pw-s1:#f0b35b;--pw-s2:#6fd68f;--pw-s3:#a3adb8;"
+) + "".join(f"--pw-hue-{number}:{dark};" for number, (_, dark) in enumerate(_HUES))
 
 _RULES: Final = """
 .pw-picture{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;
   fill:currentColor;display:block}
-.pw-picture text{text-anchor:middle}
+.pw-dependencies text,.pw-tree text{text-anchor:middle}
+.pw-chart{width:100%;height:auto;font-size:12px}
+.pw-chart text{fill:var(--pw-muted)}
+.pw-interval{display:inline-block;vertical-align:middle}
+.pw-axis{fill:none;stroke:var(--pw-muted);stroke-width:1}
+.pw-grid{fill:none;stroke:var(--pw-faint);stroke-width:1}
+.pw-curve{fill:none;stroke-width:2;stroke-linejoin:round}
+.pw-bar{fill:var(--pw-s0);fill-opacity:.55;stroke:var(--pw-s0);stroke-width:1}
+.pw-whisker{stroke:var(--pw-s0);stroke-width:4;stroke-opacity:.4;fill:none}
+.pw-s1{stroke-dasharray:7 4}
+.pw-s2{stroke-dasharray:2 3}
+.pw-s3{stroke-dasharray:9 3 2 3;stroke-width:1.4}
 .pw-word{font-size:14px}
 .pw-tag{font-size:11px;fill:var(--pw-muted)}
 .pw-label{font-size:11px}
@@ -60,6 +73,10 @@ _RULES: Final = """
 STYLE: Final = Markup(
     f":root{{{_LIGHT}}}\n@media (prefers-color-scheme:dark){{:root{{{_DARK}}}}}"
     + _RULES
+    + "".join(
+        f".pw-s{n}{{stroke:var(--pw-s{n})}}\n.pw-m{n}{{fill:var(--pw-s{n});stroke:var(--pw-s{n})}}\n"
+        for n in range(4)
+    )
     + "".join(f".pw-hue-{n}{{background:var(--pw-hue-{n})}}\n" for n in range(N_HUES))
 )
 

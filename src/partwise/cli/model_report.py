@@ -1,0 +1,52 @@
+"""``partwise report``: write a page about a model and its scores on a file."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from partwise.compiled.compilation import noted_compilation
+from partwise.tasks.registry import task_of
+
+from .options import checked_format, given_options
+from .report import Outcome, certificate_record, logged_warnings
+from .report_files import check_report, report_lines, reported
+from .resemblance import explained
+
+__all__ = ["run"]
+
+
+def run(arguments: argparse.Namespace) -> Outcome:
+    """Score a model on a file, and write what there is to say about it."""
+    from partwise.models.file import load_model
+
+    began = time.perf_counter()
+    check_report(arguments, (arguments.model, arguments.file), {})
+    with noted_compilation():
+        model = load_model(arguments.model)
+        task = task_of(model.task)
+        task.check(model)
+        given = given_options(arguments, task, "evaluate")
+        chosen = checked_format(arguments, task, model)
+        with explained(arguments.file, task):
+            source = task.read_for(model, arguments.file, labelled=True, format=chosen)
+        with logged_warnings(arguments.file):
+            found = reported(
+                arguments, task, model, scored=(arguments.file, source, chosen), given=given,
+                told=False,
+            )  # fmt: skip
+    record = {
+        "model": arguments.model,
+        "input": found.pop("scored_on"),
+        "task": task.name,
+        "n_examples": len(source),
+        "n_positions": source.n_positions,
+        **found,
+        "certificate": certificate_record(model.certificate),
+        "seconds": time.perf_counter() - began,
+    }
+    best = found["measures"][found["headline"]]
+    low, high = best["interval"]
+    lines = report_lines(found)
+    lines.append(f"{found['headline']} {best['value']:.4%}, 95% interval {low:.2%} to {high:.2%}")
+    return Outcome(record, "\n".join(lines))
