@@ -43,7 +43,7 @@ def _no_messages() -> Any:
 
 @pytest.mark.parametrize("name", CASES)
 def test_contributions_add_up_to_the_score_of_the_decoder(name: str) -> None:
-    model, X, more = some(name, 1000 if name in FIRST else 150)
+    model, X, more = some(name, 1000 if name in FIRST else 40 if name == "parser-hashed" else 150)
     explained = model.explain(X, runners_up=False, **more)
     ranked = model.k_best(X, k=1, **more)
     assert len(explained) == len(ranked) == len(X)

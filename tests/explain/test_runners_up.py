@@ -7,10 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.bits import Bits
 from support.explained import case
 
 from partwise.explain import Part
+from partwise.models.fit import Settings, fit_model
 from partwise.models.inference import k_best_labels
+from partwise.models.numbered import NumberedFeatures
+from partwise.problem.rows import Rows
 
 #: More labels than any of the small examples has.
 ALL = 30_000
@@ -149,3 +153,29 @@ def test_classes_are_compared_feature_by_feature() -> None:
         (part.label, part.runner_up.label)
     }
     assert np.isclose(sum(found.values()), part.margin)
+
+
+def test_a_structure_of_another_package() -> None:
+    """Its parts only have numbers, and all that can be computed is there."""
+    rng = np.random.default_rng(0)
+    rows = Rows.from_dense(rng.normal(size=(10, 4)))
+    shapes = [3, 0, 2, 1, 4]
+    gold = np.split(rng.integers(2, size=10), np.cumsum(shapes)[:-1])
+    model, _ = fit_model(
+        "pick", Bits(), [rows], shapes, gold, NumberedFeatures((4,)), Settings(tol=1e-3)
+    )
+    explained = model.explain([rows], shapes)
+    ranked = model.k_best([rows], shapes, k=16)
+    some = 0
+    for one, (scores, labels) in zip(explained, ranked, strict=True):
+        total = sum(held.product for part in one.parts for held in part.contributions)
+        assert total == pytest.approx(scores[0], abs=1e-12)
+        for part in one.parts:
+            # A part of this structure is there or not, and the runner-up is without it.
+            t = part.place[0]
+            expected = scores[0] - max(s for s, y in zip(scores, labels, strict=True) if y[t] == 0)
+            assert part.margin == pytest.approx(expected, abs=1e-12)
+            some += 1
+    assert some > 3
+    assert {row.feature for row in model.explain_weights()} == {"x0", "x1", "x2", "x3"}
+    assert explained[0].to_text()

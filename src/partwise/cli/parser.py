@@ -116,6 +116,30 @@ examples:
   partwise info chunks.model
   partwise info chunks.model --json"""
 
+_INSPECT = """\
+examples:
+  partwise inspect chunks.model
+  partwise inspect chunks.model --label B-NP --top 50
+  partwise inspect chunks.model --feature "word\\[0\\]" --csv > weights.csv
+  partwise inspect chunks.model --transitions
+
+Lists the weights of the largest size. The label of a transition is "from -> to"; --label also finds
+the transitions and rules that hold it. Counts say how often a feature occurs in the training data;
+files of older versions and converted models have none. Features without names are called x0, x1
+and so on: x0 is index 1 of an svmlight file."""
+
+_EXPLAIN = """\
+examples:
+  partwise explain chunks.model text.txt
+  partwise explain chunks.model text.txt --first 3 --top 5
+  partwise explain digits.model digits.svm --json
+
+For each example: what every feature adds to the score of the predicted label, part by part
+(positions, segments, arcs, phrases or vertices); the probability; and the margin to the runner-up,
+the best labelling of the whole example that differs in this part, with what speaks for and against
+it. The contributions of all parts add up to the score. Models of the hinge loss have no
+probabilities."""
+
 _CONVERT = """\
 examples:
   partwise convert train.txt train.jsonl --from columns --to jsonl
@@ -238,6 +262,8 @@ def build_parser() -> argparse.ArgumentParser:
     _report(verb("report", "write a page about a model and its scores on a file", _REPORT), tasks)
     info = verb("info", "say what a model file holds", _INFO)
     info.add_argument("model", metavar="MODEL", help="a model file")
+    _inspect(verb("inspect", "list the largest weights of a model", _INSPECT))
+    _explain(verb("explain", "say which features spoke for the labels of a file", _EXPLAIN))
     _convert(verb("convert", "convert a file from one format to another", _CONVERT))
     solvers = verb("solvers", "list the solvers, or describe one", _SOLVERS)
     solvers.add_argument("name", metavar="NAME", nargs="?", help="a solver (default: all)")
@@ -431,6 +457,27 @@ def _report(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None
     add_no_examples(parser)
     _jobs(parser)
     add_options(parser, "evaluate", tasks, chosen=False)
+
+
+def _inspect(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="a model file")
+    add("--top", type=natural, default=20, metavar="N", help="how many weights (default: 20)")
+    add("--all", action="store_true", help="all weights that are not 0")
+    add("--label", metavar="X", help="only weights for this label")
+    add("--feature", metavar="REGEX", help="only weights of features whose names match")
+    add("--transitions", action="store_true", help="only weights that join labels")
+    add("--csv", action="store_true", help="comma-separated values, with a first line of names")
+
+
+def _explain(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="a model file")
+    add("file", metavar="FILE", help="the file to predict, with or without labels; - is stdin")
+    add_format(parser)
+    add("--top", type=natural, default=10, metavar="N", help="contributions per part (default: 10)")
+    add("--first", type=natural, metavar="N", help="only the first N examples")
+    add("--no-runners-up", action="store_true", help="no margins: faster for long sentences")
 
 
 def _convert(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from ..lazy import lazy_names
 if TYPE_CHECKING:
     from .explainer import explain_examples
     from .explanation import Contribution, Difference, Explanation, Explanations, Part, RunnerUp
-    from .weight_table import WeightTable, weight_table
+    from .weights import WeightRow, WeightTable, weight_table
 
 __all__ = [
     "Contribution",
@@ -18,6 +18,7 @@ __all__ = [
     "Explanations",
     "Part",
     "RunnerUp",
+    "WeightRow",
     "WeightTable",
     "explain_examples",
     "weight_table",
@@ -31,8 +32,9 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         **dict.fromkeys(_EXPLANATION, ".explanation"),
-        "WeightTable": ".weight_table",
+        "WeightRow": ".weights",
+        "WeightTable": ".weights",
         "explain_examples": ".explainer",
-        "weight_table": ".weight_table",
+        "weight_table": ".weights",
     },
 )

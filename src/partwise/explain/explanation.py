@@ -139,7 +139,9 @@ class Part:
     @property
     def title(self) -> str:
         """Its kind, place and text in a few words."""
-        where = " ".join(map(str, self.place))
+        # The head of an arc is in its label.
+        place = self.place[:1] if self.kind == "arc" else self.place
+        where = "-".join(map(str, place))
         return " ".join(item for item in (self.kind, where, self.text) if item)
 
     def speaking_for(self) -> tuple[Contribution, ...]:

@@ -15,7 +15,7 @@ from .text import facts, largest, place_and_label, shown
 
 if TYPE_CHECKING:
     from .explanation import Contribution, Difference, Explanation, Part
-    from .weight_table import WeightTable
+    from .weights import WeightTable
 
 __all__ = ["explanation_html", "weights_html"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from .explanation import Contribution, Difference, Explanation, Part
 
 if TYPE_CHECKING:
-    from .weight_table import WeightTable
+    from .weights import WeightTable
 
 __all__ = ["explanation_text", "facts", "largest", "place_and_label", "shown", "weights_text"]
 

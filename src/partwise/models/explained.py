@@ -112,7 +112,7 @@ class Explained:
         >>> row.feature, row.label, row.weight > 0, row.count
         ('word=the', 'DET', True, 2)
         """
-        from ..explain.weight_table import weight_table
+        from ..explain.weights import weight_table
         from .model import Model
 
         assert isinstance(self, Model)

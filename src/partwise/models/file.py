@@ -22,6 +22,7 @@ from ..files.container import read_container, write_container
 from ..problem.losses import LOSS_NAMES
 from ..training.certificate import Certificate
 from .features import Features
+from .kept_counts import Counts, pack_counts, unpack_counts
 from .origin import Origin
 from .registry import read_features
 from .soundness import (
@@ -52,6 +53,8 @@ _KEYS: Final = {
 _SETTINGS: Final = "partwise settings"
 #: The key of the origin of a converted model in `meta`.
 _ORIGIN: Final = "partwise origin"
+#: The key of the counts of the features in `meta`.
+_COUNTS: Final = "partwise counts"
 #: Stands for the primal and the dual of a converted model, which are not known. Versions that do
 #: not know this find the two inconsistent, and so they certify nothing either.
 _UNKNOWN: Final = -1.0
@@ -148,13 +151,14 @@ def unpack_model(
     path : str
         The file that header and arrays were read from, for messages.
     header, arrays
-        The contents of the file. The settings and the origin are removed from the header.
+        The contents of the file. The settings, the origin and the counts are removed from the
+        header.
     structures, features
         As in `load_model`.
     """
     check = Checker(path)
     _check_header(check, header, arrays)
-    settings, origin = _settings(header), _origin(header)
+    settings, origin, counts = _settings(header), _origin(header), _counts(header)
     structure, encoder, constraints = _make(check, header, arrays, structures, features)
 
     from ..problem.layout import Layout
@@ -169,6 +173,7 @@ def unpack_model(
             first=arrays["first"],
             slot=arrays["slot"],
             n_weights=header["n_weights"],
+            counts=counts,
         ),
         weights=arrays["weights"],
         labels=tuple(header["labels"]),
@@ -211,6 +216,7 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
     if FEATURES.built_in(header["encoder"]["name"]):
         check.believe(lambda: _encoder(header, arrays))
     settings, origin = _settings(header), _origin(header)
+    _counts(header)  # they are long, and mean nothing without the features
     certificate = _certificate(header).fields()
     held = None if origin is None else origin.to_json()
     return {**header, "certificate": certificate, "settings": settings, "origin": held}
@@ -259,6 +265,7 @@ def _header(model: Model) -> dict[str, Any]:
             **model.meta,
             **({_SETTINGS: model.settings} if model.settings else {}),
             **({} if model.origin is None else {_ORIGIN: model.origin.to_json()}),
+            **({} if model.layout.counts is None else {_COUNTS: pack_counts(model.layout.counts)}),
         },
     }
 
@@ -288,6 +295,11 @@ def _settings(header: dict[str, Any]) -> dict[str, Any]:
 def _origin(header: dict[str, Any]) -> Origin | None:
     """Remove the origin of a converted model from the `meta` of a file and return it."""
     return Origin.from_json(header["meta"].pop(_ORIGIN, None))
+
+
+def _counts(header: dict[str, Any]) -> Counts | None:
+    """Remove the counts of the features from the `meta` of a file and return them."""
+    return unpack_counts(header["meta"].pop(_COUNTS, None), sum(header["n_features"]))
 
 
 def _certificate(header: dict[str, Any]) -> Certificate:

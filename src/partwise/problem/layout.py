@@ -36,6 +36,8 @@ class Layout:
         is stored as its complement (~slot), which ends the block.
     n_weights : int
         How many weights there are.
+    counts : ndarray of uint32 or None
+        How often each feature occurs in the training data; None if that is not known.
     """
 
     widths: tuple[int, ...]
@@ -43,6 +45,7 @@ class Layout:
     first: Ints
     slot: npt.NDArray[np.int32]
     n_weights: int
+    counts: npt.NDArray[np.uint32] | None = None
 
     @staticmethod
     def full(widths: Sequence[int], counts: Sequence[Ints]) -> Layout:
@@ -53,12 +56,15 @@ class Layout:
         """
         n_features = tuple(len(c) for c in counts)
         width = np.repeat(np.asarray(widths, dtype=np.int64), n_features)
-        order = np.argsort(-np.concatenate([*counts, np.zeros(0, dtype=np.int64)]), kind="stable")
+        every = np.concatenate([*counts, np.zeros(0, dtype=np.int64)])
+        order = np.argsort(-every, kind="stable")
         ends = np.cumsum(width[order])
         first = np.empty(len(width), dtype=np.int64)
         first[order] = ends - width[order]
         n_weights = int(ends[-1]) if len(ends) else 0
-        return Layout(tuple(widths), n_features, first, np.zeros(0, dtype=np.int32), n_weights)
+        known = np.minimum(every, np.iinfo(np.uint32).max).astype(np.uint32)
+        nothing = np.zeros(0, dtype=np.int32)
+        return Layout(tuple(widths), n_features, first, nothing, n_weights, known)
 
     def restricted(self, seen: npt.NDArray[np.bool_]) -> Layout:
         """Keep only the weights of a full layout that are marked in seen.
@@ -81,7 +87,7 @@ class Layout:
         slot = (marked - np.repeat(begins, kept)).astype(np.int32)
         last = ends[kept > 0] - 1
         slot[last] = ~slot[last]
-        return Layout(self.widths, self.n_features, first, slot, len(slot))
+        return Layout(self.widths, self.n_features, first, slot, len(slot), self.counts)
 
     def sizes(self) -> Ints:
         """Return how many weights the block of each feature has."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -289,3 +290,16 @@ def test_faults_of_json(change: Any, says: str, tmp_path: Path) -> None:
     (tmp_path / "export").write_text(json.dumps(held))
     with pytest.raises(ModelFileError, match=says):
         read_model(tmp_path / "export", "json-model")
+
+
+def test_a_header_whose_length_looks_like_a_pickle(tmp_path: Path) -> None:
+    model = tagger()
+    path = tmp_path / "padded"
+    padded = replace(model, meta={"pad": ""})
+    write_model(padded, path, "safetensors-model")
+    length = int.from_bytes(path.read_bytes()[:8], "little")
+    target = -(-length // 2**16) * 2**16 + 0x0480
+    write_model(replace(model, meta={"pad": "x" * (target - length)}), path, "safetensors-model")
+    assert path.read_bytes().startswith(b"\x80\x04")
+    found = read_model(path, "safetensors-model")
+    assert found.predict(TOKENS) == model.predict(TOKENS)

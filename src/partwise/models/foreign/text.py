@@ -50,7 +50,8 @@ def read_bytes(path: str) -> bytes:
         ) from error
     except ValueError as error:  # a zero byte in the name
         raise ModelFileError(f"{path!r} is no name of a file; give the path of one") from error
-    if data.startswith(_PICKLES):
+    # A file of safetensors begins with the length of its JSON, which may look like a pickle.
+    if data.startswith(_PICKLES) and data[5:9] != b"\0\0\0{":
         raise ModelFileError(
             f"{path} is a pickle, and reading a pickle may run anything; export the model where it "
             "was made (docs/converting.md has the lines for it), and convert the export"

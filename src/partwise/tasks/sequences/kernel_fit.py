@@ -219,6 +219,10 @@ def _with(model: Model, encoder: PositionFeatures, positions: Floats, constants:
     return replace(
         model,
         features=encoder,
-        layout=Layout.full(model.structure.widths, [np.zeros(n, np.int64) for n in counts]),
+        # The features of positions are scores now, which do not occur.
+        layout=replace(
+            Layout.full(model.structure.widths, [np.zeros(n, np.int64) for n in counts]),
+            counts=None,
+        ),
         weights=np.concatenate([block.ravel() for block in blocks]),
     )

@@ -296,5 +296,9 @@ def _rows(
         for at, name in zip(mine.tolist(), names[kind].names(own), strict=True):
             named[at] = name
     weights = model.weights[places].tolist()
-    for name, kind, part, weight in zip(named, kind_of.tolist(), parts, weights, strict=True):
-        yield WeightRow(name, slots[kind].text(part), weight, None, kinds[kind])
+    counts: list[int | None] = [None] * len(features)
+    if layout.counts is not None:
+        counts = layout.counts[features].tolist()
+    columns = zip(named, kind_of.tolist(), parts, weights, counts, strict=True)
+    for name, kind, part, weight, count in columns:
+        yield WeightRow(name, slots[kind].text(part), weight, count, kinds[kind])

@@ -1,0 +1,115 @@
+"""The commands inspect and explain."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.commands import Run, one_object, runner, sentence, trained
+
+from partwise import load_model
+from partwise.formats.columns import read_columns
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return trained(tmp_path_factory.mktemp("explained"))
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str]) -> Run:
+    return runner(capfd)
+
+
+def test_inspect(run: Run, folder: Path) -> None:
+    model = load_model(folder / "tag")
+    code, out, err = run("inspect", folder / "tag", "--top", 7)
+    assert (code, err) == (0, "")
+    assert out == str(model.explain_weights(7)) + "\n"
+    assert len(out.splitlines()) == 9
+    assert run("inspect", folder / "tag")[1] == str(model.explain_weights(20)) + "\n"
+
+
+def test_inspect_json(run: Run, folder: Path) -> None:
+    model = load_model(folder / "tag")
+    command = ["inspect", folder / "tag", "--label", "B-NP", "--feature", r"^pos\[0\]=", "--top", 3]
+    code, out, _ = run(*command, "--json")
+    assert code == 0
+    record = one_object(out)
+    table = model.explain_weights(3, label="B-NP", feature=r"^pos\[0\]=")
+    assert record["weights"] == table.to_dict()
+    assert len(table) == 3
+    assert {row["label"] for row in record["weights"]} == {"B-NP"}
+    assert record["n_weights"] == len(model.weights)
+
+
+def test_inspect_csv(run: Run, folder: Path) -> None:
+    code, out, _ = run("inspect", folder / "tag", "--transitions", "--all", "--csv")
+    assert code == 0
+    rows = list(csv.DictReader(io.StringIO(out)))
+    table = load_model(folder / "tag").explain_weights(None, transitions=True)
+    assert [(row["label"], float(row["weight"])) for row in rows] == [
+        (row.label, row.weight) for row in table
+    ]
+    assert {row["kind"] for row in rows} == {"transition"}
+
+
+def test_explain(run: Run, folder: Path) -> None:
+    code, out, err = run("explain", folder / "tag", folder / "test.txt", "--first", 2, "--top", 3)
+    assert (code, err) == (0, "")
+    examples = read_columns(folder / "test.txt")
+    found = load_model(folder / "tag").explain(examples.take([0, 1]))
+    blocks = [f"example {i}\n{one.to_text(3)}" for i, one in enumerate(found)]
+    assert out == "\n\n".join(blocks) + "\n"
+
+
+def test_explain_json(run: Run, folder: Path) -> None:
+    code, out, _ = run("explain", folder / "tag", folder / "test.txt", "--json")
+    assert code == 0
+    record = one_object(out)
+    found = load_model(folder / "tag").explain(read_columns(folder / "test.txt"))
+    assert record["explanations"] == found.to_dict()
+    assert record["n_examples"] == len(found) == 20
+    quick = one_object(
+        run("explain", folder / "tag", folder / "test.txt", "--json", "--no-runners-up")[1]
+    )
+    assert all(part["runner_up"] is None for one in quick["explanations"] for part in one["parts"])
+
+
+def test_explain_rows_from_stdin(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    code, out, _ = run("explain", folder / "classify", folder / "train.svm", "--first", 1)
+    assert code == 0
+    assert out.startswith("example 0\nclassify, log loss: score")
+    assert "x0  [label 1]" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["inspect", "tag", "--label", "B-NPX"], 1, "did you mean B-NP"),
+        (["inspect", "tag", "--feature", "("], 2, "is no regular expression"),
+        (["inspect", "tag", "--csv", "--json"], 2, "--csv and --json"),
+        (["inspect", "classify", "--transitions"], 1, "no weights of transitions"),
+        (["inspect", "tag", "--top", "0"], 2, "--top"),
+        (["inspect", "none"], 1, "none"),
+        (["inspect", "train.txt"], 1, "train.txt"),
+        (["explain", "tag", "none.txt"], 1, "none.txt"),
+        (["explain", "classify", "test.txt"], 1, "--task tag"),
+        (["explain", "tag", "narrow.txt"], 1, "narrow.txt"),
+        (["explain", "tag"], 2, "FILE"),
+    ],
+)
+def test_messages(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: Any, code: int, words: str
+) -> None:
+    monkeypatch.chdir(folder)
+    Path("narrow.txt").write_text("word\nother\n", "ascii")
+    got, _, err = run(*arguments)
+    assert got == code
+    line = err.splitlines()[-1] + "\n"
+    assert words in sentence(line)
