@@ -12,7 +12,7 @@ from ..training.certificate import Certificate
 
 if TYPE_CHECKING:
     from ..explain.explanation import Part
-    from ..explain.weight_table import WeightRow
+    from ..explain.weights import WeightRow
     from ..training.course import TraceRow
 
 __all__ = [
