@@ -2,9 +2,10 @@
 
 ``python -m benchmarks.kill_and_resume`` trains taggers, parsers and classifiers by the command,
 with a smooth loss and with the hinge, each once undisturbed and once killed by SIGKILL at random
-moments, some of them while a checkpoint is written. A killed training goes on from its checkpoint.
-In the end the weights are compared by their SHA-256, and the passes that were made twice with those
-between two checkpoints.
+moments, some of them while a checkpoint is written. A killed training goes on from its checkpoint;
+when it has come to its end, another one begins, until there were enough kills. The weights of all
+ends are compared by their SHA-256, and the passes that were made twice with those between two
+checkpoints.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import tempfile
 import threading
 import time
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from .data import data_file, mnist
@@ -138,7 +140,7 @@ def main() -> None:
     parser.add_argument("--output", help="a file for the results, as JSON lines")
     given = parser.parse_args()
     print("| case | straight: s, passes, checkpoints (MiB) | kills, in a write | passes repeated "
-          "(most in an interval) | weights equal |")  # fmt: skip
+          "(most in an interval) | trainings that ended with equal weights |")  # fmt: skip
     print("|---|---|---|---|---|")
     for case in given.cases:
         row = one_case(case, given.kills, given.every, random.Random(f"{given.seed} {case}"))
@@ -159,36 +161,50 @@ def one_case(case: str, kills: int, every: float, rng: random.Random) -> dict[st
         straight = run(
             command(case, data, whole, folder / "straight" / "saved", every), folder, None, False
         )
+        expected = weights_hash(whole)
         model, saved = folder / "killed" / "model", folder / "killed" / "saved"
         repeated: list[float] = []
-        in_write, done, runs = 0, 0, 0
-        while True:
-            runs += 1
+        steps = _steps(0.0, straight)
+        in_write, done, ends = 0, 0, list[bool]()
+        under_way = True
+        while done < kills or under_way:
             held = _passes(saved)
             arguments = command(case, data, model, saved, every)
             kill_at = None
             if done < kills:
                 kill_at = rng.uniform(0.8 * straight.ready, straight.ready + 2.5 * every)
             made = run(arguments, folder / "killed", kill_at, done % 3 == 2)
+            steps += _steps(held, made)
             if made.code != -signal.SIGKILL:
                 if made.code not in (0, 3):
                     raise SystemExit(f"{' '.join(arguments)} ended with {made.code}")
-                break
-            done += 1
+                # It has come to its end; if there are kills left, another training begins.
+                ends.append(weights_hash(model) == expected)
+                model.unlink()
+                saved.unlink(missing_ok=True)
+                under_way = False
+                continue
+            done, under_way = done + 1, True
             in_write += made.writing
             repeated.append(max(made.passes, held) - _passes(saved))
-        steps = [b - a for a, b in zip([0.0, *straight.written], straight.written, strict=False)]
-        same = weights_hash(whole) == weights_hash(model)
+        same = all(ends)
         text = (
             f"| {case} | {straight.seconds:.0f} s, {straight.passes:.1f}, "
             f"{len(straight.written)} ({straight.size:.0f}) | {done}, {in_write} | "
-            f"{max(repeated, default=0.0):.1f} ({max(steps, default=0.0):.1f}) | {same} |"
+            f"{max(repeated, default=0.0):.1f} ({max(steps, default=0.0):.1f}) | "
+            f"{sum(ends)} of {len(ends)} |"
         )
         return {
             "case": case, "kills": done, "in_write": in_write, "same": same, "text": text,
-            "seconds": straight.seconds, "passes": straight.passes, "repeated": repeated,
-            "interval": max(steps, default=0.0), "checkpoints": len(straight.written),
+            "ends": len(ends), "seconds": straight.seconds, "passes": straight.passes,
+            "repeated": repeated, "interval": max(steps, default=0.0),
+            "checkpoints": len(straight.written),
         }  # fmt: skip
+
+
+def _steps(held: float, made: Run) -> list[float]:
+    """Return the passes between checkpoints of a process that began after some passes."""
+    return [after - before for before, after in pairwise([held, *made.written])]
 
 
 def _passes(saved: Path) -> float:

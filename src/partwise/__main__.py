@@ -6,4 +6,5 @@ import sys
 
 from partwise.cli import main
 
-sys.exit(main())
+if __name__ == "__main__":  # workers of a cluster on this machine import this module
+    sys.exit(main())

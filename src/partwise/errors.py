@@ -47,6 +47,10 @@ class OptionError(DataError, MismatchError):
     """An option that a solver does not have, or a value that it does not allow."""
 
 
+class ClusterError(PartwiseError, RuntimeError):
+    """A cluster that cannot be reached, is of other versions, or is gone."""
+
+
 def level_outside() -> int:
     """Return the stack level of the code that called the package, for a warning to point at."""
     level, frame = 1, sys._getframe(1)

@@ -17,6 +17,7 @@ from partwise.tasks.base import Task
 from partwise.tasks.registry import all_tasks
 from partwise.training.path_table import RULES
 
+from .cluster import add_cluster_options
 from .options import (
     add_format,
     add_format_options,
@@ -347,6 +348,7 @@ def _train(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
         "checkpoint to --resume; it is cleared in the end, unless there is a --checkpoint",
     )  # fmt: skip
     _how(parser, "1e-4", "stop after N passes over the data (default: 1000)")
+    add_cluster_options(parser, blocks=True)
     add_options(parser, "train", tasks, chosen=True)
 
 
@@ -375,6 +377,7 @@ def _path(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
     add("--plot", metavar="PNG", help="draw scores and passes against l2")
     add_report(parser, "--dev, or with --folds on TRAIN itself")
     _how(parser, "1e-3", "stop after N passes over the data for one l2 (default: 1000)")
+    add_cluster_options(parser, blocks=False)
     add_options(parser, "train", tasks, chosen=True)
 
 

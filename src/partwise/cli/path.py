@@ -17,6 +17,7 @@ from partwise.tasks.registry import task_of
 from partwise.training.certificate import ConvergenceWarning
 from partwise.training.path_table import at_edge, edge_words
 
+from .cluster import check_cluster, walking
 from .options import given_options
 from .report import (
     DONE,
@@ -58,7 +59,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     task = task_of(arguments.task)
     given = given_options(arguments, task, "train")
     _check(arguments)
-    with noted_compilation(), _told_once():
+    with noted_compilation(), _told_once(), walking(arguments):
         return _Walk(arguments, task, given).outcome(began)
 
 
@@ -71,6 +72,7 @@ def _check(arguments: argparse.Namespace) -> None:
     if arguments.folds == 1:
         raise UsageError("--folds 1 leaves nothing to train on; give 2 or more")
     check_stdin(arguments)
+    check_cluster(arguments)
     inputs = (arguments.file, arguments.dev, arguments.sample_weight)
     for option, target in (("--model", arguments.model), ("--plot", arguments.plot)):
         if target == "-":

@@ -17,6 +17,7 @@ from partwise.memory import byte_count
 from partwise.tasks.registry import task_name, task_of
 from partwise.training.certificate import CLOSER_SIZES, Certificate, ConvergenceWarning
 
+from .cluster import check_cluster, cluster_source, cluster_trainer
 from .options import given_options
 from .report import (
     DONE,
@@ -69,7 +70,7 @@ def _run(
     if arguments.dev is not None:
         with explained(arguments.dev, task):
             # A file that is read in parts is not known yet, so that nothing can be compared.
-            whole = None if arguments.out_of_core is not None else source
+            whole = None if _in_parts(arguments) else source
             dev = task.read(arguments.dev, given, whole)
     trainer, record = _fit(arguments, task, given, source, initial, checkpoint, dev)
     model = trainer.model_
@@ -149,6 +150,8 @@ def _report(
 
 def _source(arguments: argparse.Namespace, task: Task[Any], given: dict[str, Any]) -> Any:
     """Return the training file, or what reads it a part at a time."""
+    if arguments.dask is not None:
+        return cluster_source(arguments, given)
     if arguments.out_of_core is None:
         return task.read(arguments.file, given)
     from partwise.tasks.stream import FileStream
@@ -167,7 +170,7 @@ def _held_out(
     arguments: argparse.Namespace, task: Task[Any], given: dict[str, Any], model: Model, dev: Any
 ) -> Any:
     """Return the held-out file as a model reads it, if it was read before anything was known."""
-    if arguments.out_of_core is None:
+    if not _in_parts(arguments):
         return dev
     with explained(arguments.dev, task):
         return task.read_for(model, arguments.dev, True, given["format"])
@@ -180,6 +183,11 @@ def _check(arguments: argparse.Namespace) -> None:
     check_stdin(arguments)
     if arguments.patience is not None and arguments.dev is None:
         raise UsageError("--patience needs --dev FILE, to be scored while training")
+    check_cluster(arguments)
+    if _in_parts(arguments) and arguments.dev == "-":
+        raise UsageError(
+            "--dev - is not possible with --out-of-core or --dask: the file is read twice"
+        )
     if arguments.out_of_core is not None:
         _check_folder(arguments)
     inputs = (arguments.file, arguments.dev, arguments.sample_weight)
@@ -206,10 +214,15 @@ def _check(arguments: argparse.Namespace) -> None:
         )
 
 
+def _in_parts(arguments: argparse.Namespace) -> bool:
+    """Return whether the training file is not in the memory of this process as a whole."""
+    return getattr(arguments, "out_of_core", None) is not None or (
+        arguments.command == "train" and arguments.dask is not None
+    )
+
+
 def _check_folder(arguments: argparse.Namespace) -> None:
     """Raise an error for a folder that cannot be used, before the training file is read."""
-    if arguments.dev == "-":
-        raise UsageError("--dev - is not possible with --out-of-core: the file is read twice")
     if arguments.out_of_core in ("", "-"):
         raise UsageError("--out-of-core needs the name of a folder")
     if arguments.resume is None:
@@ -251,7 +264,7 @@ def check_stdin(arguments: argparse.Namespace) -> None:
 
 def sample_weight(arguments: argparse.Namespace, source: Any) -> Floats | None:
     """Return the weights of the examples, those in the file times those in a file of their own."""
-    streamed = getattr(arguments, "out_of_core", None) is not None
+    streamed = _in_parts(arguments)
     held: Floats | None = None if streamed else source.weights
     if arguments.sample_weight is None:
         return held
@@ -350,6 +363,8 @@ def _fit(
     if arguments.out_of_core is not None:
         more["out_of_core"] = arguments.out_of_core
     trainer = trainer_of(arguments, task, given, () if line is None else (line,), **more)
+    if arguments.dask is not None:
+        trainer = cluster_trainer(arguments, trainer)
     try:
         # _advice reports the same in terms of the command line.
         with warnings.catch_warnings(), explained(arguments.file, task), named(arguments.file):

@@ -7,6 +7,7 @@ import math
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..compiled.threads import thread_count
 from ..errors import DataError, MismatchError, ModelFileError
 from ..problem.dual_point import DualPoint
 from ..problem.example_arrays import check_gold_parts
+from ..problem.layout import Layout
 from ..problem.losses import make_loss
 from ..problem.partial import says_nothing
 from ..problem.problem import Problem, build_problem, make_topologies
@@ -43,6 +45,8 @@ __all__ = [
 
 _log = logging.getLogger(__name__)
 
+#: What is known of a model in a checkpoint.
+UNFINISHED: Final = Certificate.unknown("not trained to the end")
 #: What is known of a model that is scored while it is trained.
 _IN_TRAINING: Final = Certificate(math.inf, 0.0, 0.0, 0.0, 0.0, "not trained to the end")
 #: A function that brings a trained model into its final form.
@@ -225,23 +229,9 @@ def train_model(
     first = None
     if initial is not None and dual_point is None:
         first = transfer_weights(initial, structure, problem.layout, labels, encoder)
-
-    def made(l2: float, weights: Floats, certificate: Certificate) -> Model:
-        return Model(
-            task=task,
-            structure=structure,
-            layout=problem.layout,
-            weights=weights,
-            labels=tuple(labels),
-            features=encoder,
-            constraints=constraints,
-            loss=settings.loss,
-            l2=l2,
-            l1=float(settings.l1),
-            certificate=certificate,
-            meta=dict(meta or {}),
-            settings=settings.noted(),
-        )
+    made = partial(
+        made_model, task, structure, problem.layout, encoder, settings, labels, constraints, meta
+    )
 
     def model(l2: float, fit: Fit) -> Model:
         found = made(l2, fit.weights, fit.certificate)
@@ -262,11 +252,7 @@ def train_model(
         # The model in the checkpoint of a model that has no file is left out.
         if finish is not None:
             return None, {}
-        unfinished = Certificate.unknown("not trained to the end")
-        try:
-            return pack_model(made(values[0], weights, unfinished), "the checkpoint")
-        except ModelFileError:
-            return None, {}
+        return packed_model(lambda found: made(values[0], found, UNFINISHED), weights)
 
     saving = {} if checkpoint is None else {"checkpoint": checkpoint, "model": packed}
     fits = _fits(problem, values, settings, callbacks, dual_point, first, watch, saving)
@@ -274,6 +260,61 @@ def train_model(
         fits = _from(initial, first, fits)
     models = ((model(l2, fit), fit) for l2, fit in zip(values, fits, strict=False))
     return next(models) if descent is None else descent.follow(models)
+
+
+def made_model(
+    task: str,
+    structure: Structure,
+    layout: Layout,
+    encoder: Features,
+    settings: Parameters,
+    labels: Sequence[Label],
+    constraints: Any,
+    meta: dict[str, Any] | None,
+    l2: float,
+    weights: Floats,
+    certificate: Certificate,
+) -> Model:
+    """Make the model of some weights.
+
+    Parameters
+    ----------
+    task, structure, encoder, settings, labels, constraints, meta
+        As in `fit_model`.
+    layout : Layout
+        Which weights there are.
+    l2 : float
+        What they were trained for.
+    weights : ndarray
+        The weights.
+    certificate : Certificate
+        How good they are.
+    """
+    return Model(
+        task=task,
+        structure=structure,
+        layout=layout,
+        weights=weights,
+        labels=tuple(labels),
+        features=encoder,
+        constraints=constraints,
+        loss=settings.loss,
+        l2=l2,
+        l1=float(settings.l1),
+        certificate=certificate,
+        meta=dict(meta or {}),
+        settings=settings.noted(),
+    )
+
+
+def packed_model(
+    made: Callable[[Floats], Model], weights: Floats
+) -> tuple[dict[str, Any] | None, dict[str, npt.NDArray[Any]]]:
+    """Return the model of weights as a checkpoint holds it; None if it has no file."""
+    try:
+        return pack_model(made(weights), "the checkpoint")
+    except ModelFileError:
+        return None, {}
 
 
 def _silent(

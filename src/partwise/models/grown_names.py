@@ -64,10 +64,7 @@ class GrownNames:
         """
         named = names is not None
         if self._named not in (None, named) and len(rows):
-            raise DataError(
-                f"{self._what}: some examples have features by name, and others rows of numbers; "
-                "give one kind"
-            )
+            raise self._mixed()
         self._named = named if self._named is None or len(rows) else self._named
         if names is not None:
             self._separator = names.separator
@@ -77,28 +74,63 @@ class GrownNames:
         elif names is not None:
             rows = self._named_rows(rows, names)
         else:
-            self._check_width(rows)
+            if len(rows):
+                self._check_width(rows.n_features)
             self.n_features = max(self.n_features, rows.n_features)
         if not used.all():
             rows = rows.take(used)
         if self._min_count > 1:
-            self._count(rows)
+            self._count(rows.counts())
         return rows if not self._constant else _with_constant(rows, self._constant)
+
+    def join(self, other: GrownNames) -> NDArray[np.int64]:
+        """Take in the features of the batches that come next, which were numbered by themselves.
+
+        Parameters
+        ----------
+        other : GrownNames
+            Made with the same arguments. It is not used any more.
+
+        Returns
+        -------
+        ndarray of int64
+            The number in all batches of each feature of the others.
+        """
+        if None not in (self._named, other._named) and self._named != other._named:
+            raise self._mixed()
+        if other._named is not None:
+            self._named, self._separator = other._named, other._separator
+        if self._hashing is None and other._named:
+            numbers = self._table.join(other._table).astype(np.int64)
+            self.n_features = len(self._table)
+        else:
+            numbers = np.arange(other.n_features)
+            if self._hashing is None and other.n_features:
+                self._check_width(other.n_features)
+            self.n_features = max(self.n_features, other.n_features)
+        counts = other._counts[: other.n_features]
+        self._count(np.bincount(numbers[: len(counts)], counts, self.n_features).astype(np.int64))
+        return np.append(np.zeros(1, np.int64), numbers + 1) if self._constant else numbers
+
+    def _mixed(self) -> DataError:
+        return DataError(
+            f"{self._what}: some examples have features by name, and others rows of numbers; "
+            "give one kind"
+        )
 
     def _named_rows(self, rows: Rows, names: Vocabulary) -> Rows:
         numbers = self._table.add_packed(*names.pack())
         self.n_features = len(self._table)
         return Rows.sound(rows.indptr, numbers[rows.indices], rows.values, self.n_features)
 
-    def _check_width(self, rows: Rows) -> None:
-        if self._fixed and len(rows) and self.n_features not in (0, rows.n_features):
+    def _check_width(self, n: int) -> None:
+        if self._fixed and self.n_features not in (0, n):
             raise DataError(
-                f"{self._what}: {rows.n_features} features where those before have "
+                f"{self._what}: {n} features where those before have "
                 f"{self.n_features}; give all examples the same features"
             )
 
-    def _count(self, rows: Rows) -> None:
-        counts = rows.counts()
+    def _count(self, counts: NDArray[np.int64]) -> None:
         if len(counts) > len(self._counts):
             grown = np.zeros(max(len(counts), 5 * len(self._counts) // 4), np.int64)
             grown[: len(self._counts)] = self._counts

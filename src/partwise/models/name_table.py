@@ -47,6 +47,13 @@ class NameTable:
         made.add_packed(data, offsets)
         return made
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # What was sent by another process may be in memory that is not the array's own, and then
+        # an array cannot grow.
+        vars(self).update(state)
+        self._bytes, self._ends = self._bytes.copy(), self._ends.copy()
+        self._slots = _writeable(self._slots)
+
     def __len__(self) -> int:
         """Return the number of names."""
         return self._n
@@ -59,6 +66,11 @@ class NameTable:
     def add(self, names: Sequence[str]) -> NDArray[np.int32]:
         """Return the numbers of some names; those that are not in the table yet are added."""
         return self.add_packed(*packed(names))
+
+    def join(self, other: NameTable) -> NDArray[np.int32]:
+        """Add the names of another table; returns the number here of each name there."""
+        n = other._n
+        return self.add_packed(other._bytes[: other._ends[n]], other._ends[: n + 1])
 
     def find(self, names: Sequence[str]) -> NDArray[np.int32]:
         """Return the numbers of some names; -1 for those that are not in the table."""

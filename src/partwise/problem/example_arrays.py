@@ -8,8 +8,9 @@ on the gold labels of all examples, and the features point at the places of the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ __all__ = [
     "check_gold_parts",
     "encode",
     "encode_gold",
+    "join_arrays",
     "lay_out",
     "make_topologies",
     "most_work",
@@ -181,6 +183,66 @@ def lay_out(
         gold_count=encoded.gold_count,
         reach=_reach(encoded.site_ptr, encoded.sites.uses, encoded.rows),
     )
+
+
+def join_arrays(several: Sequence[ExampleArrays]) -> ExampleArrays:
+    """Put the arrays of examples that come one after the other into one.
+
+    Parameters
+    ----------
+    several : sequence of ExampleArrays
+        At least one, all with the same places of the weights.
+    """
+    if len(several) == 1:
+        return several[0]
+    designs = [one.design for one in several]
+    valued = any(design.value.size for design in designs)
+
+    def joined(arrays: Sequence[Any], ends: bool = False, shift: Sequence[int] = ()) -> Any:
+        """Join arrays; of pointers that have an end, only the last one keeps it."""
+        moved = arrays if not shift else [a + s for a, s in zip(arrays, shift, strict=True)]
+        kept = [a[:-1] for a in moved[:-1]] + [moved[-1]] if ends else moved
+        return np.concatenate(kept)
+
+    def before(sizes: Iterable[int]) -> list[int]:
+        return [0, *accumulate(sizes)][:-1]
+
+    entries = before(len(d.start) for d in designs)
+    sites = before(len(d.site_part) for d in designs)
+    design = designs[0]._replace(
+        site_ptr=joined([d.site_ptr for d in designs], True, sites),
+        site_part=joined([d.site_part for d in designs]),
+        site_width=joined([d.site_width for d in designs]),
+        entry_ptr=joined([d.entry_ptr for d in designs], True, entries),
+        sparse_ptr=joined([d.sparse_ptr for d in designs], False, entries),
+        start=joined([d.start for d in designs]),
+        value=joined([_values(d) for d in designs]) if valued else designs[0].value,
+        size=joined([d.size for d in designs]),
+        widest=max(d.widest for d in designs),
+    )
+
+    def pointers_of(name: str) -> Any:
+        held = [getattr(one, name) for one in several]
+        return joined(held, True, before(int(p[-1]) for p in held))
+
+    masks = before(len(one.mask) for one in several)
+    return ExampleArrays(
+        topo=joined([one.topo for one in several]),
+        topo_ptr=pointers_of("topo_ptr"),
+        part_ptr=pointers_of("part_ptr"),
+        design=design,
+        cost=joined([one.cost for one in several]),
+        mask=joined([one.mask for one in several]),
+        mask_ptr=joined([one.mask_ptr for one in several], False, masks),
+        gold_ptr=pointers_of("gold_ptr"),
+        gold_part=joined([one.gold_part for one in several]),
+        gold_count=joined([one.gold_count for one in several]),
+        reach=joined([one.reach for one in several]),
+    )
+
+
+def _values(design: Design) -> Floats:
+    return design.value if design.value.size else np.ones(len(design.start))
 
 
 def make_topologies(

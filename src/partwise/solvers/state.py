@@ -7,7 +7,7 @@ state is data and never code. It is put into a solver that was just made, and an
 fit there is refused: arrays must have the shapes that they have in the new solver, unless a class
 names them in ``grows`` (``"atoms.part"`` is the field of an attribute). The method ``restored`` of
 a class is called when its state is complete, to check it further and to rebuild what follows from
-it.
+it; the method ``captured`` before its state is read, to bring it up to date if it is elsewhere.
 """
 
 from __future__ import annotations
@@ -107,6 +107,9 @@ class _Writer:
         self.known: dict[int, str] = {}
 
     def attributes(self, thing: Any, path: str) -> dict[str, Any]:
+        captured = getattr(thing, "captured", None)
+        if captured is not None:
+            captured()
         return {name: self.value(held, f"{path}.{name}") for name, held in _attributes(thing)}
 
     def value(self, value: Any, path: str) -> Any:
@@ -187,8 +190,9 @@ class _Reader:
         items: Sequence[Any] = held["tuple" if "tuple" in held else "list"]
         before = list(now) if isinstance(now, (tuple, list, deque)) else []
         before += [None] * (len(items) - len(before))
+        # The arrays of a list that may grow may do so too.
         found = [
-            self.value(item, was, f"{path}.{k}")
+            self.value(item, was, f"{path}.{k}", grows & {""})
             for k, (item, was) in enumerate(zip(items, before, strict=False))
         ]
         if "tuple" in held:

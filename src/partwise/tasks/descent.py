@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import DataError, level_outside
+from ..errors import DataError, MismatchError, level_outside
 from ..training.path import Descent, Grid
 from ..training.path_table import (
     BestModel,
@@ -21,6 +22,7 @@ from ..training.path_table import (
     pooled,
 )
 from .source import Source
+from .stretches import Stretch, Walkers, replayed, walkers_now
 from .trainer import Prepared, Trainer
 
 if TYPE_CHECKING:
@@ -61,6 +63,35 @@ class Descended(NamedTuple):
     fit: Fit
     interrupted: bool
     edge: str | None = None
+
+
+def _descend_apart(
+    walkers: Walkers,
+    trainer: Trainer,
+    grid: Grid,
+    source: Any,
+    weight: Any,
+    score: Callable[[Model], float],
+    each: Callable[[PathRow, Model], Any] | None,
+) -> Descended:
+    """Do what `descend_grid` does, in stretches that others walk."""
+    if grid.extend:
+        raise MismatchError("extend needs one fit after the other; leave it or the cluster out")
+    values, n = grid.values, walkers.stretch
+    stretches = [
+        Stretch(trainer, values[k : k + n], source, weight) for k in range(0, len(values), n)
+    ]
+    found = BestModel(score, each)
+    with closing(walkers(stretches)) as walked:  # type: ignore[type-var]
+        last = replayed(walked, found)
+    assert found.model is not None
+    trainer._adopt(found.model)
+    trainer.classes_, trainer.trace_ = last.classes, found.trace
+    edge = at_edge(found.rows, found.at)
+    fit = last.models[-1][1]
+    whole = len(found.rows) == len(values) and fit.certificate.converged
+    edge = None if edge == "smallest" and not whole else edge
+    return Descended(found, last.prepared, fit, False, edge)
 
 
 def descend(
@@ -122,6 +153,9 @@ def descend_grid(
     grid : Grid
         The values of l2.
     """
+    walkers = walkers_now()
+    if walkers is not None:
+        return _descend_apart(walkers, trainer, grid, source, weight, score, each)
     rows: list[PathRow] = []
     ended = False
 
@@ -212,16 +246,20 @@ def fold_tables(
     begin : callable or None
         Called with the number of each fold, from 0, before it begins.
     """
-    for number, (train, test) in enumerate(parts):
+    walkers = walkers_now()
+    folds = _folds(plain, values, source, weight, parts)
+    walked = None if walkers is None else walkers([stretch for stretch, _, _ in folds])
+    for number, (stretch, test, its_weight) in enumerate(folds):
         if begin is not None:
             begin(number)
-        made = plain.fresh()
-        mine = None if weight is None else np.asarray(weight)
-        score = scorer(made, source.take(test), None if mine is None else mine[test])
+        score = scorer(stretch.trainer, test, its_weight)
         try:
-            found = descend(
-                made, values, source.take(train), None if mine is None else mine[train], score, each
-            )
+            if walked is not None:
+                best = BestModel(score, each)
+                replayed(iter([next(walked)]), best)
+                yield best.rows
+                continue
+            found = descend(stretch.trainer, values, stretch.source, stretch.weight, score, each)
         except DataError as error:
             where = f"fold {number} (counted from 0, and so are its examples)"
             raise DataError(f"{where}: {error}") from error
@@ -229,6 +267,23 @@ def fold_tables(
             # There is no model of all examples yet, so there is nothing to keep.
             raise KeyboardInterrupt
         yield found.best.rows
+
+
+def _folds(
+    plain: Trainer,
+    values: Sequence[float],
+    source: Source,
+    weight: Any,
+    parts: Sequence[tuple[list[int], list[int]]],
+) -> list[tuple[Stretch, Source, Any]]:
+    """Return for each fold what is trained, what is scored, and the weights of that."""
+    found = []
+    every = None if weight is None else np.asarray(weight)
+    for train, test in parts:
+        mine, its = (None, None) if every is None else (every[train], every[test])
+        stretch = Stretch(plain.fresh(), values, source.take(train), mine)
+        found.append((stretch, source.take(test), its))
+    return found
 
 
 def grid_tables(

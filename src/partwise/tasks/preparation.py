@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from ..arrays import Floats
-from ..errors import DataError
+from ..arrays import Floats, Ints
+from ..errors import DataError, MismatchError
 from ..problem.batches import ProblemWriter
 from ..problem.disk_room import BLOCK_BYTES
 from ..problem.losses import make_loss
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .source import Source
     from .stream import Stream
 
-__all__ = ["ExampleWeights", "LaidOut", "Outline", "Preparation", "lay_out"]
+__all__ = ["ExampleWeights", "Joined", "LaidOut", "Outline", "Preparation", "lay_out"]
 
 _log = logging.getLogger(__name__)
 
@@ -36,6 +36,7 @@ _log = logging.getLogger(__name__)
 #: a time, beside all else.
 _SHARE: Final = 256
 _LEAST_BLOCK: Final = 1 << 18
+_ALONE: Final = "this task is trained on one machine only; leave the cluster out"
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +65,21 @@ class Outline:
     relabel: Relabel | None = None
 
 
+class Joined(NamedTuple):
+    """What becomes of the numbers in the batches of a preparation that was joined to another one.
+
+    Attributes
+    ----------
+    features : mapping of int to ndarray
+        For some kinds of sites, the new number of each feature. Those of other kinds keep theirs.
+    labels : ndarray or None
+        The new number of each label; None if they keep theirs.
+    """
+
+    features: Mapping[int, Ints] = {}
+    labels: Ints | None = None
+
+
 class Preparation(ABC):
     """What a trainer makes of examples that come in batches.
 
@@ -89,6 +105,10 @@ class Preparation(ABC):
         """
         return
 
+    def ready(self) -> None:
+        """Make what follows from all examples, once they were looked at as often as needed."""
+        return
+
     @abstractmethod
     def batches(self, source: Source, weight: Floats) -> Iterator[Batch]:
         """Prepare some examples; those of weight 0 are left out."""
@@ -96,6 +116,24 @@ class Preparation(ABC):
     @abstractmethod
     def finish(self) -> Outline:
         """Return what was found in all examples."""
+
+    # Several preparations may look at the examples of one block each. They are joined in the order
+    # of the blocks, so that everything gets the number that it would have got from one of them.
+
+    def without_examples(self) -> None:
+        """Let go of the examples that were seen last, so that little has to be sent elsewhere."""
+        return
+
+    def join_looks(self, other: Preparation) -> None:
+        """Take in what another preparation found when it looked at the examples that come next."""
+        raise MismatchError(_ALONE)
+
+    def join(self, other: Preparation) -> Joined:
+        """Take in what another one found while it made the batches of the examples that come next.
+
+        The other one is a copy of this one from before its first batch.
+        """
+        raise MismatchError(_ALONE)
 
 
 @dataclass(frozen=True, eq=False)

@@ -275,11 +275,7 @@ class Trainer(Parameters, ABC):
         checkpoint, reached = self._reached()
         if checkpoint is not None and checkpoint.as_start:
             initial = reached or initial
-        if self.out_of_core is None:
-            prepared = self._prepare(source, sample_weight, initial or before or reached)
-        else:
-            resumed = checkpoint is not None and checkpoint.resumes
-            prepared = self._prepare_on_disk(source, sample_weight, initial or reached, resumed)
+        prepared = self._prepared(source, sample_weight, initial or before or reached, checkpoint)
         first, dual_point = prepared.initial or initial, None
         fingerprint = prepared.fingerprint() if self.warm_start else ""
         if before is not None:
@@ -308,6 +304,15 @@ class Trainer(Parameters, ABC):
         elif hasattr(self, "_dual"):
             del self._dual
         return prepared, done
+
+    def _prepared(
+        self, source: Any, sample_weight: Any, initial: Model | None, checkpoint: Checkpoint | None
+    ) -> Prepared:
+        """Prepare examples in memory, or on disk; see `_prepare`."""
+        if self.out_of_core is None:
+            return self._prepare(source, sample_weight, initial)
+        resumed = checkpoint is not None and checkpoint.resumes
+        return self._prepare_on_disk(source, sample_weight, initial, resumed)
 
     def _fitted_model(
         self,

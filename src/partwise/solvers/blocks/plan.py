@@ -10,6 +10,7 @@ import numpy as np
 
 from ...arrays import Ints
 from ...compiled.vectors import inner
+from ...errors import MismatchError
 from ...problem.problem import Problem
 from ..eg.base import Annealing
 
@@ -129,6 +130,10 @@ def make_plan(
     blocks, exchanges : int or None
         Given numbers.
     """
+    if l1 > 0.0 and tau == 0.0:
+        raise MismatchError(
+            "no solver takes l1 > 0 with the hinge loss; use the log or the softmax-margin loss"
+        )
     k = min(blocks or BLOCKS, extent.examples)
     if exchanges is None:
         most = max(1, extent.examples // (_CHUNK * k))

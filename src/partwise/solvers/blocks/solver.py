@@ -10,7 +10,6 @@ import numpy as np
 
 from ...arrays import Ints
 from ...compiled.threads import thread_count
-from ...errors import MismatchError
 from ...problem.dual_point import DualPoint
 from ...problem.evaluation import Evaluator
 from ...problem.footprint import Footprint, held_bytes
@@ -124,10 +123,6 @@ class Blocks(BlockAscent):
 def _plan(
     problem: Problem, l2: float, l1: float, warm: bool, blocks: int | None, exchanges: int | None
 ) -> Plan:
-    if l1 > 0.0 and problem.loss.tau == 0.0:
-        raise MismatchError(
-            "no solver takes l1 > 0 with the hinge loss; use the log or the softmax-margin loss"
-        )
     return make_plan(
         Extent.of(problem),
         problem.layout.n_weights,

@@ -34,6 +34,10 @@ class _Keys:
             np.concatenate([*self._waiting, np.zeros(0, np.int64)]), return_counts=True
         )
         self._waiting = []
+        self.join(new, counts)
+
+    def join(self, new: Ints, counts: Ints) -> None:
+        """Take in distinct keys that were counted elsewhere."""
         every = np.concatenate([self.keys, new])
         self.keys, place = np.unique(every, return_inverse=True)
         found = np.zeros(len(self.keys), np.int64)
@@ -101,6 +105,27 @@ class SpanCounts:
             for number, template in enumerate(templates):
                 self._keys[kind][number].add(site_keys(template, number, tokens, gold))
 
+    def join(self, other: SpanCounts) -> None:
+        """Take in the counts of the trees that come next.
+
+        Parameters
+        ----------
+        other : SpanCounts
+            Made with the same arguments. It is not used any more.
+        """
+        marks = np.arange(len(MARKS))
+        codes = [
+            np.append(marks, here.join(there) + len(MARKS)).astype(np.int64)
+            for here, there in zip(self._tables, other._tables, strict=True)
+        ]
+        self._widen()
+        for kind, several in other._keys.items():
+            templates = zip(other._atoms[kind], self._atoms[kind], strict=True)
+            for number, (held, (old, new)) in enumerate(zip(several, templates, strict=True)):
+                held.merge()
+                keys = _widened(old, new, number, held.keys, codes)
+                self._keys[kind][number].join(keys, held.counts)
+
     def _widen(self) -> None:
         """Make room in the keys for the codes of values that are new; their order is kept."""
         atoms = self._read()
@@ -129,13 +154,18 @@ class SpanCounts:
         return tuple(table.finish() for table in self._tables), kept
 
 
-def _widened(old: Template, new: Template, number: int, keys: Ints) -> Ints:
-    """Return the keys of a template with more bits for the values of some atoms."""
+def _widened(
+    old: Template, new: Template, number: int, keys: Ints, codes: Sequence[Ints] | None = None
+) -> Ints:
+    """Return the keys of a template with more bits for the values of some atoms, or other codes."""
     rest = keys & ((1 << TEMPLATE_SHIFT) - 1)
     made = np.zeros(len(keys), np.int64)
     shift = 0
     for before, after in zip(reversed(old), reversed(new), strict=True):
-        made |= (rest & ((1 << before.bits) - 1)) << shift
+        own = rest & ((1 << before.bits) - 1)
+        if codes is not None and before.column >= 0:  # a length is no code
+            own = codes[before.column][own]
+        made |= own << shift
         rest = rest >> before.bits
         shift += after.bits
     return made | (number << TEMPLATE_SHIFT)

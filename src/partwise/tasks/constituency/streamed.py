@@ -12,7 +12,7 @@ import numpy as np
 from ...arrays import Floats
 from ...errors import DataError
 from ...problem.batches import Batch
-from ..preparation import Outline, Preparation
+from ..preparation import Joined, Outline, Preparation
 from .bracketing import Bracketing
 from .features import SpanFeatures
 from .fit import check_kept, most_frequent_root, short_trees, site_templates
@@ -89,6 +89,20 @@ class StreamedPhrases(Preparation):
             for tree in normal
         ]
         self.counts.add([SpanSentence.of(tree) for tree in kept], derivations)
+
+    def join_looks(self, other: Preparation) -> None:
+        assert isinstance(other, StreamedPhrases)
+        self.n += other.n
+        self.n_kept += other.n_kept
+        self.productions.join(other.productions)
+        self.tags.update(other.tags)
+        self.counts.join(other.counts)
+
+    def ready(self) -> None:
+        self._found()
+
+    def join(self, other: Preparation) -> Joined:
+        return Joined()  # the numbers were known before
 
     def _found(self) -> _Found:
         """Return the grammar and the features of all trees, once all were looked at."""

@@ -110,6 +110,12 @@ class ProductionCounts:
                 else:
                     raise DataError(f"tree {place} (counting from 0): {_not_binary(node)}")
 
+    def join(self, other: ProductionCounts) -> None:
+        """Take in the rules of other trees."""
+        self._rules.update(other._rules)
+        self._lexical.update(other._lexical)
+        self._start.update(other._start)
+
     def finish(self) -> Productions:
         """Return the grammar of all trees."""
         rules, lexical, start = self._rules, self._lexical, self._start

@@ -74,6 +74,27 @@ class ArcCounts:
             if sum(map(len, self._waiting)) > len(self._keys):
                 self._merge()
 
+    def join(self, other: ArcCounts) -> None:
+        """Take in the counts of the trees that come next.
+
+        Parameters
+        ----------
+        other : ArcCounts
+            Made with the same arguments. It is not used any more.
+        """
+        other._merge()
+        marks = np.arange(len(MARKS))
+        codes = [
+            np.append(marks, here.join(there) + len(MARKS)).astype(np.int64)
+            for here, there in zip(self._tables, other._tables, strict=True)
+        ]
+        self._widen()
+        self._merge()
+        keys = _widened(other._plan, self._plan, other._keys, codes)
+        self._keys, self._counts = _summed(
+            np.concatenate([self._keys, keys]), np.concatenate([self._counts, other._counts])
+        )
+
     def _widen(self) -> None:
         """Make room in the keys for the codes of values that are new; their order is kept."""
         plan = make_plan(self.templates, [len(table) + len(MARKS) for table in self._tables])
@@ -143,8 +164,11 @@ def chunks(
         yield first, last, int(per_arc[run].max()), int((per_arc * sizes)[run].sum())
 
 
-def _widened(old: Plan, new: Plan, keys: Ints) -> Ints:
-    """Return sorted keys with more bits for the values of some atoms."""
+def _widened(old: Plan, new: Plan, keys: Ints, codes: Sequence[Ints] | None = None) -> Ints:
+    """Return sorted keys with more bits for the values of some atoms, or with other codes for them.
+
+    With other codes the result is no longer sorted.
+    """
     made = np.empty_like(keys)
     n_templates = len(old.atoms_ptr) - 1
     bounds = np.searchsorted(keys, np.arange(n_templates + 1) << TEMPLATE_SHIFT)
@@ -155,7 +179,8 @@ def _widened(old: Plan, new: Plan, keys: Ints) -> Ints:
         shift = 0
         for atom in reversed(atoms):
             bits = int(old.atom_bits[atom])
-            values |= (rest & (2**bits - 1)) << shift
+            own = rest & (2**bits - 1)
+            values |= (own if codes is None else codes[old.atom_column[atom]][own]) << shift
             rest = rest >> bits
             shift += int(new.atom_bits[atom])
         distance = keys[first:last] & DISTANCE

@@ -11,7 +11,7 @@ import numpy as np
 from ...arrays import Floats
 from ...errors import DataError
 from ...problem.batches import Batch
-from ..preparation import Outline, Preparation
+from ..preparation import Joined, Outline, Preparation
 from .arc_counts import ArcCounts
 from .arc_table import ArcTable
 from .features import ArcFeatures
@@ -81,6 +81,19 @@ class StreamedTrees(Preparation):
         self.changes = self.changes.plus(gold.changes)
         self.path = source.path
         self.counts.add(gold.sentences, gold.heads)
+
+    def join_looks(self, other: Preparation) -> None:
+        assert isinstance(other, StreamedTrees)
+        self.relations |= other.relations
+        self.changes = self.changes.plus(other.changes)
+        self.path = self.path or other.path
+        self.counts.join(other.counts)
+
+    def ready(self) -> None:
+        self._found()
+
+    def join(self, other: Preparation) -> Joined:
+        return Joined()  # the numbers were known before
 
     def _found(self) -> tuple[tuple[str, ...], ArcTable]:
         """Return the relations and the features of all trees, once all were looked at."""

@@ -69,6 +69,42 @@ class GrownLabels:
             self._note_pairs(source, gold)
         return gold, weight
 
+    def join_counts(self, other: GrownLabels) -> None:
+        """Take in the counts of the sequences that come next."""
+        numbers = self._join_numbers(other)
+        counts = np.zeros(len(self._numbers))
+        counts[: len(self._counts)] = self._counts
+        counts[numbers[: len(other._counts)]] += other._counts
+        self._counts = counts
+
+    def join(self, other: GrownLabels) -> Ints:
+        """Take in the labels of the batches that come next; returns the number of each here."""
+        numbers = self._join_numbers(other)
+        final = [*numbers.tolist(), -1]
+        self._used.update(final[k] for k in other._used)
+        for (a, b), place in other._pairs.items():
+            self._pairs.setdefault((final[a], final[b]), place)
+        return numbers
+
+    def _join_numbers(self, other: GrownLabels) -> Ints:
+        for label, k in other._numbers.items():
+            first = next(iter(self._numbers), label)
+            if type(label) is not type(first):
+                raise DataError(
+                    f"the label {label!r} is of type {type(label).__name__} where the first label, "
+                    f"{first!r}, is of type {type(first).__name__}; use one type for all labels"
+                )
+            number = self._numbers.setdefault(label, len(self._numbers))
+            if k in other._places:
+                self._places.setdefault(number, other._places[k])
+        self._source = self._source or other._source
+        return np.array([self._numbers[label] for label in other._numbers], dtype=np.int64)
+
+    def without_examples(self) -> None:
+        """Let go of the examples that were seen last."""
+        if self._source is not None:
+            self._source = self._source.take(())
+
     def _number(self, source: Labelled, tokens: Tokens) -> list[Ints]:
         flat = source.labels(tokens, self._missing)
         for label in dict.fromkeys(flat):

@@ -35,6 +35,9 @@ class Labelled(Protocol):
     def place(self, s: int, t: int) -> str:
         """Return the name of the place of position t of example s."""
 
+    def take(self, which: Sequence[int]) -> Labelled:
+        """Return some of the examples."""
+
 
 class NumberedLabels(NamedTuple):
     """The labels of positions as numbers.

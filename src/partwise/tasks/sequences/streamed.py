@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +12,11 @@ from ...arrays import Floats
 from ...errors import DataError
 from ...models.grown_names import GrownNames
 from ...problem.batches import Batch
-from ..preparation import Outline, Preparation
+from ..preparation import Joined, Outline, Preparation
 from .features import PositionFeatures
 from .fit import check_positions
 from .grown_labels import GrownLabels
+from .sources import bare_tokens
 
 if TYPE_CHECKING:
     from ...structures.base import Structure
@@ -79,6 +81,35 @@ class StreamedPositions(Preparation):
             chosen = [y for y, c in zip(gold, used.tolist(), strict=True) if c]
             made = self._features(None, None).rows_of_sites(structure, rows, steps)
             yield Batch(shapes, made, chosen, weight[used])
+
+    def without_examples(self) -> None:
+        self.labels.without_examples()
+        if self.tokens is not None:
+            none = bare_tokens(np.zeros(0, np.int64)).rows
+            steps = None if self.tokens.transitions is None else none
+            self.tokens = replace(
+                self.tokens, rows=none, lengths=np.zeros(0, np.int64), vocabulary=None,
+                transitions=steps, transition_vocabulary=None,
+            )  # fmt: skip
+
+    def join_looks(self, other: Preparation) -> None:
+        assert isinstance(other, StreamedPositions)
+        self.labels.join_counts(other.labels)
+
+    def join(self, other: Preparation) -> Joined:
+        assert isinstance(other, StreamedPositions)
+        if other.tokens is None:
+            return Joined()
+        self._check_alike(other.tokens)
+        self.meta = other.meta or self.meta
+        labels = self.labels.join(other.labels)
+        rows = {0: self.names.join(other.names)}
+        if other.tokens.transitions is not None:
+            assert self.steps is not None
+            assert other.steps is not None
+            structure = self.how._stream_structure(self.labels.n, other.tokens)
+            rows[structure.kinds.index("transition")] = self.steps.join(other.steps)
+        return Joined(rows, labels)
 
     def _check_alike(self, tokens: Tokens) -> None:
         """Check that a batch has features of the same kinds as those before."""

@@ -1,0 +1,121 @@
+"""Stretches of paths over l2, which others may walk: processes elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..training.path import Descent
+from ..training.path_table import BestModel
+from .trainer import Prepared, Trainer
+
+if TYPE_CHECKING:
+    from ..models.model import Model
+    from ..training.loop import Fit
+
+__all__ = ["Stretch", "Walked", "Walkers", "replayed", "walked_by", "walked_here", "walkers_now"]
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """Some values of l2, and the examples to train on for them.
+
+    Attributes
+    ----------
+    trainer : Trainer
+        How to train; it is not changed.
+    values : sequence of float
+        The values of l2, the largest first.
+    source, weight
+        Labelled examples and their weights.
+    """
+
+    trainer: Trainer
+    values: Sequence[float]
+    source: Any
+    weight: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Walked:
+    """What became of a stretch.
+
+    Attributes
+    ----------
+    models : list of tuple of Model and Fit
+        The models and their fits, one per value of l2.
+    prepared : Prepared
+        What was trained on, without the examples.
+    classes : ndarray
+        The labels as they were given.
+    """
+
+    models: list[tuple[Model, Fit]]
+    prepared: Prepared
+    classes: Any
+
+
+class Walkers(Protocol):
+    """Walk several stretches at a time, elsewhere.
+
+    Attributes
+    ----------
+    stretch : int
+        How many values of l2 a stretch of a path has.
+    """
+
+    stretch: int
+
+    def __call__(self, stretches: Sequence[Stretch]) -> Iterator[Walked]:
+        """Yield what became of stretches, in their order."""
+
+
+_walkers: ContextVar[Walkers | None] = ContextVar("walkers", default=None)
+
+
+def walkers_now() -> Walkers | None:
+    """Return who walks the paths of this thread; None is this process."""
+    return _walkers.get()
+
+
+@contextmanager
+def walked_by(walkers: Walkers) -> Iterator[None]:
+    """Let others walk the paths of this thread, while entered."""
+    before = _walkers.set(walkers)
+    try:
+        yield
+    finally:
+        _walkers.reset(before)
+
+
+def walked_here(stretch: Stretch) -> Walked:
+    """Walk a stretch in this process."""
+    models: list[tuple[Model, Fit]] = []
+
+    def receive(model: Model, fit: Fit) -> bool:
+        models.append((model, fit))
+        return False
+
+    trainer = stretch.trainer.fresh()
+    trainer.__dict__["_descent"] = Descent(stretch.values, receive)
+    prepared, _ = trainer._train(stretch.source, stretch.weight)
+    record = {"n_examples": len(prepared.gold), **prepared.record}
+    held = Prepared(
+        prepared.structure, lambda: (), (), (), prepared.features, prepared.labels, record=record
+    )
+    return Walked(models, held, trainer.classes_)
+
+
+def replayed(walked: Iterator[Walked], found: BestModel) -> Walked:
+    """Pass the models of stretches on as if they had been trained here; returns the last one.
+
+    As on one machine, nothing follows a fit that is not certified.
+    """
+    for one in walked:
+        for model, fit in one.models:
+            if found(model, fit) or not fit.certificate.converged:
+                return one
+    return one
