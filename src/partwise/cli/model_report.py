@@ -6,30 +6,20 @@ import argparse
 import time
 
 from partwise.compiled.compilation import noted_compilation
-from partwise.tasks.registry import task_of
 
-from .options import checked_format, given_options
+from .evaluate import read_labelled
 from .report import Outcome, certificate_record, logged_warnings
 from .report_files import check_report, report_lines, reported
-from .resemblance import explained
 
 __all__ = ["run"]
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
     """Score a model on a file, and write what there is to say about it."""
-    from partwise.models.file import load_model
-
     began = time.perf_counter()
     check_report(arguments, (arguments.model, arguments.file), {})
     with noted_compilation():
-        model = load_model(arguments.model)
-        task = task_of(model.task)
-        task.check(model)
-        given = given_options(arguments, task, "evaluate")
-        chosen = checked_format(arguments, task, model)
-        with explained(arguments.file, task):
-            source = task.read_for(model, arguments.file, labelled=True, format=chosen)
+        model, task, given, source, chosen = read_labelled(arguments)
         with logged_warnings(arguments.file):
             found = reported(
                 arguments, task, model, scored=(arguments.file, source, chosen), given=given,

@@ -125,7 +125,7 @@ def reported(
     """
     from contextlib import nullcontext
 
-    from partwise.report.gather import GivenFile, gather
+    from partwise.report.gathering import GivenFile, gather
     from partwise.report.write import write_report
 
     with silenced() if told else nullcontext():

@@ -13,18 +13,19 @@ from ..lazy import lazy_names
 if TYPE_CHECKING:
     from .card import model_card
     from .facts import Course, Facts
-    from .gather import gather
+    from .gathering import GivenFile, gather
     from .page import report_page
     from .write import write_report
 
-__all__ = ["Course", "Facts", "gather", "model_card", "report_page", "write_report"]
+__all__ = ["Course", "Facts", "GivenFile", "gather", "model_card", "report_page", "write_report"]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "Course": ".facts",
         "Facts": ".facts",
-        "gather": ".gather",
+        "GivenFile": ".gathering",
+        "gather": ".gathering",
         "model_card": ".card",
         "report_page": ".page",
         "write_report": ".write",
