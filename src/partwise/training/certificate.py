@@ -185,6 +185,23 @@ class Certificate:
         return text if self.steps is None else f"{text}; {self.steps}"
 
 
+def in_words(certificate: Certificate) -> str:
+    """Return a sentence on what the certificate guarantees."""
+    if not certificate.consistent:
+        return f"nothing; {certificate.doubt}"
+    if certificate.steps is not None:
+        return (
+            f"of the last step only, no weights have a value below {certificate.dual:.6f}, and "
+            f"these have {certificate.primal:.6f}, at most {certificate.relative_gap:.1e} of it "
+            f"above the best; {certificate.steps}"
+        )
+    return (
+        f"no weights have an objective below {certificate.dual:.6f}; these have "
+        f"{certificate.primal:.6f}, at most {certificate.gap:.2e} ({certificate.relative_gap:.1e} "
+        "of it) above the best"
+    )
+
+
 def consistent(primal: float, dual: float) -> bool:
     """Return whether primal >= 0 and, up to the rounding of long sums, dual <= primal.
 
