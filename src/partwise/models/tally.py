@@ -11,7 +11,19 @@ __all__ = ["Tally", "UnknownFeaturesWarning", "warn_unknown"]
 
 
 class UnknownFeaturesWarning(UserWarning):
-    """The model knows none of the features of the input."""
+    """The model knows none of the features of the input.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from partwise import SequenceTagger, UnknownFeaturesWarning
+    >>> tagger = SequenceTagger().fit([["the", "dog"]], [["DET", "NOUN"]])
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     labels = tagger.predict([["une", "vache"]])
+    >>> caught[0].category is UnknownFeaturesWarning
+    True
+    """
 
 
 @dataclass
