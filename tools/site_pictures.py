@@ -22,7 +22,9 @@ def main() -> None:
     convergence_picture(
         tagger.trace_, FOLDER / "convergence.png", "A tagger of 1,000 sentences", tol=1e-6
     )
-    tokens = dev.split([list(token) for token in zip(*dev.fields, strict=True)])
+    assert dev.labels is not None
+    columns = zip(*(dev.split(field) for field in dev.fields), strict=True)
+    tokens = [[list(token) for token in zip(*sentence, strict=True)] for sentence in columns]
     found = path(
         SequenceTagger(), train, dev=(tokens, dev.split(dev.labels)), l2_max=100.0, factor=0.5,
         steps=14,
