@@ -42,6 +42,14 @@ class TraceRow:
     ``primal`` and ``gap`` are nan where no full evaluation was made; ``dual`` is then the running
     value for ``l2``, which exceeds the target while annealing. ``score`` is that of held-out data,
     nan where these were not scored.
+
+    Examples
+    --------
+    >>> from partwise import LinearClassifier
+    >>> classifier = LinearClassifier().fit([[0.0], [1.0]], ["a", "b"])
+    >>> row = classifier.trace_[-1]
+    >>> row.certified, row.relative_gap <= 1e-4
+    (True, True)
     """
 
     epoch: int

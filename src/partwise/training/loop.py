@@ -42,7 +42,19 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Progress:
-    """The argument of a callback: the new row, and a function that returns the weights."""
+    """The argument of a callback: the new row, and a function that returns the weights.
+
+    Examples
+    --------
+    >>> from partwise import LinearClassifier
+    >>> seen = []
+    >>> def callback(progress):
+    ...     seen.append(progress.row.epoch)
+    ...     return len(seen) == 1000
+    >>> _ = LinearClassifier(callbacks=callback).fit([[0.0], [1.0]], ["a", "b"])
+    >>> seen[:2]
+    [1, 2]
+    """
 
     row: TraceRow
     tol: float
@@ -56,7 +68,23 @@ Callback = Callable[[Progress], Any]
 
 @dataclass(frozen=True)
 class Fit:
-    """A finished fit."""
+    """A finished fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from partwise.problem.losses import Loss
+    >>> from partwise.problem.problem import build_problem
+    >>> from partwise.problem.rows import Rows
+    >>> from partwise.structures.multiclass import Multiclass
+    >>> from partwise.training import train
+    >>> rows = Rows.from_dense(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> gold = [np.array([0]), np.array([1])]
+    >>> problem = build_problem(Multiclass(2), [1, 1], [rows], gold, Loss("log", 1.0, False))
+    >>> fit = train(problem, l2=1.0)
+    >>> fit.trace[-1].certified, fit.interrupted
+    (True, False)
+    """
 
     weights: Floats
     certificate: Certificate
@@ -98,9 +126,9 @@ def train(
     problem : Problem
         What to solve.
     l2 : float
-        The regulariser: l2/2 |w|^2.
+        The regulariser: ``l2/2 |w|^2``.
     l1 : float
-        Adds l1 |w|_1 to it, which makes some weights exactly 0.
+        Adds ``l1 |w|_1`` to it, which makes some weights exactly 0.
     solver : str
         The name of the solver, or "auto".
     tol : float
@@ -129,6 +157,21 @@ def train(
         Where to save the fit, and whether to go on from there.
     model : callable or None
         Makes the header and the arrays of a model from weights, to be saved with the fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from partwise.problem.losses import Loss
+    >>> from partwise.problem.problem import build_problem
+    >>> from partwise.problem.rows import Rows
+    >>> from partwise.structures.multiclass import Multiclass
+    >>> from partwise.training import train
+    >>> rows = Rows.from_dense(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> gold = [np.array([0]), np.array([1])]
+    >>> problem = build_problem(Multiclass(2), [1, 1], [rows], gold, Loss("log", 1.0, False))
+    >>> fit = train(problem, l2=1.0)
+    >>> fit.weights.shape, fit.certificate.converged
+    ((4,), True)
     """
     check_numbers(l2, l1, tol, max_passes)
     if not problem.arrays.weight.any():
