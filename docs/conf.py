@@ -43,6 +43,7 @@ myst_heading_anchors = 4
 # Types are said in words by the docstrings; annotations would name private modules.
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"
 autosummary_generate = True
 autosummary_ignore_module_all = False
 numpydoc_show_class_members = False
@@ -82,14 +83,17 @@ html_sidebars = {"index": []}
 
 
 def _foreign(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
-    """Leave out what scikit-learn and Python bring to a class: they are described there."""
-    del app, what, name, options
+    """Leave out what scikit-learn and Python bring to a class, and what is not for users."""
+    del app, what, options
     home = getattr(member, "__module__", None) or getattr(
         getattr(member, "__objclass__", None), "__module__", None
     )
     if isinstance(member, property):
         home = getattr(member.fget, "__module__", None)
     if home and home.partition(".")[0] != "partwise":
+        return True
+    # What estimators use among themselves.
+    if home in ("partwise.tasks.trainer", "partwise.training.settings") and name != "from_model":
         return True
     return None
 

@@ -138,8 +138,10 @@ def site(tmp_path: Path) -> Path:
 
 
 def test_a_sound_site(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (site / "_static").mkdir()
+    (site / "_static" / "template.html").write_text('<a href="{{ page }}">x</a>', "utf-8")
     assert site_links.main([str(site)]) == 0
-    assert capsys.readouterr().out == "2 pages, 0 dead links or addresses of elsewhere\n"
+    assert capsys.readouterr().out == "3 pages, 0 dead links or addresses of elsewhere\n"
 
 
 @pytest.mark.parametrize(

@@ -85,9 +85,10 @@ def _read(path: Path) -> _File:
 def faults(folder: Path) -> Iterator[str]:
     """Yield one sentence per dead link and per address of elsewhere that a browser would load."""
     folder = folder.resolve()
-    files = {
-        path: _read(path) for path in sorted(folder.rglob("*")) if path.suffix in (".html", ".css")
-    }
+    paths = [path for path in sorted(folder.rglob("*.*")) if path.suffix in (".html", ".css")]
+    # A theme keeps templates there, which are no pages.
+    paths = [path for path in paths if path.suffix == ".css" or "_static" not in path.parts]
+    files = {path: _read(path) for path in paths}
     for path, file in files.items():
         where = path.relative_to(folder)
         for address in file.loaded:
