@@ -34,8 +34,6 @@ extensions = [
 templates_path = ["_templates"]
 exclude_patterns = ["examples"]
 nitpicky = True
-# Pages that a part of the package brings with it; the guide leaves out those that are not there.
-OPTIONAL_PAGES = ("explaining", "report", "serving", "cluster")
 
 myst_enable_extensions = ["deflist", "fieldlist"]
 myst_heading_anchors = 4
@@ -98,18 +96,8 @@ def _foreign(app: Any, what: str, name: str, member: Any, skip: bool, options: A
     return None
 
 
-def _present(app: Any, docname: str, source: list[str]) -> None:
-    """Leave pages that are not there out of the guide."""
-    del app
-    if docname == "guide":
-        missing = [name for name in OPTIONAL_PAGES if not (HERE / f"{name}.md").exists()]
-        kept = [line for line in source[0].splitlines() if line not in missing]
-        source[0] = "\n".join(kept)
-
-
 def setup(app: Any) -> None:
-    """Connect the hooks above; the languages of template files have no colours."""
+    """Connect the hook above; the languages of template files have no colours."""
     app.connect("autodoc-skip-member", _foreign)
-    app.connect("source-read", _present)
     for language in ("crfpp", "wapiti"):
         app.add_lexer(language, TextLexer)
