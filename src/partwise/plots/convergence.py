@@ -38,7 +38,9 @@ class ConvergenceDisplay:
     >>> from partwise import SequenceTagger
     >>> from partwise.plots import ConvergenceDisplay
     >>> X, y = [[{"w": "a"}, {"w": "b"}]], [["A", "B"]]
-    >>> display = ConvergenceDisplay.from_estimator(SequenceTagger().fit(X, y))  # doctest: +SKIP
+    >>> display = ConvergenceDisplay.from_estimator(SequenceTagger().fit(X, y))
+    >>> display.ax_.get_xlabel()
+    'seconds'
     """
 
     ax_: Any
