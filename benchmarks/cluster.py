@@ -285,7 +285,8 @@ def path(arguments: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
 
     task, found = task_of("tag"), []
     given = task.defaults("train")
-    source = task.read(written(folder, "tag", arguments.examples), given)
+    file = written(folder, "tag", arguments.examples)
+    source = task.read(file, given)
     cut = len(source) * 9 // 10
     train, dev = source.take(range(cut)), source.take(range(cut, len(source)))
     grid = Grid(100.0, 0.6, 12)
@@ -304,9 +305,10 @@ def path(arguments: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
     for workers in (0, 1, 2):
         if workers:
             with clients(folder, workers) as (_, client), parallel_paths(client):
-                client.run(_warmed)
+                client.run(_warmed, file)
                 took, best = walk()
         else:
+            _warmed(file)
             took, best = walk()
         found.append({
             "workers": workers, "seconds": took, "l2": best.model.l2,
@@ -318,9 +320,15 @@ def path(arguments: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
     return found
 
 
-def _warmed() -> None:
-    """Import what every fit imports."""
-    import partwise.tasks.descent  # noqa: F401
+def _warmed(file: str) -> None:
+    """Load the compiled code, which every fit needs."""
+    from partwise.tasks.registry import task_of
+
+    task = task_of("tag")
+    given = task.defaults("train")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        task.make({"tol": 1e-3, "max_passes": 2.0}, given)._train(task.read(file, given))
 
 
 def show_path(rows: list[dict[str, Any]]) -> str:

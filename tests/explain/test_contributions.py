@@ -43,7 +43,9 @@ def _no_messages() -> Any:
 
 @pytest.mark.parametrize("name", CASES)
 def test_contributions_add_up_to_the_score_of_the_decoder(name: str) -> None:
-    model, X, more = some(name, 1000 if name in FIRST else 40 if name == "parser-hashed" else 150)
+    # The grammar has no tree for some of the sentences, which are more for that.
+    many = 1150 if name == "brackets" else 1000
+    model, X, more = some(name, many if name in FIRST else 40 if name == "parser-hashed" else 150)
     explained = model.explain(X, runners_up=False, **more)
     ranked = model.k_best(X, k=1, **more)
     assert len(explained) == len(ranked) == len(X)
@@ -67,6 +69,7 @@ def test_contributions_add_up_to_the_score_of_the_decoder(name: str) -> None:
                 assert held.product == held.value * held.weight != 0.0
         assert str(one.prediction) == str(label)
         summed += sizes > 0.0
+    assert name not in FIRST or sum(one.score is not None for one in explained) >= 1000
     # A model that learned nothing would pass all of this.
     assert summed > 0.6 * len(X)
 

@@ -86,7 +86,7 @@ def _parser(**parameters: Any) -> Case:
 def _brackets(**parameters: Any) -> Case:
     estimator = ConstituencyParser(**_QUICK, **parameters)
     model = _fitted(estimator, grammar_of_phrases.treebank(40))
-    trees = grammar_of_phrases.treebank(1000, seed=1)
+    trees = grammar_of_phrases.treebank(1150, seed=1)
     if parameters.get("tags") == "predict":
         return model, [list(tree.words) for tree in trees], {}
     return model, trees, {}

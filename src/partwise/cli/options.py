@@ -34,6 +34,7 @@ __all__ = [
     "natural",
     "not_negative",
     "passes",
+    "port",
     "positive",
     "seed",
     "size",
@@ -300,6 +301,14 @@ def threads(text: str) -> int:
     return os.cpu_count() or 1
 
 
+def port(text: str) -> int:
+    """Read the number of a port; 0 is any that is free."""
+    number = int(text)
+    if not 0 <= number < 1 << 16:
+        raise argparse.ArgumentTypeError(f"{text} is not from 0 to 65535")
+    return number
+
+
 def seed(text: str) -> int:
     """Read an integer that is not below 0."""
     number = int(text)
@@ -321,6 +330,7 @@ for _type, _name in (
     (power_of_two, "integer"),
     (place, "integer"),
     (threads, "integer"),
+    (port, "integer"),
     (seed, "integer"),
 ):
     _type.__name__ = _name

@@ -33,6 +33,7 @@ from .options import (
 )
 from .report import USAGE, Outcome, deliver, refuse
 from .report_files import add_no_examples, add_report
+from .serve_options import SERVE, add_serve_options
 
 __all__ = ["build_parser", "run", "verb_of"]
 
@@ -265,6 +266,7 @@ def build_parser() -> argparse.ArgumentParser:
     info.add_argument("model", metavar="MODEL", help="a model file")
     _inspect(verb("inspect", "list the largest weights of a model", _INSPECT))
     _explain(verb("explain", "say which features spoke for the labels of a file", _EXPLAIN))
+    add_serve_options(verb("serve", "open a page to try models on, and a JSON API", SERVE))
     _convert(verb("convert", "convert a file from one format to another", _CONVERT))
     solvers = verb("solvers", "list the solvers, or describe one", _SOLVERS)
     solvers.add_argument("name", metavar="NAME", nargs="?", help="a solver (default: all)")

@@ -73,11 +73,14 @@ class Outcome:
         The result for people.
     code
         The exit code.
+    written
+        Whether the verb has written the record itself, as one that goes on after it must.
     """
 
     record: dict[str, Any]
     text: str = ""
     code: int = DONE
+    written: bool = False
 
 
 def certificate_record(certificate: Certificate) -> dict[str, Any]:
@@ -191,7 +194,7 @@ def deliver(arguments: argparse.Namespace, work: Callable[[argparse.Namespace], 
     try:
         with _log_on_stderr(arguments):
             outcome = work(arguments)
-        if arguments.json:
+        if arguments.json and not outcome.written:
             _write(json.dumps(_plain({"command": arguments.command, **outcome.record})) + "\n")
         elif outcome.text:
             _write(outcome.text.rstrip("\n") + "\n")

@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Final
 
 from ..errors import level_outside
 
-__all__ = ["Tally", "UnknownFeaturesWarning", "warn_unknown"]
+__all__ = ["Tally", "UnknownFeaturesWarning", "collected_notes", "warn_unknown"]
+
+#: The list that takes the messages of this thread instead of a warning.
+_NOTES: Final[ContextVar[list[str] | None]] = ContextVar("notes", default=None)
 
 
 class UnknownFeaturesWarning(UserWarning):
-    """The model knows none of the features of the input."""
+    """The model knows none of the features of the input.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from partwise import SequenceTagger, UnknownFeaturesWarning
+    >>> tagger = SequenceTagger().fit([["the", "dog"]], [["DET", "NOUN"]])
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     labels = tagger.predict([["une", "vache"]])
+    >>> caught[0].category is UnknownFeaturesWarning
+    True
+    """
 
 
 @dataclass
@@ -52,7 +71,25 @@ class Tally:
         )
 
 
+@contextmanager
+def collected_notes() -> Iterator[list[str]]:
+    """Collect the messages of `warn_unknown` in this thread, instead of warnings.
+
+    The filters of warnings are those of the whole process, so that threads cannot tell whose
+    warning one is.
+    """
+    notes: list[str] = []
+    token = _NOTES.set(notes)
+    try:
+        yield notes
+    finally:
+        _NOTES.reset(token)
+
+
 def warn_unknown(tally: Tally) -> None:
     """Issue a warning at the code that called the package if no feature of the input is known."""
-    if tally.nothing_known:
+    notes = _NOTES.get()
+    if tally.nothing_known and notes is not None:
+        notes.append(tally.message())
+    elif tally.nothing_known:
         warnings.warn(tally.message(), UnknownFeaturesWarning, stacklevel=level_outside())

@@ -16,7 +16,18 @@ CLOSER_SIZES: Final = (
 
 
 class ConvergenceWarning(UserWarning):
-    """A fit stopped before it reached the requested relative gap."""
+    """A fit stopped before it reached the requested relative gap.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from partwise import ConvergenceWarning, LinearClassifier
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     fitted = LinearClassifier(max_passes=1, tol=1e-9).fit([[0.0], [1.0]], ["a", "b"])
+    >>> [one.category.__name__ for one in caught], fitted.certificate_.converged
+    (['ConvergenceWarning'], False)
+    """
 
 
 @dataclass(frozen=True)

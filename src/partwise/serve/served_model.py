@@ -1,0 +1,217 @@
+"""A model that is served: what is told about it, and its answers to requests."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from ..errors import DataError, PartwiseError
+from ..models.model import Model
+from ..models.tally import collected_notes
+from ..tasks.registry import task_name, task_of
+from .exchange import exchange_of
+from .exchange.base import Ask, Item, finite
+from .faults import Fault
+from .limits import LENGTHS, Limits
+
+__all__ = ["ServedModel", "quiet_tasks"]
+
+#: How many tokens are predicted between two looks at the clock.
+_STRETCH: Final = 2000
+_MOST_LABELS: Final = 1000
+
+
+@contextmanager
+def quiet_tasks() -> Iterator[None]:
+    """Keep tasks from logging what they find odd in an input, which anybody can send."""
+    tasks = logging.getLogger("partwise.tasks")
+    level = tasks.level
+    tasks.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        tasks.setLevel(level)
+
+
+class ServedModel:
+    """A model under a name.
+
+    Parameters
+    ----------
+    name : str
+        Its name in requests.
+    model : Model
+        The model.
+    limits : Limits
+        The limits of the server.
+
+    Raises
+    ------
+    DataError
+        If its task is not known, or its features are those of another package.
+    """
+
+    def __init__(self, name: str, model: Model, limits: Limits) -> None:
+        self.task = task_name(model.task)
+        if self.task not in LENGTHS:
+            raise DataError(
+                f"{name}: the task {model.task!r} cannot be served; use the model from Python, "
+                "with partwise.load_model"
+            )
+        task_of(model.task).check(model)
+        self.name, self.model, self.limits = name, model, limits
+        self.exchange = exchange_of(model, limits.length(self.task))
+        self.sample = self.exchange.sample()
+
+    def warm_up(self) -> float:
+        """Ask everything once, so that all code is compiled, and return the seconds it took."""
+        began = time.perf_counter()
+        items = self.exchange.read(self.sample, "sample")
+        odds = self.model.probabilistic
+        for ask in (Ask(), Ask(2, odds, odds)):
+            self.answers(items, ask, lambda: False)
+        self.explain(items[:1], 1, True)
+        return time.perf_counter() - began
+
+    def facts(self) -> dict[str, Any]:
+        """Return what is told about the model; nothing of where its file is."""
+        model, certificate = self.model, self.model.certificate
+        labels = self.exchange.labels()
+        return {
+            "name": self.name,
+            "task": self.task,
+            "summary": task_of(model.task).summary,
+            "structure": model.structure.name,
+            "view": self.exchange.view,
+            "labels": labels[:_MOST_LABELS],
+            "n_labels": len(labels),
+            "n_features": int(sum(model.layout.n_features)),
+            "n_weights": int(model.layout.n_weights),
+            "loss": model.loss,
+            "l2": model.l2,
+            "l1": model.l1,
+            "probabilities": model.probabilistic,
+            "origin": None if model.origin is None else model.origin.objective,
+            "certificate": {
+                "converged": certificate.converged,
+                "objective": finite(certificate.primal),
+                "dual": finite(certificate.dual),
+                "gap": finite(certificate.gap),
+                "relative_gap": finite(certificate.relative_gap),
+                "tol": certificate.tol,
+                "verdict": certificate.verdict,
+            },
+            "reads": {"text": self.exchange.reads_text, "field": self.exchange.field,
+                      **self.exchange.reads()},
+            "max_length": self.exchange.length,
+            "sample": self.sample,
+        }  # fmt: skip
+
+    def read(self, body: dict[str, Any]) -> tuple[list[Item], list[int]]:
+        """Read the inputs of a request.
+
+        Returns
+        -------
+        items, sources
+            The examples, and for each of them the number of its input.
+        """
+        if ("input" in body) == ("inputs" in body):
+            raise Fault(
+                422, "missing", "give one 'input', or a list of 'inputs'; one of the two", "input"
+            )
+        single = "input" in body
+        items: list[Item] = []
+        sources: list[int] = []
+        size = 0
+        for i, given in enumerate([body["input"]] if single else body["inputs"]):
+            where = "input" if single else f"inputs[{i}]"
+            try:
+                some = self.exchange.read(given, where)
+            except DataError as error:
+                raise Fault(422, "bad_data", str(error), where) from None
+            items += some
+            sources += [i] * len(some)
+            size += sum(item.size for item in some)
+            if len(items) > self.limits.max_sentences or size > self.limits.max_tokens:
+                raise Fault(
+                    413, "too_long",
+                    f"a request may have {self.limits.max_sentences:,} examples and "
+                    f"{self.limits.max_tokens:,} tokens in all; send fewer at a time",
+                    where,
+                )  # fmt: skip
+        return items, sources
+
+    def check_ask(self, body: dict[str, Any]) -> Ask:
+        """Return what a request wants to know."""
+        ask = Ask(body.get("k", 0), body.get("probabilities", False), body.get("marginals", False))
+        if (ask.probabilities or ask.marginals) and not self.model.probabilistic:
+            raise Fault(
+                422, "no_probabilities",
+                f"the model was trained with the {self.model.loss} loss, which has scores and no "
+                "probabilities; ask without them",
+                "probabilities" if ask.probabilities else "marginals",
+            )  # fmt: skip
+        return ask
+
+    def answers(
+        self, items: Sequence[Item], ask: Ask, late: Callable[[], bool]
+    ) -> tuple[list[dict[str, Any]], list[str]]:
+        """Answer some examples, a few at a time.
+
+        Parameters
+        ----------
+        items, ask
+            The examples, and what is wanted.
+        late : callable
+            Returns whether to give up.
+
+        Returns
+        -------
+        answers, notes
+            One answer per example, and what the model warned about.
+        """
+        found: list[dict[str, Any]] = []
+        notes: list[str] = []
+        first = 0
+        while first < len(items):
+            if late():
+                raise Fault(
+                    503, "too_slow",
+                    f"{first} of {len(items)} examples took all the time that a request has; send "
+                    "fewer at a time",
+                    headers={"Retry-After": "1"},
+                )  # fmt: skip
+            last, size = first, 0
+            while last < len(items) and (last == first or size + items[last].size <= _STRETCH):
+                size += items[last].size
+                last += 1
+            try:
+                with collected_notes() as heard:
+                    found += self.exchange.answers(items[first:last], ask)
+            except PartwiseError as error:
+                raise Fault(422, "bad_data", str(error)) from None
+            notes += heard
+            first = last
+        return found, list(dict.fromkeys(notes))
+
+    def explain(self, items: Sequence[Item], top: int, runners_up: bool) -> list[dict[str, Any]]:
+        """Explain the predictions for some examples."""
+        from .explanations import explained
+
+        if runners_up and any(item.size > self.limits.max_explained_length for item in items):
+            raise Fault(
+                413, "too_long",
+                f"examples of more than {self.limits.max_explained_length:,} tokens are explained "
+                "without runners-up only; set runners_up to false",
+                "runners_up",
+            )  # fmt: skip
+        try:
+            examples, more = self.exchange.given(items)
+            names = self.exchange.feature_names
+            with collected_notes():
+                return explained(self.model, examples, top, runners_up, names, more)
+        except PartwiseError as error:
+            raise Fault(422, "bad_data", str(error)) from None
