@@ -352,3 +352,15 @@ def test_a_report_needs_no_matplotlib(folder: Path, tmp_path: Path) -> None:
     )
     subprocess.run([sys.executable, "-c", program], check=True)
     check((tmp_path / "r").read_text("utf-8"))
+
+
+def test_tables_of_features_are_those_of_the_labels(folder: Path) -> None:
+    from partwise.report.strongest import strongest_features
+
+    path, _ = model_and_data(folder, "tag")
+    found = [one.label for one in strongest_features(load_model(path), ["VP", "NP"], True)]
+    assert found[:4] == ["B-VP", "I-VP", "B-NP", "I-NP"]
+    path, _ = model_and_data(folder, "brackets")
+    found = [one.label for one in strongest_features(load_model(path), ["NP", "N"], True)]
+    # A label such as NNP is no tag of a span NP.
+    assert [label for label in found if label in ("NP", "NN", "NNP")] == ["NP"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..errors import DataError
-from ..metrics.labels import span_type
+from ..metrics.labels import looks_like_spans, span_type
 from .facts import FeatureTable
 
 if TYPE_CHECKING:
@@ -58,9 +58,12 @@ def strongest_features(model: Model, labels: Sequence[str], names: bool) -> list
 def _labels_of(model: Model, labels: Sequence[str]) -> list[str]:
     """Return the labels of a model, those of the most frequent labels or types of spans first."""
     order = {label: place for place, label in enumerate(labels)}
-
-    def place(label: str) -> int:
-        return order.get(label, order.get(span_type(label, "conlleval"), len(order)))
-
     names = [*map(str, model.labels)]
+    # Tags such as B-NP stand for the spans NP.
+    tags = looks_like_spans(names)
+
+    def place(name: str) -> int:
+        kind = span_type(name, "conlleval") if tags else name
+        return order.get(name, order.get(kind, len(order)))
+
     return sorted((name for name in names if place(name) < len(order)), key=place)
