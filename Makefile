@@ -25,7 +25,7 @@ QUICK := tests/test_package.py tests/files tests/formats tests/metrics \
 		sequences/test_segment_tagger.py sequences/test_tagger.py) \
 	$(addprefix tests/cli/test_cli,.py _tasks.py _verbs.py)
 
-.PHONY: demo check test lint bench clean
+.PHONY: demo check test lint bench docs clean
 .DEFAULT_GOAL := test
 
 # One stamp per set of extras, so that nothing is installed twice and demo stays light.
@@ -37,6 +37,7 @@ $(VENV)/demo.stamp: EXTRAS := plots
 $(VENV)/test.stamp: EXTRAS := test,plots
 $(VENV)/lint.stamp: EXTRAS := dev
 $(VENV)/bench.stamp: EXTRAS := bench
+$(VENV)/docs.stamp: EXTRAS := docs
 $(VENV)/%.stamp: pyproject.toml $(VENV)/python.stamp
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS)]"
 	touch $@
@@ -58,6 +59,15 @@ lint: $(VENV)/lint.stamp
 
 bench: $(VENV)/bench.stamp
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+# Sphinx works in a copy, because pages are written beside those of docs/: the reference, the papers
+# and the tutorials that were run. The copy keeps the times of the files, so that only what has
+# changed is built again.
+docs: $(VENV)/docs.stamp
+	mkdir -p build/docs/source
+	cp -Rp docs/. build/docs/source
+	$(BIN)/python -m sphinx -W --keep-going --quiet -b html build/docs/source build/docs/html
+	$(BIN)/python tools/site_links.py build/docs/html
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -64,13 +64,13 @@ ROWS = (
 )
 
 
-def build(path: Path, loss: str) -> Problem:
-    """Return the problem that ``partwise train --task tag`` solves."""
+def build(path: Path, loss: str, name: str = "tag") -> Problem:
+    """Return the problem that ``partwise train --task NAME`` solves."""
     from partwise.problem.losses import make_loss
     from partwise.problem.problem import build_problem
     from partwise.tasks.registry import task_of
 
-    task = task_of("tag")
+    task = task_of(name)
     given = task.defaults("train")
     made = task.make({"loss": loss}, given)._prepare(task.read(str(path), given), None, None)
     return build_problem(
@@ -80,6 +80,7 @@ def build(path: Path, loss: str) -> Problem:
         made.gold,
         make_loss(loss, made.structure.n_labels, None),
         weights=made.weights or "all",
+        constraints=made.constraints,
     )
 
 

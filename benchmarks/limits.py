@@ -1,4 +1,4 @@
-"""Count what is slow: ``python -m benchmarks.limits`` prints two tables for the README.
+"""Count what is slow: ``python -m benchmarks.limits`` prints the two tables of docs/limits.md.
 
 The tables have passes over the data until the relative duality gap is proved to be at most tol.
 Passes are the same on every machine, and seconds are not.

@@ -6,11 +6,31 @@ import sys
 
 
 class PartwiseError(Exception):
-    """Base class of all errors that partwise raises on purpose."""
+    """Base class of all errors that partwise raises on purpose.
+
+    Examples
+    --------
+    >>> import partwise
+    >>> try:
+    ...     partwise.load_model("nothing.model")
+    ... except partwise.PartwiseError as error:
+    ...     print(type(error).__name__)
+    ModelFileError
+    """
 
 
 class DataError(PartwiseError, ValueError):
-    """Invalid input; the message says where it is, what was expected and what to do."""
+    """Invalid input; the message says where it is, what was expected and what to do.
+
+    Examples
+    --------
+    >>> from partwise import DataError, Templates
+    >>> try:
+    ...     Templates(["U:%y[0]"])
+    ... except DataError:
+    ...     print("not a template")
+    not a template
+    """
 
 
 class FormatError(DataError):
@@ -36,11 +56,32 @@ class LabelError(DataError):
 
 
 class ModelFileError(PartwiseError, ValueError):
-    """A model file that is damaged, hostile or of an unknown version."""
+    """A model file that is damaged, hostile or of an unknown version.
+
+    Examples
+    --------
+    >>> from partwise import ModelFileError, load_model
+    >>> try:
+    ...     load_model("nothing.model")
+    ... except ModelFileError:
+    ...     print("no such model")
+    no such model
+    """
 
 
 class MismatchError(PartwiseError, ValueError):
-    """A structure, a loss and a solver that do not fit together; the message names what fits."""
+    """A structure, a loss and a solver that do not fit together; the message names what fits.
+
+    Examples
+    --------
+    >>> from partwise import LinearClassifier, MismatchError
+    >>> classifier = LinearClassifier(loss="hinge", solver="lbfgs")
+    >>> try:
+    ...     classifier.fit([[0.0], [1.0]], ["a", "b"])
+    ... except MismatchError as error:
+    ...     print(str(error)[:47])
+    lbfgs needs the log or the softmax-margin loss;
+    """
 
 
 class OptionError(DataError, MismatchError):

@@ -296,18 +296,21 @@ def test_demo(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     code, out, _ = run("demo", "--output", tmp_path / "new" / "demo")
     assert code == 0
     commands = [line[2:] for line in out.splitlines() if line.startswith("$ ")]
-    assert len(commands) == 4
+    assert len(commands) == 6
     for command in commands:
         build_parser().parse_args(command.split()[1:])
     assert out.count("certified: no weights") == 2
     names = {item.name for item in (tmp_path / "new" / "demo").iterdir()}
     assert names == {
         "train.txt", "test.txt", "tagger.model", "tagger.png",
-        "digits-train.svm", "digits-test.svm", "digits.model",
+        "digits-train.svm", "digits-test.svm", "digits.model", "tagger.html", "digits.html",
     }  # fmt: skip
+    pages = [str(tmp_path / "new" / "demo" / name) for name in ("tagger.html", "digits.html")]
+    assert f"Open {pages[0]} and {pages[1]} in a browser" in out
     record = one_object(run("demo", "--output", tmp_path / "new" / "demo", "--json", "-q")[1])
-    assert [step["task"] for step in record["steps"]] == ["tag", "tag", "classify", "classify"]
-    assert record["steps"][3]["metrics"]["accuracy"] > 0.85
+    assert [step["task"] for step in record["steps"]] == ["tag"] * 3 + ["classify"] * 3
+    assert record["reports"] == pages
+    assert record["steps"][4]["metrics"]["accuracy"] > 0.85
 
 
 def test_a_demo_folder_that_cannot_be(run: Run, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from partwise.solvers.gold_labels import gold_marginals
 from partwise.solvers.margin.crammer_singer import CrammerSinger
 from partwise.solvers.margin.frank_wolfe import FrankWolfe
 from partwise.solvers.margin.marginal_ascent import MarginalAscent
-from partwise.solvers.proximal_term import ProximalTerm
+from partwise.solvers.proximal_term import ProximalTerm, holding_factor
 from partwise.training.certificate import ConvergenceWarning
 from partwise.training.loop import train
 
@@ -47,6 +47,33 @@ def test_a_small_factor_is_none() -> None:
         near = ProximalTerm(k, np.zeros(3), 1.0, 0.25)
         near.steer(1.0, 4.0, np.zeros(3))
         assert near.k == pytest.approx(left)
+
+
+def test_weights_are_left_by_a_factor_that_falls() -> None:
+    z, w = np.zeros(3), np.ones(3)
+    term = ProximalTerm(8.0, z, 1.0, 0.1, leaves=True)
+    term.steer(4.0, 1.0, w)  # mostly the examples' part
+    assert (term.k, term.centre is w) == (8.0, True)
+    term.steer(0.64, 1.0, z)  # the weights' part
+    assert (term.k, term.centre is z) == (pytest.approx(6.4), True)
+    term.steer(0.01, 0.5, w)  # at most by half
+    assert term.k == pytest.approx(3.2)
+    term.steer(0.4, 0.1, w)  # the gap hardly falls
+    assert term.k == pytest.approx(2.24)
+    term.steer(0.0, 0.1, w)
+    assert term.k == pytest.approx(2.24)
+    term = ProximalTerm(0.12, z, 1.0, 0.1, leaves=True)
+    term.steer(0.25, 1.0, w)
+    assert term.k == 0.0
+
+
+def test_the_first_factor_for_some_weights() -> None:
+    w, v = np.array([3.0, 0.0, -4.0]), np.array([0.0, 2.0, 0.0])
+    # The slope is 2 w - v = (6, -2, -8), and |w| = 5.
+    assert holding_factor(w, v, 2.0, 0.0) == pytest.approx(np.sqrt(104.0) / 1.5)
+    # With l1 = 0.5 it is (6.5, -1.5, -8.5).
+    assert holding_factor(w, v, 2.0, 0.5) == pytest.approx(np.sqrt(116.75) / 1.5)
+    assert holding_factor(np.zeros(3), v, 2.0, 0.0) == 0.0
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -2,55 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
+from partwise.datasets import phrase_trees as treebank
 
-from partwise.formats.tree import Tree
-
-#: For each symbol, what it can be made of, and how often.
-RULES: dict[str, list[tuple[tuple[str, ...], float]]] = {
-    "S": [(("NP", "VP", "."), 0.9), (("VP", "."), 0.1)],
-    "NP": [
-        (("DT", "NN"), 0.35),
-        (("DT", "JJ", "NN"), 0.15),
-        (("NNP",), 0.25),
-        (("NP", "PP"), 0.2),
-        (("NP", "CC", "NP"), 0.05),
-    ],
-    "VP": [(("VB", "NP"), 0.5), (("VB",), 0.2), (("VB", "NP", "PP"), 0.2), (("VB", "SBAR"), 0.1)],
-    "PP": [(("IN", "NP"), 1.0)],
-    "SBAR": [(("S'",), 1.0)],
-    "S'": [(("NP", "VP"), 1.0)],
-}
-WORDS = {
-    "DT": "the a",
-    "NN": "dog cat park telescope walk",
-    "JJ": "old big red",
-    "NNP": "Kim Sandy Robin",
-    "VB": "sees walk thinks likes",
-    "IN": "in with of",
-    "CC": "and or",
-    ".": ". !",
-}
-
-
-def treebank(n: int, seed: int = 0, longest: int = 14) -> list[Tree]:
-    """Draw n trees of up to `longest` words."""
-    rng = np.random.default_rng(seed)
-    trees: list[Tree] = []
-    while len(trees) < n:
-        tree = _draw("S", rng, 0)
-        if tree is not None and len(tree.leaves()) <= longest:
-            trees.append(tree)
-    return trees
-
-
-def _draw(symbol: str, rng: np.random.Generator, depth: int) -> Tree | None:
-    if symbol in WORDS:
-        return Tree(symbol, word=str(rng.choice(WORDS[symbol].split())))
-    if depth > 8:
-        return None
-    ways, odds = zip(*RULES[symbol], strict=True)
-    children = [_draw(child, rng, depth + 1) for child in ways[rng.choice(len(ways), p=odds)]]
-    if any(child is None for child in children):
-        return None
-    return Tree(symbol.rstrip("'"), tuple(child for child in children if child is not None))
+__all__ = ["treebank"]

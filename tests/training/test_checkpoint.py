@@ -84,6 +84,41 @@ def test_every_solver_goes_on(case: tuple[str, str, str], tmp_path: Path, copies
             assert digest(again) == digest(whole)
 
 
+@pytest.mark.parametrize("loss", ["log", "hinge"])
+def test_a_fit_that_began_with_weights_goes_on(loss: str, tmp_path: Path, copies: Any) -> None:
+    problem = problem_of("chain", loss)
+    weights = train(problem, 0.4, tol=1e-2).weights
+    how: dict[str, Any] = {"tol": 1e-5, "max_passes": 9, "quiet": True}
+    whole = train(problem, 0.3, **how, initial_weights=weights)
+    path = tmp_path / "fit.checkpoint"
+    train(problem, 0.3, **how, initial_weights=weights, checkpoint=Checkpoint(path, every=0.0))
+    assert len(copies) > 1
+    for copy in chosen(list(copies)):
+        again = train(problem, 0.3, **how, checkpoint=Checkpoint(copy, every=1e3, resume=True))
+        assert digest(again) == digest(whole)
+        assert again.initial_objective == whole.initial_objective
+
+
+@pytest.mark.parametrize("bad", ["short", "whole numbers", "a number"])
+def test_first_weights_that_do_not_fit(bad: str, tmp_path: Path) -> None:
+    problem = problem_of("chain", "log")
+    weights = train(problem, 0.4, tol=1e-2).weights
+    how: dict[str, Any] = {"tol": 1e-9, "max_passes": 2, "quiet": True}
+    path = tmp_path / "fit.checkpoint"
+    train(problem, 0.3, **how, initial_weights=weights, checkpoint=Checkpoint(path))
+    header, arrays = read_container(path)
+    name = header["loop"]["initial"]["array"]
+    arrays = dict(arrays)
+    if bad == "a number":
+        header["loop"]["initial"] = 10**30
+    else:
+        header["loop"]["initial"] = {"array": "other"}
+        arrays["other"] = arrays[name][1:] if bad == "short" else arrays[name].astype(np.int64)
+    write_container(path, header, arrays)
+    with pytest.raises(DataError, match="is not sound"):
+        train(problem, 0.3, **how, checkpoint=Checkpoint(path, resume=True))
+
+
 def test_the_epoch_is_saved_within(tmp_path: Path, copies: list[Path]) -> None:
     problem = problem_of("chain", "log")
     train(problem, 0.3, checkpoint=Checkpoint(tmp_path / "a", every=0.0))

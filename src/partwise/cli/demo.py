@@ -7,7 +7,6 @@ import shlex
 import sys
 import tempfile
 import time
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ __all__ = ["run"]
 _N_TRAIN = 2000
 _N_TEST = 500
 _N_DIGITS_TEST = 500
+_REPORT = "partwise report "
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
@@ -37,14 +37,17 @@ def run(arguments: argparse.Namespace) -> Outcome:
     compiled = _compile(arguments)
     steps = [*_tagging(arguments, folder), *_digits(arguments, folder)]
     codes = [step.pop("exit_code") for step in steps]
+    reports = [step["report"] for step in steps if step["command_line"].startswith(_REPORT)]
     _say(
         arguments,
-        f"\nAll of it took {time.perf_counter() - began:.1f} s; the files are in {folder}.",
+        f"\nAll of it took {time.perf_counter() - began:.1f} s; the files are in {folder}. Open "
+        f"{' and '.join(reports)} in a browser: they say all there is to say about the two models.",
     )
     record = {
         "output": str(folder),
         "compile_seconds": compiled,
         "total_seconds": time.perf_counter() - began,
+        "reports": reports,
         "steps": steps,
     }
     return Outcome(record, code=max(codes, default=DONE))
@@ -68,6 +71,7 @@ def _tagging(arguments: argparse.Namespace, folder: Path) -> list[dict[str, Any]
     return [
         _step(arguments, command),
         _step(arguments, ["evaluate", str(model), str(test)]),
+        _step(arguments, _report(model, test, folder / "tagger.html")),
     ]
 
 
@@ -88,7 +92,12 @@ def _digits(arguments: argparse.Namespace, folder: Path) -> list[dict[str, Any]]
     return [
         _step(arguments, [*command, "--bias", "1", "--tol", "1e-6"]),
         _step(arguments, ["evaluate", str(model), str(test)]),
+        _step(arguments, _report(model, test, folder / "digits.html")),
     ]
+
+
+def _report(model: Path, test: Path, page: Path) -> list[str]:
+    return ["report", str(model), str(test), "--output", str(page)]
 
 
 def _compile(arguments: argparse.Namespace) -> float:
@@ -113,21 +122,22 @@ def _compile(arguments: argparse.Namespace) -> float:
 
 
 def _quietly(command: list[str]) -> None:
-    from .parser import build_parser
+    from .parser import build_parser, verb_of
 
     parsed = build_parser().parse_args([*command, "--quiet"])
-    import_module(f"partwise.cli.{parsed.command}").run(parsed)
+    verb_of(parsed.command)(parsed)
 
 
 def _step(arguments: argparse.Namespace, command: list[str]) -> dict[str, Any]:
     """Show a command, run it, show its result, and return its record."""
-    from .parser import build_parser
+    from .parser import build_parser, verb_of
 
     line = shlex.join(["partwise", *command])
     _say(arguments, f"\n$ {line}")
     options = ["--quiet"] if arguments.quiet else []
     parsed = build_parser().parse_args([*command, *options])
-    outcome: Outcome = import_module(f"partwise.cli.{parsed.command}").run(parsed)
+    parsed.command_line = line
+    outcome = verb_of(parsed.command)(parsed)
     _say(arguments, outcome.text)
     return {"command_line": line, "exit_code": outcome.code, **outcome.record}
 

@@ -4,32 +4,37 @@ from __future__ import annotations
 
 import argparse
 import time
+from typing import TYPE_CHECKING, Any
 
 from partwise.compiled.compilation import noted_compilation
 from partwise.tasks.registry import task_of
 
 from .options import checked_format, given_options
 from .report import Outcome
+from .report_files import check_report, report_lines, reported, wants_report
 from .resemblance import explained
 from .train import scored
 
-__all__ = ["run"]
+if TYPE_CHECKING:
+    from partwise.formats.choice import Chosen
+    from partwise.models.model import Model
+    from partwise.tasks.base import Task
+
+__all__ = ["read_labelled", "run"]
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
     """Evaluate a model on a file with labels."""
-    from partwise.models.file import load_model
-
+    check_report(arguments, (arguments.model, arguments.file), {})
     with noted_compilation():
-        model = load_model(arguments.model)
-        task = task_of(model.task)
-        task.check(model)
-        given = given_options(arguments, task, "evaluate")
-        chosen = checked_format(arguments, task, model)
-        with explained(arguments.file, task):
-            source = task.read_for(model, arguments.file, labelled=True, format=chosen)
+        model, task, given, source, chosen = read_labelled(arguments)
         began = time.perf_counter()
         metrics, text = scored(task, model, source, given, arguments.jobs)
+        seconds = time.perf_counter() - began
+        report = None
+        if wants_report(arguments):
+            file = (arguments.file, source, chosen)
+            report = reported(arguments, task, model, scored=file, given=given)
     record = {
         "model": arguments.model,
         "input": "<stdin>" if arguments.file == "-" else arguments.file,
@@ -37,7 +42,26 @@ def run(arguments: argparse.Namespace) -> Outcome:
         "n_examples": len(source),
         "n_positions": source.n_positions,
         "n_weights": len(model.weights),
-        "seconds": time.perf_counter() - began,
+        "seconds": seconds,
         "metrics": metrics,
     }
+    if report is not None:
+        record["report"] = report
+        text = "\n".join([text, *report_lines(report)])
     return Outcome(record, text)
+
+
+def read_labelled(
+    arguments: argparse.Namespace,
+) -> tuple[Model, Task[Any], dict[str, Any], Any, Chosen]:
+    """Return the model, its task, the options, the file with the labels, and its format."""
+    from partwise.models.file import load_model
+
+    model = load_model(arguments.model)
+    task = task_of(model.task)
+    task.check(model)
+    given = given_options(arguments, task, "evaluate")
+    chosen = checked_format(arguments, task, model)
+    with explained(arguments.file, task):
+        source = task.read_for(model, arguments.file, labelled=True, format=chosen)
+    return model, task, given, source, chosen

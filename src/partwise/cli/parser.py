@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
@@ -31,9 +32,13 @@ from .options import (
     threads,
 )
 from .report import USAGE, Outcome, deliver, refuse
+from .report_files import add_no_examples, add_report
 from .serve_options import SERVE, add_serve_options
 
-__all__ = ["build_parser", "run"]
+__all__ = ["build_parser", "run", "verb_of"]
+
+#: The modules of verbs that are not named after them.
+_MODULES = {"report": "model_report"}
 
 _CODES = """\
 exit codes:
@@ -95,6 +100,18 @@ examples:
 Labels that the model does not know count as errors. Where labels look like spans (B-NP, I-NP, O),
 precision, recall and F1 are those of spans, by default as the CoNLL script conlleval counts them;
 the other schemes are strict and drop spans that break their rules."""
+
+_REPORT = """\
+examples:
+  partwise report chunks.model test.txt
+  partwise report chunks.model test.txt --output chunks.html --card README.md --no-examples
+
+Writes one page that needs nothing else: the data and what is odd about them, objective and
+certificate, scores by label with intervals (whole examples are resampled 1,000 times), confusions,
+calibration of the probabilities, the strongest features, the examples that the model is most sure
+and wrong about with an explanation, how to use the model, versions, seed and command. --card writes
+the same as a model card in Markdown. train, path and evaluate write reports by --report, those of
+train and path with the course of the training."""
 
 _INFO = """\
 examples:
@@ -169,7 +186,8 @@ examples:
   partwise demo --output /tmp/demo
 
 Makes a tagged text, trains a tagger on it to a certified optimum, evaluates it and draws how it
-converged; then the same for a classifier of digits. Prints the commands, to be repeated by hand."""
+converged; then the same for a classifier of digits; then it writes a report on each. Prints the
+commands, to be repeated by hand."""
 
 
 def run(argv: Sequence[str] | None = None) -> int:
@@ -182,7 +200,8 @@ def run(argv: Sequence[str] | None = None) -> int:
     except SystemExit as stop:
         # argparse ends the process itself, after help.
         return stop.code if isinstance(stop.code, int) else USAGE
-    return deliver(arguments, _verb(arguments.command))
+    arguments.command_line = shlex.join(["partwise", *given])
+    return deliver(arguments, verb_of(arguments.command))
 
 
 class _Refused(Exception):
@@ -195,9 +214,12 @@ class _Parser(argparse.ArgumentParser):
         raise _Refused(f"{message} (see {self.prog} --help)")
 
 
-def _verb(name: str) -> Callable[[argparse.Namespace], Outcome]:
+def verb_of(name: str) -> Callable[[argparse.Namespace], Outcome]:
+    """Return what runs a verb; its module is loaded when it is called."""
+
     def work(arguments: argparse.Namespace) -> Outcome:
-        outcome: Outcome = import_module(f"partwise.cli.{name}").run(arguments)
+        module = _MODULES.get(name, name)
+        outcome: Outcome = import_module(f"partwise.cli.{module}").run(arguments)
         return outcome
 
     return work
@@ -239,6 +261,7 @@ def build_parser() -> argparse.ArgumentParser:
     _path(verb("path", "train for a range of l2 and choose the best", _path_help(tasks)), tasks)
     _predict(verb("predict", "label a file with a model", _predict_help(tasks)), tasks)
     _evaluate(verb("evaluate", "score a model on a file with labels", _EVALUATE), tasks)
+    _report(verb("report", "write a page about a model and its scores on a file", _REPORT), tasks)
     info = verb("info", "say what a model file holds", _INFO)
     info.add_argument("model", metavar="MODEL", help="a model file")
     _inspect(verb("inspect", "list the largest weights of a model", _INSPECT))
@@ -319,6 +342,7 @@ def _train(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
         help="with --checkpoint or --resume CHECKPOINT: save it so often (default: 10)",
     )  # fmt: skip
     add("--plot", metavar="PNG", help="draw how training converged")
+    add_report(parser, "--dev, or else on TRAIN itself")
     add(
         "--out-of-core", metavar="DIR",
         help="for data larger than the memory: read TRAIN a part at a time, and keep examples, "
@@ -353,6 +377,7 @@ def _path(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
         "(default: 0)",
     )  # fmt: skip
     add("--plot", metavar="PNG", help="draw scores and passes against l2")
+    add_report(parser, "--dev, or with --folds on TRAIN itself")
     _how(parser, "1e-3", "stop after N passes over the data for one l2 (default: 1000)")
     add_cluster_options(parser, blocks=False)
     add_options(parser, "train", tasks, chosen=True)
@@ -419,6 +444,22 @@ def _evaluate(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> No
     add("model", metavar="MODEL", help="a model file")
     add("file", metavar="FILE", help="a file with the right labels; - is stdin")
     add_format(parser)
+    add_report(parser, "FILE")
+    _jobs(parser)
+    add_options(parser, "evaluate", tasks, chosen=False)
+
+
+def _report(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="a model file")
+    add("file", metavar="DATA", help="a file with the right labels; - is stdin")
+    add_format(parser)
+    add(
+        "--output", dest="report", default="report.html", metavar="HTML",
+        help="where to write the page (default: report.html)",
+    )  # fmt: skip
+    add("--card", metavar="MD", help="write the same as a model card, in Markdown")
+    add_no_examples(parser)
     _jobs(parser)
     add_options(parser, "evaluate", tasks, chosen=False)
 

@@ -30,6 +30,7 @@ from .report import (
     in_words,
     named,
 )
+from .report_files import check_report, report_lines, reported, wants_report
 from .resemblance import explained
 from .train import check_stdin, sample_weight, scored, trainer_of
 
@@ -79,6 +80,10 @@ def _check(arguments: argparse.Namespace) -> None:
         if target is not None:
             check_target(target, option, inputs)
     check_apart(arguments.plot, "--plot", arguments.model, "--model")
+    outputs = {"--model": arguments.model, "--plot": arguments.plot}
+    check_report(arguments, inputs, outputs)
+    if wants_report(arguments) and arguments.model is None:
+        raise UsageError("a report is about a model file; give --model BEST too")
     if arguments.plot:
         from partwise.plots import require_matplotlib
 
@@ -100,6 +105,7 @@ class _Walk:
         self.table = _Table(arguments)
         self.trainer = trainer_of(arguments, task, given, self.table.callbacks)
         self.weight: Any = None  # of the examples
+        self.dev: Any = None  # the file to choose l2 by
         self.score_name = ""
         self.scores: dict[float, tuple[dict[str, Any], str]] = {}  # by l2
         self.whole = True  # whether all values were certified
@@ -123,6 +129,9 @@ class _Walk:
             from partwise.plots import path_picture
 
             path_picture(rows, arguments.plot, model.l2, self.score_name)
+        report = None
+        if wants_report(arguments):
+            report = self._report(source, rows)
         if self.interrupted:
             _log.warning("interrupted; what was done is kept")
         elif not self.whole:
@@ -165,11 +174,28 @@ class _Walk:
             lines.append(f"model: {arguments.model} ({len(model.weights):,} weights)")
         if text is not None:
             lines.append(f"on {'<stdin>' if arguments.dev == '-' else arguments.dev}:\n{text}")
+        if report is not None:
+            record["report"] = report
+            lines += report_lines(report)
         return Outcome(record, "\n".join(lines), DONE if self.whole else STOPPED_EARLY)
+
+    def _report(self, source: Any, rows: Sequence[PathRow]) -> dict[str, Any]:
+        """Write a report on the best model."""
+        from partwise.report.facts import Course
+
+        arguments, given = self.arguments, self.given
+        scored = None
+        if self.dev is not None:
+            scored = (arguments.dev, self.dev, given["format"])
+        return reported(
+            arguments, self.task, self.trainer.model_, scored=scored,
+            trained=(arguments.file, source, given["format"]),
+            course=Course((), rows, self.score_name),
+        )  # fmt: skip
 
     def _held_out(self, source: Any) -> tuple[Descended, Sequence[PathRow]]:
         with explained(self.arguments.dev, self.task):
-            dev = self.task.read(self.arguments.dev, self.given, source)
+            self.dev = dev = self.task.read(self.arguments.dev, self.given, source)
         from partwise.tasks.descent import descend_grid
 
         score = self._scorer(self.trainer, dev, None)

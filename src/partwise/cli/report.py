@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 from partwise.errors import DataError, FormatError, MismatchError, PartwiseError
 from partwise.files.whole_files import remedy
 from partwise.models.tally import UnknownFeaturesWarning
+from partwise.tasks.silence import silenced
+from partwise.training.certificate import in_words
 
 if TYPE_CHECKING:
     from partwise.training.certificate import Certificate
@@ -97,23 +99,6 @@ def certificate_record(certificate: Certificate) -> dict[str, Any]:
     }
 
 
-def in_words(certificate: Certificate) -> str:
-    """Return a sentence on what the certificate guarantees."""
-    if not certificate.consistent:
-        return f"nothing; {certificate.doubt}"
-    if certificate.steps is not None:
-        return (
-            f"of the last step only, no weights have a value below {certificate.dual:.6f}, and "
-            f"these have {certificate.primal:.6f}, at most {certificate.relative_gap:.1e} of it "
-            f"above the best; {certificate.steps}"
-        )
-    return (
-        f"no weights have an objective below {certificate.dual:.6f}; these have "
-        f"{certificate.primal:.6f}, at most {certificate.gap:.2e} ({certificate.relative_gap:.1e} "
-        "of it) above the best"
-    )
-
-
 @contextmanager
 def named(path: str) -> Iterator[None]:
     """Put the file in front of a DataError that does not say which file it is about.
@@ -129,20 +114,6 @@ def named(path: str) -> Iterator[None]:
         if str(error).startswith(f"{name}:"):
             raise
         raise DataError(f"{name}: {error}") from error
-
-
-@contextmanager
-def silenced() -> Iterator[None]:
-    """Drop what tasks warn and log about a file that is scored again and again."""
-    logger = logging.getLogger("partwise.tasks")
-    before = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UnknownFeaturesWarning)
-            yield
-    finally:
-        logger.setLevel(before)
 
 
 @contextmanager

@@ -32,6 +32,7 @@ from .report import (
     named,
     silenced,
 )
+from .report_files import check_report, report_lines, reported, wants_report
 from .resemblance import explained
 from .solver_options import solver_options
 
@@ -100,6 +101,10 @@ def _run(
         dev = _held_out(arguments, task, given, model, dev)
         metrics, table = scored(task, model, dev, task.defaults("evaluate"), arguments.jobs)
         text.append(f"on {'<stdin>' if arguments.dev == '-' else arguments.dev}:\n{table}")
+    report = None
+    if wants_report(arguments):
+        report = _report(arguments, task, given, trainer, source, dev)
+        text += report_lines(report)
     if not certificate.converged:
         reached = arguments.model if checkpoint is None else os.fspath(checkpoint.path)
         _log.warning(_advice(certificate, reached, record["kept_passes"]))
@@ -117,9 +122,30 @@ def _run(
         "total_seconds": time.perf_counter() - began,
         "metrics": metrics,
     }
+    if report is not None:
+        record["report"] = report
     if "left_out" in model.meta:
         record["left_out"] = model.meta["left_out"]
     return Outcome(record, "\n".join(text), DONE if certificate.converged else STOPPED_EARLY)
+
+
+def _report(
+    arguments: argparse.Namespace,
+    task: Task[Any],
+    given: dict[str, Any],
+    trainer: Trainer,
+    source: Any,
+    dev: Any,
+) -> dict[str, Any]:
+    """Write a report on a model that was just trained."""
+    from partwise.report.facts import Course
+
+    trained = None
+    if arguments.out_of_core is None:
+        trained = (arguments.file, source, given["format"])
+    scored = None if dev is None else (arguments.dev, dev, given["format"])
+    course = Course(trainer.trace_)
+    return reported(arguments, task, trainer.model_, scored=scored, trained=trained, course=course)
 
 
 def _source(arguments: argparse.Namespace, task: Task[Any], given: dict[str, Any]) -> Any:
@@ -175,6 +201,17 @@ def _check(arguments: argparse.Namespace) -> None:
         check_target(arguments.plot, "--plot", (*inputs, arguments.resume))
         check_apart(arguments.plot, "--plot", arguments.model, "--model")
         require_matplotlib()
+    outputs = {
+        "--model": arguments.model,
+        "--plot": arguments.plot,
+        "--checkpoint": arguments.checkpoint,
+    }
+    check_report(arguments, (*inputs, arguments.resume), outputs)
+    if wants_report(arguments) and arguments.out_of_core is not None and arguments.dev is None:
+        raise UsageError(
+            "a report with --out-of-core needs --dev FILE, to score the model on: the training "
+            "file need not fit into memory"
+        )
 
 
 def _in_parts(arguments: argparse.Namespace) -> bool:

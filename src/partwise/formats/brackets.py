@@ -82,7 +82,7 @@ def read_brackets(
     empty: bool = False,
     encoding: str | None = None,
 ) -> Brackets:
-    """Read bracketed trees, which may run over many lines.
+    r"""Read bracketed trees, which may run over many lines.
 
     Every word needs brackets of its own: ``(NN dog)``. An outermost pair without a label, as in
     ``( (S ...))``, is dropped if it holds one tree; if it holds more it stays, with an empty label.
@@ -111,6 +111,14 @@ def read_brackets(
     ------
     DataError
         If the file cannot be read, is malformed, or holds no tree; the message names file and line.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.formats.brackets import read_brackets
+    >>> _ = Path("t.mrg").write_text("(S (NN dogs) (VB bark))\n")
+    >>> print(read_brackets("t.mrg").trees[0])
+    (S (NN dogs) (VB bark))
     """
     name, text = read_text(source, encoding)
     trees, lines = _parse(name, text)
@@ -140,6 +148,12 @@ def parse_tree(text: str) -> Tree:
     ------
     DataError
         If the text is not one well-formed tree.
+
+    Examples
+    --------
+    >>> from partwise.formats.brackets import parse_tree
+    >>> parse_tree("(S (NN dogs) (VB bark))").words
+    ['dogs', 'bark']
     """
     trees, _ = _parse("<text>", text)
     if len(trees) != 1:
@@ -268,7 +282,7 @@ def escape(word: str) -> str:
 
 
 def write_brackets(path: str | os.PathLike[str], trees: Iterable[Tree]) -> None:
-    """Write trees, one per line.
+    r"""Write trees, one per line.
 
     Parameters
     ----------
@@ -281,6 +295,14 @@ def write_brackets(path: str | os.PathLike[str], trees: Iterable[Tree]) -> None:
     ------
     DataError
         If a label or a word is empty, holds a blank, or (a label) holds a bracket.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.formats.brackets import parse_tree, write_brackets
+    >>> write_brackets("t.mrg", [parse_tree("(S (NN dogs) (VB bark))")])
+    >>> Path("t.mrg").read_text()
+    '(S (NN dogs) (VB bark))\n'
     """
     with writing(path) as stream:
         for number, tree in enumerate(trees, 1):

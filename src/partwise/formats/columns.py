@@ -43,7 +43,7 @@ def read_columns(
     encoding: str | None = None,
     faults: Faults = STRICT,
 ) -> Columns:
-    """Read a column file.
+    r"""Read a column file.
 
     Columns are separated by single tabs if the first token line holds a tab (fields may then hold
     blanks or be empty), and by runs of blanks and tabs otherwise. Lines whose first field is
@@ -82,6 +82,15 @@ def read_columns(
     ------
     DataError
         If the file cannot be read, is ragged, is empty, or has the wrong number of columns.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.formats.columns import read_columns
+    >>> _ = Path("t.txt").write_text("the DT B-NP\ndog NN I-NP\n")
+    >>> text = read_columns("t.txt")
+    >>> text.fields, text.labels
+    ((['the', 'dog'], ['DT', 'NN']), ['B-NP', 'I-NP'])
     """
     choice = ColumnChoice.of(label_column, columns)
     mark = _named_separator(separator)
@@ -239,6 +248,15 @@ def write_columns(path: str | os.PathLike[str], columns: Columns, *extra: Sequen
     ------
     DataError
         If a column has the wrong length, or holds a value that a column file cannot represent.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.datasets import tagged_text
+    >>> from partwise.formats.columns import write_columns
+    >>> write_columns("t.txt", tagged_text(1, seed=1))
+    >>> Path("t.txt").read_text().splitlines()[0]
+    'Viss NNS B-NP'
     """
     table: list[Sequence[str]] = []
     kept = None if columns.layout is None else columns.layout.sentences
@@ -313,6 +331,16 @@ def write_tokens(
         Not for column files.
     separator
         What separates columns. None keeps the separator of the tokens.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.datasets import tagged_text
+    >>> from partwise.formats.columns import write_tokens
+    >>> text = tagged_text(1, seed=1)
+    >>> write_tokens("t.txt", text, ["O"] * len(text))
+    >>> Path("t.txt").read_text().splitlines()[0]
+    'Viss NNS B-NP O'
     """
     if notes is not None:
         raise DataError("a column file has no place for notes on sentences; leave them out")

@@ -53,6 +53,13 @@ class Sentence:
         The position of every word among the rows.
     path, line
         The file, and the line of the first row, counted from 1.
+
+    Examples
+    --------
+    >>> from partwise.formats.conll import Sentence
+    >>> sentence = Sentence.from_columns(["dogs", "bark"], pos=["NNS", "VBP"], head=[2, 0])
+    >>> len(sentence), sentence.head
+    (2, [2, 0])
     """
 
     form: list[str]
@@ -202,6 +209,14 @@ def read_conll(
     DataError
         If the file cannot be read, is malformed, or holds heads that do not form a tree; the
         message names file and line.
+
+    Examples
+    --------
+    >>> from partwise.datasets import dependency_trees
+    >>> from partwise.formats.conll import read_conll, write_conll
+    >>> write_conll("t.conll", dependency_trees(2))
+    >>> len(read_conll("t.conll"))
+    2
     """
     name, text = read_text(source, encoding, faults)
     lines = text.split("\n")
@@ -372,7 +387,7 @@ def _check_field(value: str) -> None:
 
 
 def write_conll(path: str | os.PathLike[str], sentences: Iterable[Sentence]) -> None:
-    """Write sentences as they were read, with the trees that they have now.
+    r"""Write sentences as they were read, with the trees that they have now.
 
     Parameters
     ----------
@@ -380,6 +395,15 @@ def write_conll(path: str | os.PathLike[str], sentences: Iterable[Sentence]) -> 
         Where to write; ``"-"`` is standard output and ``.gz`` is gzipped.
     sentences
         The sentences.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.datasets import dependency_trees
+    >>> from partwise.formats.conll import write_conll
+    >>> write_conll("t.conll", dependency_trees(2))
+    >>> Path("t.conll").read_text().splitlines()[0]
+    '1\tthe\t_\tD\tDT\t_\t3\tdet\t_\t_'
     """
     with writing(path) as stream:
         last = "\n"

@@ -108,7 +108,7 @@ def read_conllu(
     encoding: str | None = None,
     faults: Faults = STRICT,
 ) -> Columns:
-    """Read a CoNLL-U file to tag its words.
+    r"""Read a CoNLL-U file to tag its words.
 
     Comments, multiword tokens and empty nodes are no words; they are kept for the output.
 
@@ -133,6 +133,16 @@ def read_conllu(
     Returns
     -------
     Columns
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.formats.conllu import read_conllu
+    >>> rows = ["1 dogs dog NOUN NNS _ 2 nsubj _ _", "2 bark bark VERB VBP _ 0 root _ _"]
+    >>> _ = Path("t.conllu").write_text("\n".join(rows).replace(" ", "\t") + "\n\n")
+    >>> text = read_conllu("t.conllu", label="xpos")
+    >>> text.fields[0], text.labels
+    (['dogs', 'bark'], ['NNS', 'VBP'])
     """
     return read_rows(
         "conllu", source, labelled, n_columns, inputs, label, columns, encoding, faults
@@ -277,7 +287,7 @@ def write_conllu(
     notes: Sequence[dict[str, Any]] | None = None,
     label: str | None = None,
 ) -> None:
-    """Write a CoNLL-U file.
+    r"""Write a CoNLL-U file.
 
     A file that was read as CoNLL-U is written as it was, with other labels in their place.
 
@@ -295,6 +305,16 @@ def write_conllu(
         What to write in a comment before each sentence, by name.
     label
         Where labels are written, as in `read_conllu`; None is where they were read, or "upos".
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.formats.conllu import read_conllu, write_conllu
+    >>> _ = Path("t.conllu").write_text("1 dogs _ NOUN _ _ _ _ _ _\n\n".replace(" ", "\t"))
+    >>> text = read_conllu("t.conllu", label="upos")
+    >>> write_conllu("out.conllu", text, ["VERB"], label="upos")
+    >>> Path("out.conllu").read_text().split("\t")[:4]
+    ['1', 'dogs', '_', 'VERB']
     """
     write_rows("conllu", path, columns, labels, probabilities, notes, label)
 

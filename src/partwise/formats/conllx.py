@@ -28,10 +28,18 @@ def read_conllx(
     encoding: str | None = None,
     faults: Faults = STRICT,
 ) -> Columns:
-    """Read a CoNLL-X file to tag its words.
+    r"""Read a CoNLL-X file to tag its words.
 
     Parameters are those of :func:`partwise.formats.conllu.read_conllu`. The columns are also known
     by the names of CoNLL-X: "cpostag" is "upos" and "postag" is "xpos".
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.formats.conllx import read_conllx
+    >>> _ = Path("t.conll").write_text("1 dogs dog N NNS _ 0 root _ _\n\n".replace(" ", "\t"))
+    >>> read_conllx("t.conll", label="postag").labels
+    ['NNS']
     """
     return conllu.read_rows(
         "conllx", source, labelled, n_columns, inputs, label, columns, encoding, faults
@@ -46,10 +54,19 @@ def write_conllx(
     notes: Any = None,
     label: str | None = None,
 ) -> None:
-    """Write a CoNLL-X file.
+    r"""Write a CoNLL-X file.
 
     Parameters are those of :func:`partwise.formats.conllu.write_conllu`, but for what CoNLL-X has
     no place for: `probabilities` and `notes` must be None.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.formats.conllx import read_conllx, write_conllx
+    >>> _ = Path("t.conll").write_text("1 dogs dog N NNS _ 0 root _ _\n\n".replace(" ", "\t"))
+    >>> write_conllx("out.conll", read_conllx("t.conll", label="postag"), ["NN"], label="postag")
+    >>> Path("out.conll").read_text().split("\t")[:5]
+    ['1', 'dogs', 'dog', 'N', 'NN']
     """
     if probabilities is not None or notes is not None:
         raise DataError(

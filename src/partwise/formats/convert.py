@@ -53,7 +53,7 @@ def convert(
     drop: bool = False,
     **options: Any,
 ) -> Conversion:
-    """Convert a file of tokens.
+    r"""Convert a file of tokens.
 
     Parameters
     ----------
@@ -74,6 +74,15 @@ def convert(
     Returns
     -------
     Conversion
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.formats.convert import convert
+    >>> _ = Path("t.txt").write_text("the DET\ndog NOUN\n")
+    >>> done = convert("t.txt", "t.jsonl", "columns", "jsonl")
+    >>> Path("t.jsonl").read_text()
+    '{"tokens": ["the", "dog"], "tags": ["DET", "NOUN"]}\n'
     """
     chosen = Chosen.of(from_format)
     chosen = Chosen(chosen.name, {**chosen.options, **options})

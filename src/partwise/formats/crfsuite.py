@@ -40,7 +40,7 @@ def read_crfsuite(
     encoding: str | None = None,
     faults: Faults = STRICT,
 ) -> Columns:
-    """Read CRFsuite's data.
+    r"""Read CRFsuite's data.
 
     Parameters
     ----------
@@ -59,6 +59,14 @@ def read_crfsuite(
     -------
     Columns
         Without fields; the attributes are the features of the tokens.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.formats.crfsuite import read_crfsuite
+    >>> _ = Path("t.crf").write_text("DET\tw=the\nNOUN\tw=dog\n\n")
+    >>> read_crfsuite("t.crf").labels
+    ['DET', 'NOUN']
     """
     name, text = read_text(source, encoding, faults)
     reader = _Reader(name, faults)
@@ -187,7 +195,7 @@ def write_crfsuite(
     probabilities: Sequence[float] | None = None,
     notes: Any = None,
 ) -> None:
-    """Write CRFsuite's data.
+    r"""Write CRFsuite's data.
 
     Tokens that have columns and no attributes get one attribute ``name=value`` per column.
 
@@ -203,6 +211,15 @@ def write_crfsuite(
         The probability of each label, which is written as its value; CRFsuite ignores it.
     notes
         Not possible: the format has no comments.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.formats.crfsuite import read_crfsuite, write_crfsuite
+    >>> _ = Path("t.crf").write_text("DET\tw=the\n\n")
+    >>> write_crfsuite("out.crf", read_crfsuite("t.crf"), ["NOUN"])
+    >>> Path("out.crf").read_text()
+    'NOUN\tw=the\n\n'
     """
     if notes is not None:
         raise DataError(

@@ -17,7 +17,7 @@ __all__ = ["read_example_weights"]
 def read_example_weights(
     source: str | os.PathLike[str], n_examples: int | None, of: str = "the training file"
 ) -> NDArray[np.float64]:
-    """Read the weights of examples.
+    r"""Read the weights of examples.
 
     Parameters
     ----------
@@ -34,6 +34,14 @@ def read_example_weights(
     ------
     DataError
         If a line is no such number, or there is not one line per example.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.formats.example_weights import read_example_weights
+    >>> _ = Path("w.txt").write_text("1\n0.5\n")
+    >>> read_example_weights("w.txt", 2)
+    array([1. , 0.5])
     """
     name, text = read_text(source)
     lines = text.rstrip().split("\n") if text.strip() else []

@@ -65,6 +65,14 @@ def read_frame(
         dicts if there are several input columns.
     y : list of list, or None
         The labels of each sentence, with None where a label is missing; None without labels.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from partwise.formats.frames import read_frame
+    >>> table = pandas.DataFrame({"tokens": [["the", "dog"]], "tags": [["DET", "NOUN"]]})
+    >>> read_frame(table)
+    ([['the', 'dog']], [['DET', 'NOUN']])
     """
     found = _read(table, tokens, labels, sentence, label_names, missing_label)
     names = found.names
@@ -89,6 +97,14 @@ def frame_columns(
 
     The result can be given to models that were trained on files, and written in any format.
     Parameters are those of `read_frame`; labels must not be missing, and become strings.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from partwise.formats.frames import frame_columns
+    >>> table = pandas.DataFrame({"tokens": [["the", "dog"]], "tags": [["DET", "NOUN"]]})
+    >>> frame_columns(table).labels
+    ['DET', 'NOUN']
     """
     found = _read(table, tokens, labels, sentence, label_names, None)
     lengths = [len(one) for one in found.inputs[0]]
@@ -118,6 +134,15 @@ def read_parquet(
     """Read the sentences of a Parquet file, which needs pyarrow.
 
     Parameters are those of `read_frame`.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from partwise.formats.frames import read_parquet
+    >>> table = pandas.DataFrame({"tokens": [["the", "dog"]], "tags": [["DET", "NOUN"]]})
+    >>> table.to_parquet("t.parquet")
+    >>> read_parquet("t.parquet")
+    ([['the', 'dog']], [['DET', 'NOUN']])
     """
     try:
         import pyarrow.parquet as parquet

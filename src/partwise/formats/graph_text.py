@@ -66,7 +66,7 @@ def read_graph_text(
     part: bool = False,
     encoding: str | None = None,
 ) -> GraphFile:
-    """Read a file of graphs.
+    r"""Read a file of graphs.
 
     Parameters
     ----------
@@ -89,6 +89,14 @@ def read_graph_text(
     DataError
         If a line cannot be understood, or the graphs are none that a model can be trained on; the
         message names the line and, where there is one, the column.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.formats.graph_text import read_graph_text
+    >>> _ = Path("t.graph").write_text("node a sea w=1\nnode b land w=2\nedge a b\n")
+    >>> read_graph_text("t.graph").labels()
+    [['sea', 'land']]
     """
     name, text = read_text(source, encoding)
     reader = _Reader(name, labelled)
@@ -269,7 +277,7 @@ def write_graph_text(
     examples: Sequence[Mapping[str, object]],
     labels: Sequence[Sequence[str | None]] | None = None,
 ) -> None:
-    """Write graphs.
+    r"""Write graphs.
 
     Parameters
     ----------
@@ -285,6 +293,15 @@ def write_graph_text(
     ------
     DataError
         If a name or label is empty or holds blanks.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.formats.graph_text import read_graph_text, write_graph_text
+    >>> _ = Path("t.graph").write_text("node a sea w=1\nnode b land w=2\nedge a b\n")
+    >>> write_graph_text("out.graph", read_graph_text("t.graph").examples(), [["land", "sea"]])
+    >>> Path("out.graph").read_text().splitlines()[:2]
+    ['vertex 0 label land', 'vertex 1 label sea']
     """
     known = [None] * len(examples) if labels is None else labels
     with writing(path) as stream:

@@ -72,6 +72,14 @@ def read_jsonl(
     -------
     Columns
         Objects without tokens are no sentences; they are kept for the output.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.formats.jsonl import read_jsonl
+    >>> _ = Path("t.jsonl").write_text('{"tokens": ["the", "dog"], "tags": ["DET", "NOUN"]}')
+    >>> read_jsonl("t.jsonl").labels
+    ['DET', 'NOUN']
     """
     given, names = listed(columns), listed(label_names)
     name, text = read_text(source, encoding, faults)
@@ -235,7 +243,7 @@ def write_jsonl(
     notes: Sequence[dict[str, Any]] | None = None,
     label: str | None = None,
 ) -> None:
-    """Write JSON lines of tokens and labels.
+    r"""Write JSON lines of tokens and labels.
 
     Objects that were read from such a file keep everything else that they hold. Labels that were
     numbers are written as numbers.
@@ -254,6 +262,16 @@ def write_jsonl(
         What to add to the object of each sentence.
     label
         The key of the labels; None is the one that they were read from, or "tags".
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.datasets import tagged_text
+    >>> from partwise.formats.jsonl import read_jsonl, write_jsonl
+    >>> _ = Path("t.jsonl").write_text('{"tokens": ["dog"], "tags": ["DET"]}')
+    >>> write_jsonl("out.jsonl", read_jsonl("t.jsonl"), ["NOUN"])
+    >>> Path("out.jsonl").read_text()
+    '{"tokens": ["dog"], "tags": ["NOUN"]}\n'
     """
     write_objects(path, _objects(columns, labels, probabilities, notes, label))
 

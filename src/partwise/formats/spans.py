@@ -82,6 +82,14 @@ def read_spans(
     -------
     Columns
         Texts without tokens are no sentences; they are kept for the output.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.formats.spans import read_spans
+    >>> _ = Path("t.jsonl").write_text('{"text": "Ada left", "label": [[0, 3, "PER"]]}')
+    >>> read_spans("doccano", "t.jsonl").labels
+    ['B-PER', 'O']
     """
     cut = tokenizer_of(tokenizer)
     scheme = SCHEME_ALIASES.get(span_tags or "IOB2", span_tags or "IOB2")
@@ -281,7 +289,7 @@ def write_spans(
     probabilities: Sequence[float] | None = None,
     notes: Sequence[dict[str, Any]] | None = None,
 ) -> None:
-    """Write JSON lines of texts and character spans.
+    r"""Write JSON lines of texts and character spans.
 
     Texts that were read from such a file keep everything else that they hold. Tokens of other
     formats are joined by blanks; Prodigy's files also get the borders of the tokens.
@@ -300,6 +308,15 @@ def write_spans(
         The probability of each tag, which is written as ``token_probabilities``.
     notes
         What to add to the object of each text.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.formats.spans import read_spans, write_spans
+    >>> _ = Path("t.jsonl").write_text('{"text": "Ada left", "label": [[0, 3, "PER"]]}')
+    >>> write_spans("doccano", "out.jsonl", read_spans("doccano", "t.jsonl"), ["B-ORG", "O"])
+    >>> Path("out.jsonl").read_text()
+    '{"text": "Ada left", "label": [[0, 3, "ORG"]]}\n'
     """
     write_objects(path, _objects(style, columns, labels, probabilities, notes))
 

@@ -76,7 +76,7 @@ def read_svmlight(
     encoding: str | None = None,
     faults: Faults = STRICT,
 ) -> SvmlightData:
-    """Read an svmlight file.
+    r"""Read an svmlight file.
 
     Text after ``#`` is a comment. ``qid:`` fields are ignored, and their number is logged. The
     indices of a line may be in any order, but each may occur only once. Entries with value 0 are
@@ -102,6 +102,16 @@ def read_svmlight(
     ------
     DataError
         If the file cannot be read or a line is malformed; the message names file and line.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.formats.svmlight import read_svmlight
+    >>> _ = Path("t.svm").write_text("a 1:0.5 3:1\nb 2:1\n")
+    >>> data = read_svmlight("t.svm")
+    >>> data.rows.to_scipy().toarray(), data.labels
+    (array([[0.5, 0. , 1. ],
+           [0. , 1. , 0. ]]), ['a', 'b'])
     """
     name, text = read_text(source, encoding, faults)
     lines = list(enumerate(text.split("\n"), 1))

@@ -17,7 +17,7 @@ __all__ = ["Columns"]
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The tokens of a file, column by column.
+    r"""The tokens of a file, column by column.
 
     Attributes
     ----------
@@ -41,6 +41,15 @@ class Columns:
         The weight of every sentence, if the format has weights.
     layout
         What the file holds beside all this.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.formats.columns import read_columns
+    >>> _ = Path("t.txt").write_text("the DT B-NP\ndog NN I-NP\n")
+    >>> text = read_columns("t.txt")
+    >>> text.split(text.fields[0]), text.split(text.labels)
+    ([['the', 'dog']], [['B-NP', 'I-NP']])
     """
 
     path: str

@@ -38,6 +38,15 @@ class Tree:
     ------
     DataError
         If the node has neither children nor a word, or both.
+
+    Examples
+    --------
+    >>> from partwise.formats.tree import Tree
+    >>> tree = Tree("S", (Tree("NN", word="dogs"), Tree("VB", word="bark")))
+    >>> print(tree)
+    (S (NN dogs) (VB bark))
+    >>> tree.words, tree.tags
+    (['dogs', 'bark'], ['NN', 'VB'])
     """
 
     label: str

@@ -53,7 +53,7 @@ def validate(
     scheme: str | None = None,
     **options: Any,
 ) -> Verdict:
-    """Find all faults of a file.
+    r"""Find all faults of a file.
 
     Parameters
     ----------
@@ -79,6 +79,15 @@ def validate(
         If no format was named and the file looks like another one than the default.
     DataError
         If the format, the scheme or an option is unknown, or the file cannot be read at all.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.formats.validate import validate
+    >>> _ = Path("t.txt").write_text("the B-NP\ndog I-VP\n")
+    >>> verdict = validate("t.txt", scheme="BIO")
+    >>> len(verdict.faults), verdict.faults[0].line
+    (1, 2)
     """
     chosen = Chosen.of(format)
     chosen = Chosen(chosen.name, {**chosen.options, **options})

@@ -31,6 +31,13 @@ class AttachmentScores:
         the right head and relation.
     labelled
         Whether relations were compared; if not, their counts are 0.
+
+    Examples
+    --------
+    >>> from partwise.metrics import attachment_scores
+    >>> scores = attachment_scores([[2, 0]], [[2, 1]])
+    >>> scores.words, scores.uas
+    (2, 0.5)
     """
 
     words: int
@@ -100,6 +107,12 @@ def scored_words(
     ------
     DataError
         If the policy is unknown, or lacks the forms or tags that it needs.
+
+    Examples
+    --------
+    >>> from partwise.metrics import scored_words
+    >>> scored_words("conllx", forms=["Yes", "!"])
+    [True, False]
     """
     if punctuation == "all":
         return None
@@ -154,6 +167,13 @@ def attachment_scores(
     ------
     DataError
         If the sentences or their words are not parallel, or a gold head is unknown.
+
+    Examples
+    --------
+    >>> from partwise.metrics import attachment_scores
+    >>> forms = [["dogs", "bark", "!"]]
+    >>> attachment_scores([[2, 0, 2]], [[2, 0, 1]], forms=forms, punctuation="none").uas
+    1.0
     """
     if (gold_labels is None) != (pred_labels is None):
         raise DataError("relations are given on one side only; pass gold_labels and pred_labels")

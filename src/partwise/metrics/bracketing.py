@@ -40,6 +40,15 @@ class BracketScores:
         The number of predicted brackets that cross a gold one.
     without_crossing
         The number of trees without such a bracket.
+
+    Examples
+    --------
+    >>> from partwise.formats.brackets import parse_tree
+    >>> from partwise.metrics import bracket_scores
+    >>> tree = parse_tree("(S (NP (DT a) (NN dog)) (VB barks))")
+    >>> scores = bracket_scores([tree], [tree])
+    >>> scores.f1, scores.complete_match
+    (1.0, 1.0)
     """
 
     labelled: SpanScores
@@ -113,6 +122,16 @@ def bracket_scores(
     ------
     DataError
         If the numbers of trees differ, or two trees differ in their words.
+
+    Examples
+    --------
+    >>> from partwise.formats.brackets import parse_tree
+    >>> from partwise.metrics import bracket_scores
+    >>> gold = parse_tree("(S (NP (DT a) (NN dog)) (VB barks))")
+    >>> flat = parse_tree("(S (DT a) (NN dog) (VB barks))")
+    >>> scores = bracket_scores([gold], [flat])
+    >>> scores.precision, scores.recall
+    (1.0, 0.5)
     """
     if len(gold) != len(pred):
         raise DataError(f"gold has {len(gold)} trees and pred has {len(pred)}; pair them up")

@@ -29,7 +29,14 @@ SCHEMES: tuple[str, ...] = ("conlleval", *TAG_SCHEMES)
 
 
 class Span(NamedTuple):
-    """A labelled range of tokens, from `start` up to but not including `stop`."""
+    """A labelled range of tokens, from `start` up to but not including `stop`.
+
+    Examples
+    --------
+    >>> from partwise.metrics import Span
+    >>> Span("NP", 0, 2)
+    Span(type='NP', start=0, stop=2)
+    """
 
     type: str
     start: int
@@ -44,6 +51,13 @@ class Score:
     ----------
     correct, predicted, support
         The numbers of correctly predicted, of predicted, and of gold spans.
+
+    Examples
+    --------
+    >>> from partwise.metrics import Score
+    >>> score = Score(correct=1, predicted=2, support=4)
+    >>> score.precision, score.recall
+    (0.5, 0.25)
     """
 
     correct: int
@@ -77,6 +91,16 @@ class SpanScores:
         The score over all types together (the micro average).
     by_type
         The score of every type, sorted by name.
+
+    Examples
+    --------
+    >>> from partwise.metrics import span_scores
+    >>> scores = span_scores([["B-NP", "O"]], [["B-NP", "B-VP"]])
+    >>> print(scores.table())
+             precision   recall       F1  support
+    NP          100.00   100.00   100.00        1
+    VP            0.00     0.00     0.00        0
+    overall      50.00   100.00    66.67        1
     """
 
     overall: Score
@@ -104,6 +128,12 @@ def accuracy(
     ----------
     gold, pred
         Lists of labels, or lists of sequences of labels.
+
+    Examples
+    --------
+    >>> from partwise.metrics import accuracy
+    >>> accuracy([["A", "B"], ["A"]], [["A", "A"], ["B"]])
+    0.3333333333333333
     """
     _same_length(gold, pred, "gold has", "labels or sequences")
     right = total = 0
@@ -119,7 +149,14 @@ def accuracy(
 
 
 def sequence_accuracy(gold: Sequence[Sequence[str]], pred: Sequence[Sequence[str]]) -> float:
-    """Return the fraction of sequences whose labels are all correct; 0 if there are none."""
+    """Return the fraction of sequences whose labels are all correct; 0 if there are none.
+
+    Examples
+    --------
+    >>> from partwise.metrics import sequence_accuracy
+    >>> sequence_accuracy([["A", "B"], ["A"]], [["A", "A"], ["A"]])
+    0.5
+    """
     _pairs(gold, pred)
     right = sum(list(g) == list(p) for g, p in zip(gold, pred, strict=True))
     return right / len(gold) if len(gold) else 0.0
@@ -154,6 +191,12 @@ def spans(labels: Sequence[str], scheme: str = "conlleval") -> list[Span]:
     ------
     DataError
         If the scheme is unknown, or a strict scheme does not know a prefix.
+
+    Examples
+    --------
+    >>> from partwise.metrics import spans
+    >>> spans(["B-NP", "I-NP", "O", "B-VP"])
+    [Span(type='NP', start=0, stop=2), Span(type='VP', start=3, stop=4)]
     """
     if scheme == "conlleval":
         return [Span(*found) for found in lenient_spans(labels)]
@@ -243,6 +286,14 @@ def span_scores(
     -------
     SpanScores
         A predicted span is correct if its type, start and stop are those of a gold span.
+
+    Examples
+    --------
+    >>> from partwise.metrics import span_scores
+    >>> gold = [["B-NP", "I-NP", "O"], ["B-NP", "O"]]
+    >>> found = [["B-NP", "I-NP", "O"], ["O", "O"]]
+    >>> span_scores(gold, found).overall.f1
+    0.6666666666666666
     """
     _pairs(gold, pred)
     counts: dict[str, list[int]] = {}

@@ -52,6 +52,13 @@ class Scorer:
         Further arguments of the metric.
     requests : dict
         What scikit-learn passes on if metadata routing is enabled, see `set_score_request`.
+
+    Examples
+    --------
+    >>> from partwise.metrics import get_scorer
+    >>> scorer = get_scorer("span_f1", scheme="IOB2")
+    >>> scorer.compare([["B-NP", "O"]], [["B-NP", "O"]])
+    1.0
     """
 
     name: str
@@ -100,6 +107,13 @@ class ScorerGroup:
     ----------
     scorers : tuple of Scorer
         The scorers.
+
+    Examples
+    --------
+    >>> from partwise.metrics import get_scorers
+    >>> group = get_scorers(["span_f1", "token_accuracy"])
+    >>> [scorer.name for scorer in group.scorers]
+    ['span_f1', 'token_accuracy']
     """
 
     scorers: tuple[Scorer, ...]
@@ -124,7 +138,14 @@ class ScorerGroup:
 
 
 def scorer_names() -> list[str]:
-    """Return the names of all scorers."""
+    """Return the names of all scorers.
+
+    Examples
+    --------
+    >>> from partwise.metrics import scorer_names
+    >>> scorer_names()[:3]
+    ['bracket_f1', 'bracket_precision', 'bracket_recall']
+    """
     return sorted(_METRICS)
 
 
@@ -142,6 +163,12 @@ def get_scorer(name: str, **options: Any) -> Scorer:
     -------
     Scorer
         It can be pickled, so it works with ``n_jobs``.
+
+    Examples
+    --------
+    >>> from partwise.metrics import get_scorer
+    >>> get_scorer("token_f1_macro", labels=["NOUN"])
+    get_scorer('token_f1_macro', average='macro', labels=['NOUN'])
     """
     if name not in _METRICS:
         raise DataError(f"no scorer {name!r}; choose from {', '.join(scorer_names())}")
@@ -161,6 +188,12 @@ def get_scorers(names: Iterable[str | Scorer]) -> ScorerGroup:
     ----------
     names : iterable of str or Scorer
         The names of the scorers, or scorers with options. The keys of the dict are the names.
+
+    Examples
+    --------
+    >>> from partwise.metrics import get_scorers
+    >>> len(get_scorers(["uas", "las"]).scorers)
+    2
     """
     made = tuple(one if isinstance(one, Scorer) else get_scorer(one) for one in names)
     several = [one.name for one in made]

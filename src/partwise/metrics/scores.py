@@ -46,6 +46,14 @@ def token_accuracy_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None)
         The right and the predicted labels of each sequence.
     sample_weight : array-like of shape (n_sequences,) or None
         The weights of the sequences.
+
+    Examples
+    --------
+    >>> from partwise.metrics import token_accuracy_score
+    >>> gold = [["B-NP", "I-NP", "O"], ["B-NP", "O"]]
+    >>> found = [["B-NP", "I-NP", "O"], ["O", "O"]]
+    >>> round(token_accuracy_score(gold, found), 3)
+    0.8
     """
     right = total = 0.0
     for gold, found, weight in pairs(y_true, y_pred, sample_weight):
@@ -64,6 +72,14 @@ def sentence_accuracy_score(y_true: Any, y_pred: Any, *, sample_weight: Any = No
         any other.
     sample_weight : array-like of shape (n_examples,) or None
         The weights of the examples.
+
+    Examples
+    --------
+    >>> from partwise.metrics import sentence_accuracy_score
+    >>> gold = [["B-NP", "I-NP", "O"], ["B-NP", "O"]]
+    >>> found = [["B-NP", "I-NP", "O"], ["O", "O"]]
+    >>> round(sentence_accuracy_score(gold, found), 3)
+    0.5
     """
     gold, found = list(y_true), list(y_pred)
     weights = weights_of(gold, found, sample_weight)
@@ -79,7 +95,16 @@ def token_precision_score(
     labels: Collection[Any] | None = None,
     sample_weight: Any = None,
 ) -> float:
-    """Compute the precision of the labels of tokens; see `token_f1_score`."""
+    """Compute the precision of the labels of tokens; see `token_f1_score`.
+
+    Examples
+    --------
+    >>> from partwise.metrics import token_precision_score
+    >>> gold = [["B-NP", "I-NP", "O"], ["B-NP", "O"]]
+    >>> found = [["B-NP", "I-NP", "O"], ["O", "O"]]
+    >>> round(token_precision_score(gold, found), 3)
+    0.889
+    """
     counts = _token_counts(y_true, y_pred, labels, sample_weight)
     return counts.averaged(average, "precision")
 
@@ -92,7 +117,16 @@ def token_recall_score(
     labels: Collection[Any] | None = None,
     sample_weight: Any = None,
 ) -> float:
-    """Compute the recall of the labels of tokens; see `token_f1_score`."""
+    """Compute the recall of the labels of tokens; see `token_f1_score`.
+
+    Examples
+    --------
+    >>> from partwise.metrics import token_recall_score
+    >>> gold = [["B-NP", "I-NP", "O"], ["B-NP", "O"]]
+    >>> found = [["B-NP", "I-NP", "O"], ["O", "O"]]
+    >>> round(token_recall_score(gold, found), 3)
+    0.833
+    """
     return _token_counts(y_true, y_pred, labels, sample_weight).averaged(average, "recall")
 
 
@@ -112,11 +146,19 @@ def token_f1_score(
         The right and the predicted labels of each sequence.
     average : {"micro", "macro", "weighted"}
         How the scores of the labels are put together, see
-        :data:`partwise.metrics.counts.AVERAGES`.
+        ``partwise.metrics.counts.AVERAGES``.
     labels : collection or None
         The labels that count: all but "O", say. If None, all that occur.
     sample_weight : array-like of shape (n_sequences,) or None
         The weights of the sequences.
+
+    Examples
+    --------
+    >>> from partwise.metrics import token_f1_score
+    >>> gold = [["B-NP", "I-NP", "O"], ["B-NP", "O"]]
+    >>> found = [["B-NP", "I-NP", "O"], ["O", "O"]]
+    >>> round(token_f1_score(gold, found), 3)
+    0.822
     """
     return _token_counts(y_true, y_pred, labels, sample_weight).averaged(average, "f1")
 
@@ -131,7 +173,16 @@ def span_precision_score(
     outside: str = "O",
     sample_weight: Any = None,
 ) -> float:
-    """Compute the precision of labelled spans; see `span_f1_score`."""
+    """Compute the precision of labelled spans; see `span_f1_score`.
+
+    Examples
+    --------
+    >>> from partwise.metrics import span_precision_score
+    >>> gold = [["B-NP", "I-NP", "O"], ["B-NP", "O"]]
+    >>> found = [["B-NP", "I-NP", "O"], ["O", "O"]]
+    >>> round(span_precision_score(gold, found), 3)
+    1.0
+    """
     counts = _span_counts(y_true, y_pred, scheme, types, outside, sample_weight)
     return counts.averaged(average, "precision")
 
@@ -146,7 +197,16 @@ def span_recall_score(
     outside: str = "O",
     sample_weight: Any = None,
 ) -> float:
-    """Compute the recall of labelled spans; see `span_f1_score`."""
+    """Compute the recall of labelled spans; see `span_f1_score`.
+
+    Examples
+    --------
+    >>> from partwise.metrics import span_recall_score
+    >>> gold = [["B-NP", "I-NP", "O"], ["B-NP", "O"]]
+    >>> found = [["B-NP", "I-NP", "O"], ["O", "O"]]
+    >>> round(span_recall_score(gold, found), 3)
+    0.5
+    """
     counts = _span_counts(y_true, y_pred, scheme, types, outside, sample_weight)
     return counts.averaged(average, "recall")
 
@@ -174,13 +234,21 @@ def span_f1_score(
         :func:`partwise.metrics.spans`.
     average : {"micro", "macro", "weighted"}
         How the scores of the types are put together, see
-        :data:`partwise.metrics.counts.AVERAGES`.
+        ``partwise.metrics.counts.AVERAGES``.
     types : collection of str or None
         The types that count; if None, all that occur.
     outside : str
         The label of segments that do not count.
     sample_weight : array-like of shape (n_sequences,) or None
         The weights of the sequences.
+
+    Examples
+    --------
+    >>> from partwise.metrics import span_f1_score
+    >>> gold = [["B-NP", "I-NP", "O"], ["B-NP", "O"]]
+    >>> found = [["B-NP", "I-NP", "O"], ["O", "O"]]
+    >>> round(span_f1_score(gold, found), 3)
+    0.667
     """
     counts = _span_counts(y_true, y_pred, scheme, types, outside, sample_weight)
     return counts.averaged(average, "f1")
@@ -196,6 +264,12 @@ def uas_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
         counts; :func:`partwise.metrics.attachment_scores` knows other rules.
     sample_weight : array-like of shape (n_sentences,) or None
         The weights of the sentences.
+
+    Examples
+    --------
+    >>> from partwise.metrics import uas_score
+    >>> uas_score([[2, 0]], [[2, 1]])
+    0.5
     """
     heads = [
         ([_head(a) for a in gold], [_head(b) for b in found], weight)
@@ -214,6 +288,13 @@ def las_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
         For each sentence one pair of a head and a relation per word. Punctuation counts.
     sample_weight : array-like of shape (n_sentences,) or None
         The weights of the sentences.
+
+    Examples
+    --------
+    >>> from partwise.metrics import las_score
+    >>> gold = [[(2, "det"), (0, "root")]]
+    >>> las_score(gold, [[(2, "amod"), (0, "root")]])
+    0.5
     """
     y_true, y_pred = list(y_true), list(y_pred)
     for name, trees in (("y_true", y_true), ("y_pred", y_pred)):
@@ -235,7 +316,17 @@ def bracket_precision_score(
     ignore: Collection[str] = ROOTS,
     sample_weight: Any = None,
 ) -> float:
-    """Compute the precision of labelled brackets; see `bracket_f1_score`."""
+    """Compute the precision of labelled brackets; see `bracket_f1_score`.
+
+    Examples
+    --------
+    >>> from partwise.formats.brackets import parse_tree
+    >>> from partwise.metrics import bracket_precision_score
+    >>> gold = parse_tree("(S (NP (DT a) (NN dog)) (VB barks))")
+    >>> flat = parse_tree("(S (DT a) (NN dog) (VB barks))")
+    >>> round(bracket_precision_score([gold], [flat]), 3)
+    1.0
+    """
     counts = _bracket_counts(y_true, y_pred, delete, ignore, sample_weight)
     return counts.averaged("micro", "precision")
 
@@ -248,7 +339,17 @@ def bracket_recall_score(
     ignore: Collection[str] = ROOTS,
     sample_weight: Any = None,
 ) -> float:
-    """Compute the recall of labelled brackets; see `bracket_f1_score`."""
+    """Compute the recall of labelled brackets; see `bracket_f1_score`.
+
+    Examples
+    --------
+    >>> from partwise.formats.brackets import parse_tree
+    >>> from partwise.metrics import bracket_recall_score
+    >>> gold = parse_tree("(S (NP (DT a) (NN dog)) (VB barks))")
+    >>> flat = parse_tree("(S (DT a) (NN dog) (VB barks))")
+    >>> round(bracket_recall_score([gold], [flat]), 3)
+    0.5
+    """
     counts = _bracket_counts(y_true, y_pred, delete, ignore, sample_weight)
     return counts.averaged("micro", "recall")
 
@@ -272,6 +373,15 @@ def bracket_f1_score(
         :func:`partwise.metrics.bracket_scores`.
     sample_weight : array-like of shape (n_trees,) or None
         The weights of the trees.
+
+    Examples
+    --------
+    >>> from partwise.formats.brackets import parse_tree
+    >>> from partwise.metrics import bracket_f1_score
+    >>> gold = parse_tree("(S (NP (DT a) (NN dog)) (VB barks))")
+    >>> flat = parse_tree("(S (DT a) (NN dog) (VB barks))")
+    >>> round(bracket_f1_score([gold], [flat]), 3)
+    0.667
     """
     counts = _bracket_counts(y_true, y_pred, delete, ignore, sample_weight)
     return counts.averaged("micro", "f1")

@@ -75,6 +75,14 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     ------
     ModelFileError
         If the model holds something that a model file cannot hold, or the file cannot be written.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTagger, load_model, save_model
+    >>> tagger = SequenceTagger().fit([["the", "dog"]], [["DET", "NOUN"]])
+    >>> save_model(tagger, "tags.model")
+    >>> load_model("tags.model").predict([["the", "dog"]])
+    [['DET', 'NOUN']]
     """
     from .model import Model
 
@@ -133,6 +141,15 @@ def load_model(
     ------
     ModelFileError
         If the file is missing, damaged, hostile or of another version.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTagger, load_model, save_model
+    >>> tagger = SequenceTagger().fit([["the", "dog"]], [["DET", "NOUN"]])
+    >>> save_model(tagger, "tags.model")
+    >>> model = load_model("tags.model")
+    >>> model.labels, model.certificate.converged
+    (('DET', 'NOUN'), True)
     """
     return unpack_model(os.fspath(path), *read_container(path), structures, (*features, *encoders))
 

@@ -78,7 +78,7 @@ class Model(Explained):
     loss : str
         The name of the loss.
     l2, l1 : float
-        The regulariser: l2/2 |w|^2 + l1 |w|_1.
+        The regulariser: ``l2/2 |w|^2 + l1 |w|_1``.
     certificate : Certificate
         How far the objective is at most above the optimum.
     meta : dict

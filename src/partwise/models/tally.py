@@ -18,7 +18,19 @@ _NOTES: Final[ContextVar[list[str] | None]] = ContextVar("notes", default=None)
 
 
 class UnknownFeaturesWarning(UserWarning):
-    """The model knows none of the features of the input."""
+    """The model knows none of the features of the input.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from partwise import SequenceTagger, UnknownFeaturesWarning
+    >>> tagger = SequenceTagger().fit([["the", "dog"]], [["DET", "NOUN"]])
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     labels = tagger.predict([["une", "vache"]])
+    >>> caught[0].category is UnknownFeaturesWarning
+    True
+    """
 
 
 @dataclass

@@ -9,6 +9,9 @@ falls, a method that uses curvature continues from the weights so far, with the 
 reached; such a method soon gets near the optimum, but is late to prove it. The hinge loss is not
 smooth: classifiers get the coordinate descent of Crammer and Singer, other structures block-
 coordinate Frank-Wolfe, both with a proximal term.
+
+A smooth fit that starts from weights alone begins with proximal EG near them, if they are much
+better than no weights at all. Otherwise it begins as without them, which takes fewer passes.
 """
 
 from __future__ import annotations
@@ -21,10 +24,11 @@ from typing import Any, ClassVar, Final, final
 
 import numpy as np
 
+from ..arrays import Floats
 from ..errors import MismatchError
 from ..problem.footprint import Footprint
 from ..problem.problem import Problem
-from .base import Epoch
+from .base import Epoch, Evaluation
 from .composite import CompositeSolver
 from .eg.base import LINEAR, Annealing, easy_l2
 from .eg.online import OnlineEG
@@ -35,6 +39,8 @@ from .registry import SOLVERS, offered
 
 _logger = logging.getLogger(__name__)
 
+#: Weights are a good start if their gap is at most this part of that of w = 0.
+_GOOD: Final = 0.2
 #: How many epochs the fall of the estimate is measured over.
 _WINDOW: Final = 60
 #: Another method takes over where EG would need more than this many further passes ...
@@ -58,6 +64,7 @@ class Automatic(CompositeSolver):
 
     name: ClassVar[str] = "auto"
     on_disk = True
+    remade = ("looked",)
     needs = frozenset[str]()
     takes_l1 = True
 
@@ -65,7 +72,13 @@ class Automatic(CompositeSolver):
         super().__init__(goal)
         self.falls: deque[tuple[float, float]] = deque(maxlen=_WINDOW)  # passes, log estimate
         self.passes = 0.0
+        self.looked: Evaluation | None = None  # the evaluation of the initial weights
         name, why = first_choice(goal.problem, goal.l2, goal.l1, options)
+        if goal.only_weights and goal.problem.loss.tau > 0.0 and not options:
+            if self._is_good(goal):
+                name, why = "proximal-eg", "it starts from weights"
+            else:
+                goal = replace(goal, initial_weights=None)
         if goal.problem.loss.tau == 0.0:
             options.setdefault("nearness", None)
         elif name == "online-eg":
@@ -86,6 +99,26 @@ class Automatic(CompositeSolver):
         if problem.loss.tau == 0.0:
             options = {"nearness": None, **options}
         return SOLVERS[name].footprint(problem, l2, l1, options)
+
+    def _is_good(self, goal: Goal) -> bool:
+        """Return whether the initial weights are worth starting from."""
+        assert goal.initial_weights is not None
+        self.looked = found = super(CompositeSolver, self).certify(goal.initial_weights)
+        if found.gap <= goal.tol * found.primal:
+            return True
+        nothing = self.evaluator.primal(self.problem.storage.zeros(), self.l2, self.l1)
+        share = found.gap / max(nothing - found.dual, 1e-300)
+        good = share <= _GOOD
+        _logger.info(
+            "the gap of the first weights is %.2g times that of no weights: %s",
+            share, "it goes on from them" if good else "it begins without them",
+        )  # fmt: skip
+        return good
+
+    def certify(self, weights: Floats) -> Evaluation:
+        if self.looked is not None and self.looked.weights is weights:
+            return self.looked
+        return super().certify(weights)
 
     def _say(self, name: str, why: str) -> None:
         _logger.info("solver auto: %s (%s)", name, why)

@@ -212,6 +212,17 @@ class Solver(ABC):
         """Compute the objective P(w) at any weights."""
         return self.evaluator.primal(weights, self.l2, self.l1)
 
+    def certify(self, weights: Floats) -> Evaluation:
+        """Compute P(w) at any weights, and D at their own duals u_i = p(.|x_i; w), in one pass.
+
+        For the hinge loss weights do not determine duals; D is then that of the gold labels, 0.
+        """
+        if self.problem.loss.tau == 0.0:
+            return Evaluation(weights, self.primal(weights), 0.0)
+        from .primal import certified  # which derives its solvers from this class
+
+        return certified(self.problem, self.evaluator.slope(weights), self.l2, self.l1)
+
     @abstractmethod
     def current_weights(self) -> Floats:
         """Return the running weights, without an evaluation."""

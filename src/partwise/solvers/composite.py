@@ -47,6 +47,9 @@ class CompositeSolver(Solver):
     def primal(self, weights: Floats) -> float:
         return self.machine.primal(weights)
 
+    def certify(self, weights: Floats) -> Evaluation:
+        return self.machine.certify(weights)
+
     def current_weights(self) -> Floats:
         return self.machine.current_weights()
 

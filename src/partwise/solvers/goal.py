@@ -56,6 +56,11 @@ class Goal:
         """Whether the fit starts from the result of an earlier one."""
         return self.start is not None or self.initial_weights is not None
 
+    @property
+    def only_weights(self) -> bool:
+        """Whether the fit starts from weights, without a dual point."""
+        return self.start is None and self.initial_weights is not None
+
     def theta(self) -> Floats | None:
         """Return the theta to start from, or None."""
         point = self._point()

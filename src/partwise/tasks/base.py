@@ -19,6 +19,7 @@ from .options import Option
 if TYPE_CHECKING:
     from ..formats.choice import Chosen
     from ..models.model import Model
+    from .comparison import Comparison
     from .predictions import Predictions
     from .source import Source
     from .trainer import Trainer
@@ -232,6 +233,31 @@ class Task(ABC, Generic[Examples]):
         metrics, text
             The numbers, and the same as text for people.
         """
+
+    def compare(
+        self,
+        model: Model,
+        source: Examples,
+        given: Mapping[str, Any],
+        n_jobs: int | None = 1,
+        *,
+        probabilities: bool = False,
+    ) -> Comparison | None:
+        """Predict, and return the predictions beside the labels of the file, for a report.
+
+        Parameters
+        ----------
+        model, source, given, n_jobs
+            As in `score`.
+        probabilities : bool
+            Whether to compute how sure the model was.
+
+        Returns
+        -------
+        Comparison or None
+            None if the task does not say; a report then has the scores of `score` only.
+        """
+        return None
 
 
 def no_labels(path: str, n_examples: int, where: str) -> DataError:

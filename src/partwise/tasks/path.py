@@ -88,8 +88,14 @@ def path(
 
     Examples
     --------
-    >>> rows, best = path(LinearClassifier(), X, y, dev=(X_dev, y_dev))  # doctest: +SKIP
-    >>> best.l2, best.certificate_.relative_gap  # doctest: +SKIP
+    >>> from sklearn.datasets import load_iris
+    >>> from partwise import LinearClassifier, path
+    >>> X, y = load_iris(return_X_y=True)
+    >>> X, dev = X / 8, (X[1::2] / 8, y[1::2])
+    >>> grid = {"l2_max": 1.0, "factor": 0.1, "steps": 6}
+    >>> rows, best = path(LinearClassifier(), X[::2], y[::2], dev=dev, **grid)
+    >>> best.certificate_.relative_gap <= 1e-3, len(rows)
+    (True, 6)
     """
     if not isinstance(estimator, Estimator) or "l2" not in estimator.get_params(deep=False):
         raise DataError(

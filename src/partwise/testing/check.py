@@ -200,7 +200,7 @@ def check_law(law: Callable[..., None], case: Case, *more: Any) -> None:
     Parameters
     ----------
     law : callable
-        One of the laws in :mod:`partwise.testing.laws`.
+        One of the laws in ``partwise.testing.laws``.
     case : Case
         What to try it on.
     more

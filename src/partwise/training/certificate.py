@@ -16,7 +16,18 @@ CLOSER_SIZES: Final = (
 
 
 class ConvergenceWarning(UserWarning):
-    """A fit stopped before it reached the requested relative gap."""
+    """A fit stopped before it reached the requested relative gap.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from partwise import ConvergenceWarning, LinearClassifier
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     fitted = LinearClassifier(max_passes=1, tol=1e-9).fit([[0.0], [1.0]], ["a", "b"])
+    >>> [one.category.__name__ for one in caught], fitted.certificate_.converged
+    (['ConvergenceWarning'], False)
+    """
 
 
 @dataclass(frozen=True)
@@ -183,6 +194,23 @@ class Certificate:
             f"after {self.passes:.1f} passes and {self.seconds:.1f} s"
         )
         return text if self.steps is None else f"{text}; {self.steps}"
+
+
+def in_words(certificate: Certificate) -> str:
+    """Return a sentence on what the certificate guarantees."""
+    if not certificate.consistent:
+        return f"nothing; {certificate.doubt}"
+    if certificate.steps is not None:
+        return (
+            f"of the last step only, no weights have a value below {certificate.dual:.6f}, and "
+            f"these have {certificate.primal:.6f}, at most {certificate.relative_gap:.1e} of it "
+            f"above the best; {certificate.steps}"
+        )
+    return (
+        f"no weights have an objective below {certificate.dual:.6f}; these have "
+        f"{certificate.primal:.6f}, at most {certificate.gap:.2e} ({certificate.relative_gap:.1e} "
+        "of it) above the best"
+    )
 
 
 def consistent(primal: float, dual: float) -> bool:

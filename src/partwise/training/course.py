@@ -3,7 +3,9 @@
 There is one stopping rule, ``relative_gap <= tol``, and only a full evaluation decides it. Between
 evaluations each epoch gives a free estimate of the gap. A full evaluation is made when that
 estimate, corrected by how wrong it was the last time, says that tol is reached, and in any case
-every ``EVERY`` passes. The schedule counts passes and never looks at the clock, so that the same
+every ``EVERY`` passes. A fit that starts from weights alone evaluates these before its first epoch.
+They may stay the best weights that are known; then the running dual value tells without an estimate
+when they are certified. The schedule counts passes and never looks at the clock, so that the same
 data and seed give the same model.
 """
 
@@ -12,6 +14,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from typing import ClassVar, Final
+
+import numpy as np
 
 from ..arrays import Floats
 from ..errors import DataError
@@ -38,6 +42,14 @@ class TraceRow:
     ``primal`` and ``gap`` are nan where no full evaluation was made; ``dual`` is then the running
     value for ``l2``, which exceeds the target while annealing. ``score`` is that of held-out data,
     nan where these were not scored.
+
+    Examples
+    --------
+    >>> from partwise import LinearClassifier
+    >>> classifier = LinearClassifier().fit([[0.0], [1.0]], ["a", "b"])
+    >>> row = classifier.trace_[-1]
+    >>> row.certified, row.relative_gap <= 1e-4
+    (True, True)
     """
 
     epoch: int
@@ -136,12 +148,25 @@ class Course:
         self.watcher = Watcher(watch)
         self.trace: list[TraceRow] = []
         self.initial = initial
+        self.objective = math.nan  # that of the initial weights, once it is known
         self.epoch: Epoch | None = None  # an epoch that has ended and is not yet in the trace
+
+    def certifies(self, dual: float) -> bool:
+        """Return whether a dual value is large enough for the initial weights."""
+        return relative_gap(self.objective, dual) <= self.schedule.tol
+
+    def better(self, found: Evaluation) -> Evaluation:
+        """Return an evaluation, with the initial weights where their objective is lower."""
+        if self.initial is None or not self.objective < found.primal:
+            return found
+        return Evaluation(self.initial, self.objective, found.dual)
 
     def restored(self) -> None:
         """Check what comes from a file."""
         rows = all(isinstance(row, TraceRow) for row in self.trace)
-        best = self.watcher.best
-        sound = rows and (self.epoch is None or isinstance(self.epoch, Epoch))
+        best, initial = self.watcher.best, self.initial
+        whole = isinstance(initial, np.ndarray) and initial.dtype == np.float64
+        sound = rows and (initial is None or (whole and initial.ndim == 1))
+        sound = sound and (self.epoch is None or isinstance(self.epoch, Epoch))
         if not sound or not (best is None or isinstance(best, Scored)):
             raise DataError("the course of the fit is not sound")

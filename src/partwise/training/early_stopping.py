@@ -49,8 +49,12 @@ class EarlyStopping:
 
     Examples
     --------
-    >>> stopping = EarlyStopping(X_dev, y_dev, patience=5)  # doctest: +SKIP
-    >>> SequenceTagger(callbacks=stopping).fit(X, y).certificate_.verdict  # doctest: +SKIP
+    >>> from partwise import SequenceTagger
+    >>> from partwise.training import EarlyStopping
+    >>> X, y = [["the", "dog"], ["a", "cat"]], [["DET", "NOUN"], ["DET", "NOUN"]]
+    >>> stopping = EarlyStopping(X, y, patience=5)
+    >>> SequenceTagger(callbacks=stopping).fit(X, y).trace_[-1].score
+    1.0
     """
 
     def __init__(

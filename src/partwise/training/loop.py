@@ -42,7 +42,19 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Progress:
-    """The argument of a callback: the new row, and a function that returns the weights."""
+    """The argument of a callback: the new row, and a function that returns the weights.
+
+    Examples
+    --------
+    >>> from partwise import LinearClassifier
+    >>> seen = []
+    >>> def callback(progress):
+    ...     seen.append(progress.row.epoch)
+    ...     return len(seen) == 1000
+    >>> _ = LinearClassifier(callbacks=callback).fit([[0.0], [1.0]], ["a", "b"])
+    >>> seen[:2]
+    [1, 2]
+    """
 
     row: TraceRow
     tol: float
@@ -56,7 +68,23 @@ Callback = Callable[[Progress], Any]
 
 @dataclass(frozen=True)
 class Fit:
-    """A finished fit."""
+    """A finished fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from partwise.problem.losses import Loss
+    >>> from partwise.problem.problem import build_problem
+    >>> from partwise.problem.rows import Rows
+    >>> from partwise.structures.multiclass import Multiclass
+    >>> from partwise.training import train
+    >>> rows = Rows.from_dense(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> gold = [np.array([0]), np.array([1])]
+    >>> problem = build_problem(Multiclass(2), [1, 1], [rows], gold, Loss("log", 1.0, False))
+    >>> fit = train(problem, l2=1.0)
+    >>> fit.trace[-1].certified, fit.interrupted
+    (True, False)
+    """
 
     weights: Floats
     certificate: Certificate
@@ -98,9 +126,9 @@ def train(
     problem : Problem
         What to solve.
     l2 : float
-        The regulariser: l2/2 |w|^2.
+        The regulariser: ``l2/2 |w|^2``.
     l1 : float
-        Adds l1 |w|_1 to it, which makes some weights exactly 0.
+        Adds ``l1 |w|_1`` to it, which makes some weights exactly 0.
     solver : str
         The name of the solver, or "auto".
     tol : float
@@ -129,6 +157,21 @@ def train(
         Where to save the fit, and whether to go on from there.
     model : callable or None
         Makes the header and the arrays of a model from weights, to be saved with the fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from partwise.problem.losses import Loss
+    >>> from partwise.problem.problem import build_problem
+    >>> from partwise.problem.rows import Rows
+    >>> from partwise.structures.multiclass import Multiclass
+    >>> from partwise.training import train
+    >>> rows = Rows.from_dense(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> gold = [np.array([0]), np.array([1])]
+    >>> problem = build_problem(Multiclass(2), [1, 1], [rows], gold, Loss("log", 1.0, False))
+    >>> fit = train(problem, l2=1.0)
+    >>> fit.weights.shape, fit.certificate.converged
+    ((4,), True)
     """
     check_numbers(l2, l1, tol, max_passes)
     if not problem.arrays.weight.any():
@@ -159,6 +202,7 @@ def train(
         watch=watch,
         quiet=quiet,
         initial_weights=stored,
+        look_first=stored is not None and start is None,
         keeper=keeper,
         saved=saved,
         began=began,
@@ -175,6 +219,7 @@ def run(
     watch: Watch | None = None,
     quiet: bool = False,
     initial_weights: Floats | None = None,
+    look_first: bool = False,
     keeper: Keeper | None = None,
     saved: Saved | None = None,
     began: float | None = None,
@@ -191,6 +236,9 @@ def run(
         As in `train`.
     initial_weights : ndarray or None
         The stored weights that the solver starts from.
+    look_first : bool
+        Whether to evaluate the initial weights before the first epoch; they count as the best ones
+        until the solver has found better ones.
     keeper : Keeper or None
         Writes the checkpoints.
     saved : Saved or None
@@ -204,12 +252,15 @@ def run(
             keeper.check_room(machine)
         if keeper is not None and saved is not None:
             keeper.resume(saved, machine, course)
+            if course.initial is not None and len(course.initial) != storage.n_places:
+                raise DataError(f"{saved.path} is not sound: its first weights do not fit the data")
         loop = _Loop(machine, storage, course, tol, max_passes, callbacks, keeper, interrupt)
         loop.began = time.perf_counter() if began is None else began
         again = saved is not None and saved.ended
-        best, verdict = loop.work(again)
-        initial, watcher = course.initial, course.watcher
-        objective = math.nan if initial is None else machine.primal(initial)
+        best, verdict = loop.work(again, look_first)
+        initial, watcher, objective = course.initial, course.watcher, course.objective
+        if initial is not None and math.isnan(objective):
+            objective = machine.primal(initial)
         apart = relative_gap(best.primal, best.dual) > tol
         kept = watcher.best if watcher.keeps and apart else None
         if kept is not None:
@@ -289,19 +340,24 @@ class _Loop:
         if self.keeper is not None and self.keeper.due:
             self.save()
 
-    def work(self, again: bool) -> tuple[Evaluation, str]:
+    def work(self, again: bool, look_first: bool) -> tuple[Evaluation, str]:
         """Train, and return the last evaluation and the reason why the fit ended.
 
         Parameters
         ----------
         again : bool
             Whether the fit was saved when it had reached its gap, so that an evaluation may do.
+        look_first : bool
+            Whether to evaluate the initial weights.
         """
         verdict = ""
         if again:
-            best = _bounded(self.machine.evaluate())
+            best = self.course.better(_bounded(self.machine.evaluate()))
             if relative_gap(best.primal, best.dual) <= self.tol:
                 return best, "converged: the relative gap is at most tol"
+        found: Evaluation | None = None
+        if look_first:
+            found, verdict = self.look()
         while not verdict:
             self.saved = False
             found, verdict = self.step()
@@ -311,7 +367,38 @@ class _Loop:
             self.save(ended=True)
         elif not self.saved:
             self.save()
-        return found or _bounded(self.machine.evaluate()), verdict
+        return found or self.course.better(_bounded(self.machine.evaluate())), verdict
+
+    def look(self) -> tuple[Evaluation | None, str]:
+        """Evaluate the initial weights; returns that, and why the fit ends with them or ""."""
+        course = self.course
+        assert course.initial is not None
+        found = _bounded(self.machine.certify(course.initial))
+        course.objective = found.primal
+        if consistent(found.primal, found.dual):
+            course.bound = found.dual
+        row = TraceRow(
+            epoch=0,
+            passes=0.0,
+            seconds=self.seconds,
+            l2=self.machine.l2,
+            primal=found.primal,
+            dual=found.dual,
+            gap_estimate=found.gap,
+        )
+        stopped = self.tell(row)
+        if row.relative_gap <= self.tol or stopped or self.interrupt.requested:
+            return found, self.verdict(row, found, stopped)
+        return None, ""
+
+    def tell(self, row: TraceRow) -> bool:
+        """Add a row to the trace and show it to the callbacks; returns whether one says stop."""
+        self.course.trace.append(row)
+        paused = time.perf_counter()
+        progress = Progress(row, self.tol, self.max_passes, self.weights)
+        stopped = [bool(callback(progress)) for callback in self.callbacks]
+        self.aside += time.perf_counter() - paused
+        return any(stopped)
 
     def epoch(self) -> Epoch | None:
         """Return the next epoch; None if a signal ended it early."""
@@ -334,23 +421,25 @@ class _Loop:
             # An evaluation that another end would not make may change the last bits, so the fit
             # is saved before it, with an epoch that is not yet in the trace.
             self.save()
-        best = None
-        due = machine.settled and schedule.due(passes, epoch.gap_estimate, epoch.dual)
+        found, best = None, None
+        due = schedule.due(passes, epoch.gap_estimate, epoch.dual) or course.certifies(epoch.dual)
+        due = due and machine.settled
         course.passes, course.epoch = passes, None
         if done or due:
-            best = _bounded(machine.evaluate())
-            schedule.made(passes, epoch.gap_estimate, best)
-            if consistent(best.primal, best.dual):
-                course.bound = max(course.bound, best.dual)
+            found = _bounded(machine.evaluate())
+            schedule.made(passes, epoch.gap_estimate, found)
+            if consistent(found.primal, found.dual):
+                course.bound = max(course.bound, found.dual)
+            best = course.better(found)
             done |= relative_gap(best.primal, best.dual) <= self.tol
         paused = time.perf_counter()
         score = math.nan
-        if best or machine.settled:
-            held = _gathered(self.storage, best) if best else self.weights
+        if found or machine.settled:
+            held = _gathered(self.storage, found) if found else self.weights
             score = course.watcher.look(passes, held, done)
         self.aside += time.perf_counter() - paused
         row = TraceRow(
-            epoch=len(course.trace) + 1,
+            epoch=course.trace[-1].epoch + 1 if course.trace else 1,
             passes=passes,
             seconds=self.seconds,
             l2=machine.l2 if best else epoch.l2,
@@ -359,12 +448,7 @@ class _Loop:
             gap_estimate=epoch.gap_estimate,
             score=score,
         )
-        course.trace.append(row)
-        paused = time.perf_counter()
-        progress = Progress(row, self.tol, self.max_passes, self.weights)
-        stopped = [bool(callback(progress)) for callback in self.callbacks]
-        self.aside += time.perf_counter() - paused
-        return best, self.verdict(row, best, any(stopped))
+        return best, self.verdict(row, best, self.tell(row))
 
     def verdict(self, row: TraceRow, best: Evaluation | None, stopped: bool) -> str:
         """Return the reason why the fit ends, or "" if it goes on."""

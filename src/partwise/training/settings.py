@@ -159,7 +159,7 @@ def check_numbers(l2: float, l1: float, tol: float, max_passes: float) -> None:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Settings(Parameters):
-    """The parameters of a fit without an estimator, see :func:`partwise.models.fit.fit_model`.
+    """The parameters of a fit without an estimator, see ``partwise.models.fit.fit_model``.
 
     They are those of `Parameters`, with `seed` in place of `random_state`.
 
@@ -167,6 +167,13 @@ class Settings(Parameters):
     ----------
     seed : int or numpy.random.Generator
         The seed of the order of the examples.
+
+    Examples
+    --------
+    >>> from partwise.training import Settings
+    >>> settings = Settings(loss="hinge", l2=0.5)
+    >>> settings.loss, settings.tol
+    ('hinge', 0.0001)
     """
 
     n_jobs: int | None = 1

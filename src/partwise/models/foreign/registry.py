@@ -53,6 +53,15 @@ def read_model(path: str | os.PathLike[str], format: str, *, inputs: int | None 
         If the format is unknown or cannot be read.
     ModelFileError
         If the file is missing, damaged or hostile.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTagger, read_model, write_model
+    >>> tagger = SequenceTagger().fit([["the", "dog"]], [["DET", "NOUN"]])
+    >>> write_model(tagger.model_, "tags.crfsuite", "crfsuite-model")
+    >>> model = read_model("tags.crfsuite", "crfsuite-model")
+    >>> model.predict([["the", "dog"]]), model.certificate.converged
+    ([['DET', 'NOUN']], False)
     """
     found = _format(format)
     if found.read is None:
@@ -83,6 +92,12 @@ def write_model(model: Model, path: str | os.PathLike[str], format: str) -> None
     ------
     DataError
         If the format is unknown, cannot be written, or cannot hold the model.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTagger, write_model
+    >>> tagger = SequenceTagger().fit([["the", "dog"]], [["DET", "NOUN"]])
+    >>> write_model(tagger.model_, "tags.crfsuite", "crfsuite-model")
     """
     write = _format(format).write
     if write is None:

@@ -57,6 +57,14 @@ def model_of_sklearn(estimator: Any) -> Model:
     ------
     DataError
         If the estimator is of another kind or is not fitted.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from partwise import model_of_sklearn
+    >>> classifier = LogisticRegression().fit([[0.0], [1.0]], ["a", "b"])
+    >>> model_of_sklearn(classifier).labels
+    ('a', 'b')
     """
     kind = type(estimator).__name__
     if kind not in _KINDS or not type(estimator).__module__.startswith("sklearn."):

@@ -229,6 +229,14 @@ class BlockAscent(Solver):
     def primal(self, weights: Floats) -> float:
         return self._primal(weights, weights)
 
+    def certify(self, weights: Floats) -> Evaluation:
+        """Compute P(w) at any weights, and D at the duals that the blocks have."""
+        dual = 0.0
+        if self.plan.smooth:
+            linear, v = self.fresh()
+            dual = self._value(v, linear, self.l2)
+        return Evaluation(weights, self.primal(weights), dual)
+
     def current_weights(self) -> Floats:
         return self.vectors.averaged()
 

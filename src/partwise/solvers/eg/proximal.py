@@ -27,7 +27,7 @@ from ..dual_line_search import search_dual_line
 from ..goal import Goal
 from ..options import NotNegative, OneOf
 from ..papers import COLLINS_2008, ROCKAFELLAR_1976, TOMIOKA_2011
-from ..proximal_term import ProximalTerm
+from ..proximal_term import ProximalTerm, holding_factor
 from .base import LINEAR, VISITS, easy_l2
 from .online import ORDERS, FirstStep, OnlineEG, safe_steps
 
@@ -49,7 +49,7 @@ class ProximalEG(OnlineEG):
         As in :class:`OnlineEG`.
     nearness : float or None
         The first k. None: one for which the first problem is easy, or a smaller one if the goal has
-        a start.
+        a dual point, or a larger one that keeps the weights if it has only these.
     """
 
     name: ClassVar[str] = "proximal-eg"
@@ -80,11 +80,14 @@ class ProximalEG(OnlineEG):
             self.weights[:] = goal.initial_weights
         elif goal.warm:
             self.weights[:] = shrunk(self.duals.v, l1) / l2
+        leaves = nearness is None and goal.only_weights
+        if leaves:
+            nearness = max(easy_l2(problem), holding_factor(self.weights, self.duals.v, l2, l1))
         if nearness is None:
             nearness = max(easy_l2(problem) - l2, 0.0)
             if goal.warm and l1 == 0.0:
                 nearness = min(nearness, _WARM * l2)
-        self.proximal_term = ProximalTerm(nearness, self.weights, l2, _PROPORTION)
+        self.proximal_term = ProximalTerm(nearness, self.weights, l2, _PROPORTION, leaves)
         self.near = problem.storage.zeros()
         self.shrunk = problem.storage.zeros() if l1 else self.near
 

@@ -31,7 +31,7 @@ _GROWTH, _MOST = 1.25, 1e100
 
 @dataclass(frozen=True)
 class QuadraticResult:
-    """The result of :func:`minimise_quadratic`.
+    """The result of :func:`partwise.minimise_quadratic`.
 
     Attributes
     ----------
@@ -46,6 +46,14 @@ class QuadraticResult:
         How many products with A were made after the first.
     converged : bool
         Whether ``gap <= tol * max(1, |value|)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from partwise import minimise_quadratic
+    >>> result = minimise_quadratic(np.eye(2), np.zeros(2), tol=1e-8)
+    >>> np.round(result.x, 4), round(result.value, 4), result.converged
+    (array([0.5, 0.5]), 0.25, True)
     """
 
     x: Floats

@@ -102,8 +102,9 @@ class MarginalAscent(Solver):
     Parameters
     ----------
     goal : Goal
-        What to solve. Without a dual point the marginals begin at the gold labels; its initial
-        weights, or else those of the dual point, are the first centre of the proximal term.
+        What to solve. Without a dual point the fit begins at the gold labels and w = 0, since
+        weights alone determine no duals. With one, the initial weights, or else those of the dual
+        point, are the first centre of the proximal term.
     nearness : float or None
         The first factor of the proximal term; 0 is no such term, and None a factor that makes the
         first problem easy.
@@ -134,7 +135,10 @@ class MarginalAscent(Solver):
         else:
             set_parts(problem, self.mu, marginals)
             self._rebuild()
-        self.weights = self.v / l2 if goal.initial_weights is None else goal.initial_weights
+        # Near initial weights without duals, a fit took now fewer and now more passes than a fresh
+        # one. The training loop keeps them as the best known weights until there are better ones.
+        given = None if goal.only_weights else goal.initial_weights
+        self.weights = self.v / l2 if given is None else given
         k = max(easy_l2(problem), l2) if nearness is None else nearness
         self.proximal_term = ProximalTerm(k, self.weights, l2, _PROPORTION)
         self.proximal = k > 0.0

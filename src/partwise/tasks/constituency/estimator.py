@@ -62,6 +62,15 @@ class ConstituencyParser(ConstituencyTrainer, Estimator):
     A sentence that the grammar does not derive gets a flat tree, all words below the most frequent
     root, and a warning of the log says how many these are. A smaller `horizontal` and `vertical`
     make a grammar that derives more.
+
+    Examples
+    --------
+    >>> from partwise import ConstituencyParser
+    >>> from partwise.formats.brackets import parse_tree
+    >>> tree = parse_tree("(S (NP (DT the) (NN cat)) (VP (VB sleeps)))")
+    >>> parser = ConstituencyParser(l2=0.1).fit([tree])
+    >>> print(parser.predict([[("the", "DT"), ("dog", "NN"), ("sleeps", "VB")]])[0])
+    (S (NP (DT the) (NN dog)) (VP (VB sleeps)))
     """
 
     def __sklearn_tags__(self) -> Any:
@@ -193,7 +202,7 @@ class ConstituencyParser(ConstituencyTrainer, Estimator):
         return self._model.log_proba(read, labels=read, n_jobs=self.n_jobs)
 
     def score(self, trees: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Compute the F1 of labelled brackets, see :mod:`partwise.metrics.bracketing`.
+        """Compute the F1 of labelled brackets, as in :func:`partwise.metrics.bracket_scores`.
 
         Trees with missing labels are not counted.
 
@@ -228,4 +237,13 @@ class ConstituencyParserCV(PathEstimator, ConstituencyParser):
     It is fitted for a range of l2, from large to small, each time from where the last fit ended.
     `tol` and `max_passes` are those of the fit of one l2; ``certificate_``, ``trace_`` and
     ``n_iter_`` are those of the last fit, at ``l2_``.
+
+    Examples
+    --------
+    >>> from partwise import ConstituencyParserCV
+    >>> from partwise.datasets import phrase_trees
+    >>> trees = phrase_trees(40, longest=12)
+    >>> parser = ConstituencyParserCV(l2_max=10.0, factor=0.1, steps=4, cv=2).fit(trees)
+    >>> parser.l2_ in [row["l2"] for row in parser.path_]
+    True
     """

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ...formats.tree import Tree
     from ...metrics.bracketing import BracketScores
     from ...models.model import Candidate, Model
+    from ..comparison import Comparison
     from .examples import Trees
 
 __all__ = ["BracketTask"]
@@ -172,6 +173,19 @@ class BracketTask(Task["Trees"]):
         tags = None if model.features.tagged else _tag_accuracy(source.trees, found)
         metrics, text = _metrics(scores, tags), _table(scores, tags)
         return with_unscored(metrics, text, n - len(known), "trees")
+
+    def compare(
+        self,
+        model: Model,
+        source: Trees,
+        given: Mapping[str, Any],
+        n_jobs: int | None = 1,
+        *,
+        probabilities: bool = False,
+    ) -> Comparison:
+        from .comparison import compare_phrases
+
+        return compare_phrases(model, source, given["evalb"], n_jobs, probabilities)
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,7 +65,7 @@ class ConstituencyTrainer(Trainer):
         number share a weight.
     templates : mapping of str to sequence of str, or None
         What features look at, for "word", "span" and "split", see
-        :mod:`partwise.tasks.constituency.templates`; None: the standard ones.
+        ``partwise.tasks.constituency.templates``; None: the standard ones.
     """
 
     horizontal: int | None = 1

@@ -53,6 +53,14 @@ class DependencyParser(DependencyTrainer, Estimator):
     ``{"form": ["a", "dog"], "pos": ["DT", "NN"]}``; or lists of words, each a dict such as
     ``{"form": "dog", "pos": "NN"}``. The columns are form, lemma, cpos, pos, feats, head and
     deprel. Words count from 1, and the head 0 is the root.
+
+    Examples
+    --------
+    >>> from partwise import DependencyParser
+    >>> sentence = {"form": ["the", "cat", "sleeps"], "pos": ["DT", "NN", "VB"], "head": [2, 3, 0]}
+    >>> parser = DependencyParser(l2=0.1).fit([sentence])
+    >>> parser.predict([{"form": ["the", "dog", "sleeps"], "pos": ["DT", "NN", "VB"]}])
+    [[2, 3, 0]]
     """
 
     def __sklearn_tags__(self) -> Any:
@@ -208,7 +216,7 @@ class DependencyParser(DependencyTrainer, Estimator):
         """Compute the share of words whose head is right; if `labelled`, and whose relation is.
 
         Words whose head (or relation) is missing or uncertain are not counted.
-        All words count, punctuation too; see :mod:`partwise.metrics.attachment` for other rules.
+        All words count, punctuation too; other rules: :func:`partwise.metrics.attachment_scores`.
 
         Parameters
         ----------
@@ -254,4 +262,12 @@ class DependencyParserCV(PathEstimator, DependencyParser):
     It is fitted for a range of l2, from large to small, each time from where the last fit ended.
     `tol` and `max_passes` are those of the fit of one l2; ``certificate_``, ``trace_`` and
     ``n_iter_`` are those of the last fit, at ``l2_``.
+
+    Examples
+    --------
+    >>> from partwise import DependencyParserCV
+    >>> from partwise.datasets import dependency_trees
+    >>> parser = DependencyParserCV(l2_max=1e4, factor=0.01, steps=4, cv=2).fit(dependency_trees(8))
+    >>> len(parser.path_)
+    4
     """

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ...formats.choice import Chosen
     from ...metrics.attachment import AttachmentScores
     from ...models.model import Model
+    from ..comparison import Comparison
     from .treebank import Treebank
 
 __all__ = ["NONPROJECTIVE", "Parse"]
@@ -190,6 +191,19 @@ class Parse(Task["Treebank"]):
         left = source.n_positions - sum(map(len, source.certain()))
         metrics, text = _metrics(scores, punctuation), _table(scores, punctuation)
         return with_unscored(metrics, text, left, "words")
+
+    def compare(
+        self,
+        model: Model,
+        source: Treebank,
+        given: Mapping[str, Any],
+        n_jobs: int | None = 1,
+        *,
+        probabilities: bool = False,
+    ) -> Comparison:
+        from .comparison import compare_trees
+
+        return compare_trees(model, source, given["punctuation"], n_jobs, probabilities)
 
 
 def _attachment(

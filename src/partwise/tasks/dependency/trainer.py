@@ -57,7 +57,7 @@ class DependencyTrainer(Trainer):
         below it by hashing, so that the memory is fixed, and those that share a number share a
         weight.
     templates : sequence of str or None
-        What features look at, see :mod:`partwise.tasks.dependency.templates`; None: the
+        What features look at, see ``partwise.tasks.dependency.templates``; None: the
         standard ones.
     warm_start : bool
         Whether `fit` starts where the last one ended: from its dual variables if the lengths of

@@ -86,8 +86,9 @@ class GraphLabeler(GraphTrainer, Estimator):
 
             - a tuple ``(node_features, edges)`` or ``(node_features, edges, edge_features)``.
               Features are an array or sparse matrix with one row per node or edge, or a list of
-              dicts or strings, see :mod:`partwise.models.vocabulary`. Without edge features, all
-              edges share one table of weights. Edges are pairs of nodes, counted from 0;
+              dicts or strings, see :func:`partwise.models.vocabulary.fit_rows`. Without edge
+              features, all edges share one table of weights. Edges are pairs of nodes, counted
+              from 0;
             - a :class:`partwise.GraphExample`, or a dict of its fields: vertices with different
               sets of labels, and factors over any number of vertices. Factors of several vertices
               without features share a table of weights, so each vertex must also be in a factor
@@ -256,4 +257,15 @@ class GraphLabelerCV(PathEstimator, GraphLabeler):
     It is fitted for a range of l2, from large to small, each time from where the last fit ended.
     `tol` and `max_passes` are those of the fit of one l2; ``certificate_``, ``trace_`` and
     ``n_iter_`` are those of the last fit, at ``l2_``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from partwise import GraphLabelerCV
+    >>> rng, edges = np.random.default_rng(1), np.array([[0, 1], [1, 2]])
+    >>> y = [["sea", "sea", "land"], ["land", "sea", "sea"], ["sea", "land", "land"]] * 4
+    >>> X = [([[label == "sea", rng.normal()] for label in one], edges) for one in y]
+    >>> labeler = GraphLabelerCV(l2_max=100.0, factor=0.1, steps=4, cv=3).fit(X, y)
+    >>> len(labeler.path_)
+    4
     """

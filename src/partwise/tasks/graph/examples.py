@@ -45,6 +45,15 @@ class GraphExample:
     Notes
     -----
     All factors of a kind are over vertices of the same domains, in the same order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from partwise import GraphExample, GraphLabeler
+    >>> factors = {"word": ([0, 1], [{"w": "sun"}, {"w": "shines"}]), "pair": ([[0, 1]], None)}
+    >>> graph = GraphExample(["tag", "tag"], factors)
+    >>> GraphLabeler(l2=0.1).fit([graph], [["NOUN", "VERB"]]).predict([graph])
+    [['NOUN', 'VERB']]
     """
 
     domains: Sequence[str]

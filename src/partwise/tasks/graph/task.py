@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ...formats.choice import Chosen
     from ...formats.graph_text import TextGraph
     from ...models.model import Candidate, Model
+    from ..comparison import Comparison
     from .features import GraphFeatures
     from .sources import GraphFileSource
 
@@ -171,6 +172,19 @@ class GraphTask(Task["GraphFileSource"]):
         ]
         text = "\n".join([*lines, *label_table(scores)])
         return with_unscored(metrics, text, source.n_positions - n_scored, "vertices")
+
+    def compare(
+        self,
+        model: Model,
+        source: GraphFileSource,
+        given: Mapping[str, Any],
+        n_jobs: int | None = 1,
+        *,
+        probabilities: bool = False,
+    ) -> Comparison:
+        from .comparison import compare_vertices
+
+        return compare_vertices(model, source, n_jobs, probabilities)
 
 
 def _scored(gold: Sequence[Any], predicted: Sequence[Any]) -> tuple[list[Any], list[Any]]:

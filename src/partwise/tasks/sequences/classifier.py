@@ -75,6 +75,18 @@ class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
         The number of features.
     feature_names_in_ : ndarray
         The names of the features, if X has feature names.
+
+    Examples
+    --------
+    >>> from partwise import LinearClassifier
+    >>> X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], ["a", "b", "b"]
+    >>> classifier = LinearClassifier(l2=0.1).fit(X, y)
+    >>> classifier.predict([[0.0, 0.9]])
+    array(['a'], dtype='<U1')
+    >>> classifier.predict_proba([[0.0, 0.9]]).shape
+    (1, 2)
+    >>> classifier.certificate_.relative_gap <= classifier.tol
+    True
     """
 
     def __sklearn_tags__(self) -> Any:
@@ -328,6 +340,15 @@ class LinearClassifierCV(PathEstimator, LinearClassifier):
     It is fitted for a range of l2, from large to small, and each fit starts where the last one
     ended. `tol` and `max_passes` are those of the fit of one l2; ``certificate_``, ``trace_`` and
     ``n_iter_`` are those of the last fit, at ``l2_``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from partwise import LinearClassifierCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> classifier = LinearClassifierCV(l2_max=1.0, factor=0.1, steps=6, cv=3).fit(X / 8, y)
+    >>> len(classifier.path_), classifier.score(X / 8, y) > 0.9
+    (6, True)
     """
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ...arrays import Floats
     from ...formats.choice import Chosen
     from ...models.model import Candidate, Model
+    from ..comparison import Comparison
     from .sources import Table
 
 __all__ = ["Classify"]
@@ -132,6 +133,19 @@ class Classify(KernelTask["Table"]):
         first = f"accuracy  {metrics['accuracy']:.4%} of {len(gold):,} examples"
         text = "\n".join([first, *label_table(scores)])
         return with_unscored(metrics, text, len(source) - len(scored), "examples")
+
+    def compare(
+        self,
+        model: Model,
+        source: Table,
+        given: Mapping[str, Any],
+        n_jobs: int | None = 1,
+        *,
+        probabilities: bool = False,
+    ) -> Comparison:
+        from .comparison import compare_classes
+
+        return compare_classes(model, source, n_jobs, probabilities)
 
 
 @dataclass(frozen=True, eq=False)

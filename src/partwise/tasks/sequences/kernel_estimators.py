@@ -182,16 +182,24 @@ class KernelClassifier(KernelEstimator, LinearClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels.
-    support_ : ndarray of shape (n_support_,)
+    support_ : ndarray of shape ``(n_support_,)``
         The rows of the training data that support the model.
     n_support_ : int
         Their number.
-    dual_coef_ : ndarray of shape (n_classes, n_support_)
+    dual_coef_ : ndarray of shape ``(n_classes, n_support_)``
         Their coefficients beta.
     intercept_ : ndarray of shape (n_classes,)
         The scores of the constant feature.
     certificate_, trace_, n_iter_, model_, n_features_in_, feature_names_in_
         As in :class:`LinearClassifier`.
+
+    Examples
+    --------
+    >>> from partwise import KernelClassifier
+    >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], ["a", "a", "b", "b"]
+    >>> classifier = KernelClassifier(kernel="rbf", gamma=2.0, l2=0.1).fit(X, y)
+    >>> classifier.predict([[0.1, 0.0], [0.9, 0.1]])
+    array(['a', 'b'], dtype='<U1')
     """
 
     def _chosen(self, rows: Rows, label: Ints, weight: Floats) -> tuple[Ints, Floats]:
@@ -233,11 +241,11 @@ class KernelTagger(KernelEstimator, SequenceTagger):
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
-    support_ : ndarray of shape (n_support_,)
+    support_ : ndarray of shape ``(n_support_,)``
         The tokens that support the model, numbered across the sequences of the training data.
     n_support_ : int
         Their number.
-    dual_coef_ : ndarray of shape (n_classes, n_support_)
+    dual_coef_ : ndarray of shape ``(n_classes, n_support_)``
         Their coefficients beta.
     transitions_, triples_, start_, end_, certificate_, trace_, n_iter_, model_
         As in :class:`SequenceTagger`.
@@ -246,6 +254,14 @@ class KernelTagger(KernelEstimator, SequenceTagger):
     -----
     `fit` and `predict` take X as :class:`SequenceTagger` does. Named features are numbered; the
     kernel sees the numbers, and the model keeps the names.
+
+    Examples
+    --------
+    >>> from partwise import KernelTagger
+    >>> X, y = [["the", "dog"], ["a", "cat"]], [["DET", "NOUN"], ["DET", "NOUN"]]
+    >>> tagger = KernelTagger(kernel="poly", degree=2, l2=0.1).fit(X, y)
+    >>> tagger.predict([["the", "cat"]])
+    [['DET', 'NOUN']]
     """
 
     transition_weights: str | None = field(default=None, init=False)
@@ -253,5 +269,5 @@ class KernelTagger(KernelEstimator, SequenceTagger):
 
     @property
     def coef_(self) -> Floats:
-        """A kernel model has no coef_; see ``dual_coef_``."""
+        """A kernel model has none; see ``dual_coef_``."""
         raise AttributeError("a kernel model has no coef_; see dual_coef_ and support_")

@@ -30,6 +30,7 @@ from .columns import (
 if TYPE_CHECKING:
     from ...formats.choice import Chosen
     from ...models.model import Model
+    from ..comparison import Comparison
     from .sources import ColumnFile
 
 __all__ = ["Segment"]
@@ -189,6 +190,21 @@ class Segment(Task["ColumnFile"]):
         predicted = model.predict(source, n_jobs=n_jobs)
         scheme = given["scheme"] or "conlleval"
         return tag_scores(source, predicted, (), scheme, missing_of(model))
+
+    def compare(
+        self,
+        model: Model,
+        source: ColumnFile,
+        given: Mapping[str, Any],
+        n_jobs: int | None = 1,
+        *,
+        probabilities: bool = False,
+    ) -> Comparison:
+        from .comparison import compare_segments
+
+        return compare_segments(
+            model, source, given["scheme"] or "conlleval", n_jobs, probabilities
+        )
 
 
 def _by_token(found: Mapping[str, list[Any]]) -> list[list[float]]:

@@ -55,6 +55,15 @@ class SegmentTagger(SegmentTrainer, SequenceEstimator):
     For each sequence, y holds either tags such as ``["B-NP", "I-NP", "O"]``, or segments such as
     ``[(0, 2, "NP")]``, with an exclusive end; tokens in no segment are outside. Predictions have
     the same form as the y of `fit`, without the segments of the label `outside`.
+
+    Examples
+    --------
+    >>> from partwise import SegmentTagger
+    >>> X = [["Ada", "Hill", "met", "Cole"], ["Cole", "left"]]
+    >>> y = [[(0, 2, "PER"), (2, 3, "O"), (3, 4, "PER")], [(0, 1, "PER"), (1, 2, "O")]]
+    >>> tagger = SegmentTagger(l2=0.1, max_length=2, outside="O").fit(X, y)
+    >>> tagger.predict([["Ada", "Hill", "left"]])
+    [[(0, 2, 'PER')]]
     """
 
     # They are a part of X, so that scikit-learn passes them on without being asked to.
@@ -174,7 +183,7 @@ class SegmentTagger(SegmentTrainer, SequenceEstimator):
 
         Returns
         -------
-        list of ndarray of shape (length, n_classes), or (length, max_length_, n_classes)
+        list of ndarray of shape (length, n_classes), or ``(length, max_length_, n_classes)``
             ``[t, c]`` is the probability that token t is in a segment of label c. With `segments`,
             ``[t, d, c]`` is the probability that a segment of label c and d + 1 tokens begins at t.
         """
@@ -282,6 +291,18 @@ class SegmentTaggerCV(PathEstimator, SegmentTagger):
     It is fitted for a range of l2, from large to small, and each fit starts where the last one
     ended. `tol` and `max_passes` are those of the fit of one l2; ``certificate_``, ``trace_`` and
     ``n_iter_`` are those of the last fit, at ``l2_``.
+
+    Examples
+    --------
+    >>> from partwise import SegmentTaggerCV
+    >>> from partwise.datasets import tagged_text
+    >>> from partwise.metrics import spans
+    >>> text = tagged_text(20)
+    >>> X = text.split(text.fields[0])
+    >>> y = [[(s.start, s.stop, s.type) for s in spans(one)] for one in text.split(text.labels)]
+    >>> tagger = SegmentTaggerCV(l2_max=1.0, factor=0.1, steps=5, cv=2).fit(X, y)
+    >>> tagger.l2_ in [row["l2"] for row in tagger.path_]
+    True
     """
 
     @classmethod

@@ -31,6 +31,7 @@ from .kernel_options import KERNEL_OPTIONS, KernelTask
 if TYPE_CHECKING:
     from ...formats.choice import Chosen
     from ...models.model import Model
+    from ..comparison import Comparison
     from .sources import ColumnFile
 
 __all__ = ["PRESETS", "Tag"]
@@ -199,6 +200,19 @@ class Tag(KernelTask["ColumnFile"]):
         gold = [[label for label in of if label != missing] for of in source.sentences()]
         note_unknown(source.path, gold, names)
         return tag_scores(source, predicted, names, given["scheme"], missing)
+
+    def compare(
+        self,
+        model: Model,
+        source: ColumnFile,
+        given: Mapping[str, Any],
+        n_jobs: int | None = 1,
+        *,
+        probabilities: bool = False,
+    ) -> Comparison:
+        from .comparison import compare_tags
+
+        return compare_tags(model, source, given["scheme"], n_jobs, probabilities)
 
 
 def _spans(

@@ -82,6 +82,16 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
         The names of the features; None if the tagger was fitted on matrices.
     n_features_in_ : int
         The number of columns of the matrices, if the tagger was fitted on matrices.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTagger
+    >>> X = [[{"word": "the"}, {"word": "cat"}], [{"word": "a"}, {"word": "dog"}]]
+    >>> tagger = SequenceTagger(l2=0.1).fit(X, [["DET", "NOUN"], ["DET", "NOUN"]])
+    >>> tagger.predict([[{"word": "the"}, {"word": "dog"}]])
+    [['DET', 'NOUN']]
+    >>> tagger.certificate_.converged
+    True
     """
 
     # They are a part of X, so that scikit-learn passes them on without being asked to.
@@ -109,7 +119,7 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
             - matrices, dense or sparse, one per sequence, with one row per token;
             - one matrix, dense or sparse, of all tokens, with `lengths`;
             - with `templates`, sequences of tokens that are columns: lists of strings, or strings;
-            - what a reader of :mod:`partwise.formats` returns, without y: the features are then
+            - what a reader of ``partwise.formats`` returns, without y: the features are then
               made as the command makes them.
             - with `out_of_core` also an iterator, which is read once and never held in memory: of
               sequences, or of pairs (sequence, labels) if there is no y.
@@ -303,7 +313,7 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
             If it is not None, all spans whose probability is at least this; they may overlap, if it
             is not above 0.5. If None, the spans of the best label sequence.
         scheme : str
-            How labels spell spans, see :func:`partwise.metrics.labels.spans`.
+            How labels spell spans, see :func:`partwise.metrics.spans`.
 
         Returns
         -------
@@ -381,4 +391,14 @@ class SequenceTaggerCV(PathEstimator, SequenceTagger):
     It is fitted for a range of l2, from large to small, and each fit starts where the last one
     ended. `tol` and `max_passes` are those of the fit of one l2; ``certificate_``, ``trace_`` and
     ``n_iter_`` are those of the last fit, at ``l2_``.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTaggerCV
+    >>> from partwise.datasets import tagged_text
+    >>> text = tagged_text(20)
+    >>> X, y = text.split(text.fields[0]), text.split(text.labels)
+    >>> tagger = SequenceTaggerCV(l2_max=1.0, factor=0.1, steps=5, cv=2).fit(X, y)
+    >>> tagger.l2_ in [row["l2"] for row in tagger.path_]
+    True
     """

@@ -1,4 +1,4 @@
-"""Example data: tagged text from a small grammar, and scikit-learn's digits."""
+"""Tagged text from a small grammar."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import numpy as np
 
 from partwise.errors import DataError
 from partwise.formats.columns import Columns, write_columns
-from partwise.problem.rows import Rows
 
-__all__ = ["digits", "tagged_text", "write"]
+__all__ = ["tagged_text", "write"]
 
 _Token = tuple[str, str, str]
 _Draw = Callable[[], float]
@@ -341,6 +340,13 @@ def tagged_text(n_sentences: int, seed: int = 0) -> Columns:
     -------
     Columns
         Two input columns (word, part of speech) and labels.
+
+    Examples
+    --------
+    >>> from partwise.datasets import tagged_text
+    >>> text = tagged_text(2, seed=1)
+    >>> text.fields[0][:3], text.labels[:3]
+    (['Viss', 'greflea', 'some'], ['B-NP', 'B-VP', 'B-NP'])
     """
     if n_sentences < 1 or seed < 0:
         raise DataError(f"{n_sentences} sentences from seed {seed}: give at least 1, and seed >= 0")
@@ -363,13 +369,21 @@ def tagged_text(n_sentences: int, seed: int = 0) -> Columns:
 
 
 def write(columns: Columns, path: str | os.PathLike[str]) -> None:
-    """Write tokens to a column file; ``"-"`` is standard output and ``.gz`` is gzipped."""
+    """Write tokens to a column file; ``"-"`` is standard output and ``.gz`` is gzipped.
+
+    Parameters
+    ----------
+    columns : Columns
+        The tokens, as :func:`partwise.datasets.tagged_text` returns them.
+    path : str or path-like
+        The file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.datasets import tagged_text, write
+    >>> write(tagged_text(2, seed=1), "text.txt")
+    >>> Path("text.txt").read_text().splitlines()[0]
+    'Viss NNS B-NP'
+    """
     write_columns(path, columns)
-
-
-def digits() -> tuple[Rows, list[str]]:
-    """Return scikit-learn's 1,797 digits of 8 by 8 pixels, from 0 to 1, and their labels."""
-    from sklearn.datasets import load_digits
-
-    pixels, labels = load_digits(return_X_y=True)
-    return Rows.from_dense(pixels / 16.0), [str(label) for label in labels.tolist()]

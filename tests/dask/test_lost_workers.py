@@ -64,7 +64,7 @@ def test_killed_workers_change_nothing(
     files: dict[str, str], undisturbed: str, tmp_path: Path, nanny: bool
 ) -> None:
     with processes(tmp_path, 2, nanny) as cluster, distributed.Client(cluster.address) as client:
-        client.wait_for_workers(2, timeout=60)
+        client.wait_for_workers(2)
 
         def act(client: Any, rounds: int) -> None:
             victim(client, rounds)
@@ -114,6 +114,6 @@ def test_workers_that_die_again_and_again_end_the_fit(
         distributed.Client(cluster.address) as client,
         patch("partwise.dask.machine.LOSSES", 1),
     ):
-        client.wait_for_workers(1, timeout=60)
+        client.wait_for_workers(1)
         with pytest.raises(ClusterError, match="workers were lost 2 times since"):
             disturbed(client, files["tag"], victim, lambda n: True)

@@ -1,0 +1,51 @@
+"""Plots with matplotlib: of fits, paths, confusions, calibration, transitions and learning curves.
+
+The classes follow the display classes of scikit-learn: `from_estimator` or another constructor
+computes, `plot` draws, also again and on other axes; the result has ``ax_`` and ``figure_``.
+matplotlib, which ``pip install "partwise[plots]"`` installs, is loaded when the first plot is
+drawn. Lines differ in style and marker, and cells hold numbers, so that all can be read in black
+and white.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..lazy import lazy_names
+
+if TYPE_CHECKING:
+    from .axes import require_matplotlib
+    from .calibration import CalibrationDisplay
+    from .confusion import ConfusionDisplay
+    from .convergence import ConvergenceDisplay
+    from .learning_curve import LearningCurveDisplay
+    from .path import PathDisplay
+    from .pictures import convergence_picture, path_picture
+    from .transitions import TransitionsDisplay
+
+__all__ = [
+    "CalibrationDisplay",
+    "ConfusionDisplay",
+    "ConvergenceDisplay",
+    "LearningCurveDisplay",
+    "PathDisplay",
+    "TransitionsDisplay",
+    "convergence_picture",
+    "path_picture",
+    "require_matplotlib",
+]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "CalibrationDisplay": ".calibration",
+        "ConfusionDisplay": ".confusion",
+        "ConvergenceDisplay": ".convergence",
+        "LearningCurveDisplay": ".learning_curve",
+        "PathDisplay": ".path",
+        "TransitionsDisplay": ".transitions",
+        "convergence_picture": ".pictures",
+        "path_picture": ".pictures",
+        "require_matplotlib": ".axes",
+    },
+)

@@ -1,0 +1,96 @@
+"""Whether probabilities mean what they say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.calibration import CalibrationDisplay as _CalibrationDisplay
+
+from ..errors import MismatchError
+from .axes import require_matplotlib, styled
+
+__all__ = ["CalibrationDisplay"]
+
+
+class CalibrationDisplay(_CalibrationDisplay):
+    """A reliability curve: how often predictions of each probability are right.
+
+    It is the display of scikit-learn, for the probability of the predicted label of every example
+    or token.
+    """
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, n_bins: int = 10, **options: Any
+    ) -> CalibrationDisplay:
+        """Draw the reliability of a fitted classifier, tagger or labeller of graphs.
+
+        Parameters
+        ----------
+        estimator
+            A fitted estimator with probabilities.
+        X, y
+            Examples, and their right labels.
+        n_bins : int
+            The number of ranges of probabilities.
+        **options
+            As in :meth:`sklearn.calibration.CalibrationDisplay.from_predictions`.
+        """
+        correct, probability = _odds(estimator, X, y)
+        options.setdefault("name", type(estimator).__name__)
+        return cls.from_predictions(correct, probability, n_bins=n_bins, **options)
+
+    @classmethod
+    def from_predictions(cls, y_true: Any, y_prob: Any, **options: Any) -> CalibrationDisplay:
+        """Draw the reliability of predictions.
+
+        Parameters
+        ----------
+        y_true : array-like of bool
+            Whether each prediction is right.
+        y_prob : array-like
+            Its probability.
+        **options
+            As in :meth:`sklearn.calibration.CalibrationDisplay.from_predictions`.
+        """
+        require_matplotlib()
+        # scikit-learn tells two classes apart by their labels.
+        right = np.asarray(y_true, dtype=np.int64)
+        display: CalibrationDisplay = super().from_predictions(
+            right, np.asarray(y_prob, dtype=np.float64), **{"pos_label": 1, **options}
+        )
+        styled(display.ax_)
+        display.ax_.set_xlabel("mean probability of the predicted label")
+        display.ax_.set_ylabel("fraction that is right")
+        return display
+
+
+def _odds(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
+    """Return for each label whether it is right, and its probability."""
+    found = estimator.predict(X)
+    if hasattr(estimator, "predict_proba"):
+        return np.asarray(found) == np.asarray(y), estimator.predict_proba(X).max(axis=1)
+    if not hasattr(estimator, "predict_marginals"):
+        raise MismatchError(
+            f"{type(estimator).__name__} has no probabilities (the hinge loss has none); train "
+            "with the log loss, or give probabilities to from_predictions"
+        )
+    known = {label: k for k, label in enumerate(getattr(estimator, "classes_", ()))}
+    # Trees and segments are no labels of tokens.
+    if not all(_is_label(one, known) for labels in found for one in labels):
+        raise MismatchError(
+            f"the probabilities of {type(estimator).__name__} are not those of labels of tokens; "
+            "give those of its predictions, and whether they are right, to from_predictions"
+        )
+    correct, probability = [], []
+    for right, labels, table in zip(y, found, estimator.predict_marginals(X), strict=True):
+        for a, b, row in zip(right, labels, table, strict=True):
+            correct.append(a == b)
+            # The best label of a position need not be its most probable one.
+            probability.append(float(row[known[b]]))
+    return correct, probability
+
+
+def _is_label(label: Any, known: dict[Any, int]) -> bool:
+    return isinstance(label, str | int | float | np.generic) and label in known

@@ -1,0 +1,58 @@
+"""Which labels are taken for which others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.metrics import ConfusionMatrixDisplay
+
+from ..metrics.pairs import pairs
+from .axes import require_matplotlib
+
+__all__ = ["ConfusionDisplay"]
+
+
+class ConfusionDisplay(ConfusionMatrixDisplay):
+    """A confusion matrix of labels, also of the labels of sequences.
+
+    It is the display of scikit-learn, with the tokens of all sequences counted one by one.
+    """
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, **options: Any) -> ConfusionDisplay:
+        """Draw the confusions of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator
+            A fitted estimator that predicts one label per example, or a list of labels.
+        X, y
+            Examples, and their right labels.
+        **options
+            As in `from_predictions`.
+        """
+        return cls.from_predictions(y, estimator.predict(X), **options)
+
+    @classmethod
+    def from_predictions(cls, y_true: Any, y_pred: Any, **options: Any) -> ConfusionDisplay:
+        """Draw the confusions of predictions.
+
+        Parameters
+        ----------
+        y_true, y_pred
+            The right and the predicted labels: one per example, or a list of labels per sequence.
+        **options
+            As in :meth:`sklearn.metrics.ConfusionMatrixDisplay.from_predictions`. The colours are
+            shades of grey unless `cmap` says otherwise, and labels of the x-axis stand upright.
+        """
+        require_matplotlib()
+        gold, found = list(y_true), list(y_pred)
+        if any(isinstance(one, list | tuple) or getattr(one, "ndim", 0) for one in gold):
+            every = pairs(gold, found, None)
+            gold = [label for labels, _, _ in every for label in labels]
+            found = [label for _, labels, _ in every for label in labels]
+        options = {"cmap": "Greys", "xticks_rotation": "vertical", **options}
+        display: ConfusionDisplay = super().from_predictions(gold, found, **options)
+        display.ax_.set_xlabel("predicted label")
+        display.ax_.set_ylabel("right label")
+        return display

@@ -1,0 +1,141 @@
+"""The sizes of a file, its labels, and what looks odd about it."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from ..errors import PartwiseError
+from ..formats.validate import validate
+from ..tasks.comparison import Comparison
+from ..tasks.labels import spelled
+from .facts import DataFacts
+
+if TYPE_CHECKING:
+    from ..formats.choice import Chosen
+    from ..models.model import Model
+    from ..tasks.base import Task
+
+__all__ = ["data_facts"]
+
+#: A label that occurs less often has scores that mean little.
+_RARE: Final = 5
+_MOST_FAULTS: Final = 5
+_MOST_NAMES: Final = 8
+
+
+def data_facts(
+    role: str,
+    path: str,
+    task: Task[Any],
+    model: Model,
+    found: Comparison,
+    format: Chosen | str | None = None,
+) -> DataFacts:
+    """Describe a file.
+
+    Parameters
+    ----------
+    role, path
+        What it was used for, and its name; ``-`` is stdin, which cannot be read again.
+    task, model
+        The task and the model.
+    found : Comparison
+        The labels of the file beside those that the model predicts.
+    format
+        The format of the file.
+    """
+    support = {name: score.support for name, score in found.tallies.scores().by_type.items()}
+    labels = {
+        name: support[name]
+        for name in sorted(support, key=lambda n: (-support[n], n))
+        if support[name]
+    }
+    lengths = None
+    if found.position != found.example:
+        few = (found.lengths.min(), np.median(found.lengths), found.lengths.max())
+        lengths = (int(few[0]), float(few[1]), int(few[2]))
+    oddities, quoted = _faults(path, task, model, format) if os.path.isfile(path) else ([], [])
+    oddities += _odd_labels(labels, model, found)
+    oddities += _repeated(found)
+    if found.unscored:
+        oddities.append(
+            f"{_count(found.unscored, found.position)} without a known label, which are not scored."
+        )
+    return DataFacts(
+        role, "<stdin>" if path == "-" else path, found.example, found.position, len(found.lengths),
+        int(found.lengths.sum()), lengths, labels, oddities, quoted,
+    )  # fmt: skip
+
+
+def _count(n: int, what: str) -> str:
+    plural = {"vertex": "vertices"}.get(what, f"{what}s")
+    return f"{n:,} {what if n == 1 else plural}"
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:_MOST_NAMES]) + (", ..." if len(names) > _MOST_NAMES else "")
+
+
+def _faults(
+    path: str, task: Task[Any], model: Model, format: Chosen | str | None
+) -> tuple[list[str], list[str]]:
+    """Return what `partwise validate` finds: its sum, and its first words, which quote the file."""
+    from ..formats.choice import Chosen
+
+    chosen = Chosen.of(format).after(model.meta.get("format"))
+    try:
+        verdict = validate(path, chosen, default=task.format)
+    except PartwiseError:
+        # The task has read the file, so the validator takes it for one of another format.
+        return [], []
+    if not verdict.faults:
+        return [], []
+    scheme = f" (its tags read as {verdict.scheme})" if verdict.scheme else ""
+    n = len(verdict.faults)
+    told = f"partwise validate finds {_count(n, 'fault')}{scheme}."
+    return [told], [" ".join(str(fault).splitlines()) for fault in verdict.faults[:_MOST_FAULTS]]
+
+
+def _odd_labels(labels: dict[str, int], model: Model, found: Comparison) -> list[str]:
+    made = []
+    if not found.by_tag and found.unit in ("token", "example", "word"):
+        known = spelled(model.labels)
+        unknown = [name for name in labels if name not in set(known)]
+        if unknown:
+            n = sum(labels[name] for name in unknown)
+            made.append(
+                f"{_count(n, found.position)} with a label that the model does not know "
+                f"({_some(unknown)}); they count as errors."
+            )
+        absent = [name for name in known if name not in labels]
+        if absent:
+            made.append(
+                f"{_count(len(absent), 'label')} of the model not in the file: {_some(absent)}."
+            )
+    rare = [name for name, n in labels.items() if n < _RARE]
+    if rare:
+        what = "part of speech" if found.by_tag else "label"
+        made.append(
+            f"{_count(len(rare), what).replace('part of speechs', 'parts of speech')} with fewer "
+            f"than {_RARE} occurrences, whose scores mean little: {_some(rare)}."
+        )
+    return made
+
+
+def _repeated(found: Comparison) -> list[str]:
+    """Return how many examples occur more than once, and how many of them with other labels."""
+    labels: dict[int, Counter[int]] = defaultdict(Counter)
+    for given, label in found.prints:
+        labels[given][label] += 1
+    again = sum(some.total() - 1 for some in labels.values())
+    torn = sum(some.total() for some in labels.values() if len(some) > 1)
+    made = []
+    if again:
+        made.append(f"{_count(again, found.example)} equal to an earlier one of the same file.")
+    if torn:
+        made.append(f"{_count(torn, found.example)} equal to another one with other labels.")
+    return made
