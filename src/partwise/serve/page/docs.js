@@ -11,9 +11,9 @@ function typed(schema) {
 
 function about(schema) {
   const bounds = [];
-  if (schema.minimum !== undefined) bounds.push(`${schema.minimum} to ${schema.maximum}`);
-  if (schema.maxItems !== undefined) bounds.push(`at most ${schema.maxItems.toLocaleString("en")}`);
-  return [schema.description || "", bounds.join(", ")].filter(Boolean).join(" ");
+  if (schema.minimum !== undefined) bounds.push(`From ${schema.minimum} to ${schema.maximum}.`);
+  if (schema.maxItems !== undefined) bounds.push(`At most ${schema.maxItems.toLocaleString("en")}.`);
+  return [schema.description || "", bounds.join(" ")].filter(Boolean).join(" ");
 }
 
 function fields(schema) {
