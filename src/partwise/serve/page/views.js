@@ -101,6 +101,11 @@ function scroller(drawing, about) {
   return el("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": about }, drawing);
 }
 
+// A table scrolls by itself where the screen is too narrow for its words.
+function scrolled(headings, rows, about) {
+  return el("div", { class: "scroll", role: "group", tabindex: "0", "aria-label": about }, table(headings, rows));
+}
+
 function arcs(result, model, why) {
   const word = (head) => (head === 0 ? "root" : result.tokens[head - 1]);
   const relation = (t) => (result.relations ? result.relations[t] : "");
@@ -112,7 +117,7 @@ function arcs(result, model, why) {
   const headings = ["Word", "Head", "Relation", { n: "Probability" }];
   return el("div", {},
     scroller(arcDrawing(result, ask, UNSURE), "Drawing of the tree; the table below says the same"),
-    el("details", { open: result.tokens.length <= 12 }, el("summary", {}, "As a table"), table(headings, rows)));
+    el("details", { open: result.tokens.length <= 12 }, el("summary", {}, "As a table"), scrolled(headings, rows, "Words and heads")));
 }
 
 function tree(result, model, why) {
@@ -131,7 +136,7 @@ function tree(result, model, why) {
   return el("div", {},
     scroller(treeDrawing(result, ask), "Drawing of the tree; the table below says the same"),
     el("details", {}, el("summary", {}, "As a table"),
-      table(["Phrase", "Words", { n: "Probability" }], rows)));
+      scrolled(["Phrase", "Words", { n: "Probability" }], rows, "Phrases")));
 }
 
 const VIEWS = { spans, tags, label: classes, arcs, tree, vertices: tags };
@@ -171,5 +176,5 @@ export function alternatives(result) {
     percent(one.probability), number(one.score),
   ]);
   return el("details", {}, el("summary", {}, `${listed.length} best alternatives`),
-    table(["Rank", "What is different", { n: "Probability" }, { n: "Score" }], rows));
+    scrolled(["Rank", "What is different", { n: "Probability" }, { n: "Score" }], rows, "Alternatives"));
 }
