@@ -46,7 +46,7 @@ class Explained:
         Returns
         -------
         Explanations
-            A list with one :class:`partwise.explain.Explanation` per example. The contributions of
+            A list with one `partwise.explain.Explanation` per example. The contributions of
             its parts add up to the score of the prediction.
 
         Examples
@@ -100,7 +100,7 @@ class Explained:
         Returns
         -------
         WeightTable or DataFrame
-            A sequence of :class:`partwise.explain.WeightRow`, which notebooks show as a table; or a
+            A sequence of `partwise.explain.WeightRow`, which notebooks show as a table; or a
             DataFrame with the columns feature, label, weight, count and kind.
 
         Examples

@@ -131,7 +131,7 @@ class Estimator(Trainer, BaseEstimator):
         Returns
         -------
         Explanations
-            A list with one :class:`partwise.explain.Explanation` per example. The contributions of
+            A list with one `partwise.explain.Explanation` per example. The contributions of
             its parts add up to the score of the prediction.
         """
         more = {name: given for name, given in more.items() if given is not None}
