@@ -33,7 +33,7 @@ $(VENV)/python.stamp:
 	$(PYTHON) -m venv $(VENV)
 	touch $@
 
-$(VENV)/demo.stamp: EXTRAS := plots
+$(VENV)/demo.stamp: EXTRAS := plots,serve
 $(VENV)/test.stamp: EXTRAS := test,plots
 $(VENV)/lint.stamp: EXTRAS := dev
 $(VENV)/bench.stamp: EXTRAS := bench

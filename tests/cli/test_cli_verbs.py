@@ -4,6 +4,7 @@ import gzip
 import io
 import math
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -305,6 +306,8 @@ def test_demo(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         "train.txt", "test.txt", "tagger.model", "tagger.png",
         "digits-train.svm", "digits-test.svm", "digits.model", "tagger.html", "digits.html",
     }  # fmt: skip
+    models = [str(tmp_path / "new" / "demo" / name) for name in ("tagger.model", "digits.model")]
+    assert out.rstrip().endswith(shlex.join(["partwise", "serve", *models]))
     pages = [str(tmp_path / "new" / "demo" / name) for name in ("tagger.html", "digits.html")]
     assert f"Open {pages[0]} and {pages[1]} in a browser" in out
     record = one_object(run("demo", "--output", tmp_path / "new" / "demo", "--json", "-q")[1])

@@ -22,6 +22,7 @@ _N_TRAIN = 2000
 _N_TEST = 500
 _N_DIGITS_TEST = 500
 _REPORT = "partwise report "
+_TAGGER, _CLASSIFIER = "tagger.model", "digits.model"
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
@@ -38,16 +39,22 @@ def run(arguments: argparse.Namespace) -> Outcome:
     steps = [*_tagging(arguments, folder), *_digits(arguments, folder)]
     codes = [step.pop("exit_code") for step in steps]
     reports = [step["report"] for step in steps if step["command_line"].startswith(_REPORT)]
+    models = [str(folder / name) for name in (_TAGGER, _CLASSIFIER)]
+    serve = shlex.join(["partwise", "serve", *models])
+    ready = "" if find_spec("h11") else "pip install 'partwise[serve]'\n"
     _say(
         arguments,
         f"\nAll of it took {time.perf_counter() - began:.1f} s; the files are in {folder}. Open "
-        f"{' and '.join(reports)} in a browser: they say all there is to say about the two models.",
+        f"{' and '.join(reports)} in a browser: they say all there is to say about the two models. "
+        "To try them on input of your own, run the following, and open the address that it prints:"
+        f"\n\n{ready}{serve}",
     )
     record = {
         "output": str(folder),
         "compile_seconds": compiled,
         "total_seconds": time.perf_counter() - began,
         "reports": reports,
+        "serve": serve,
         "steps": steps,
     }
     return Outcome(record, code=max(codes, default=DONE))
@@ -56,7 +63,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
 def _tagging(arguments: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
     from partwise.datasets import tagged_text, write
 
-    train, test, model = folder / "train.txt", folder / "test.txt", folder / "tagger.model"
+    train, test, model = folder / "train.txt", folder / "test.txt", folder / _TAGGER
     write(tagged_text(_N_TRAIN, seed=1), train)
     write(tagged_text(_N_TEST, seed=2), test)
     _say(
@@ -79,7 +86,7 @@ def _digits(arguments: argparse.Namespace, folder: Path) -> list[dict[str, Any]]
     from partwise.datasets import digits
 
     train, test = folder / "digits-train.svm", folder / "digits-test.svm"
-    model = folder / "digits.model"
+    model = folder / _CLASSIFIER
     rows, labels = digits()
     cut = len(labels) - _N_DIGITS_TEST
     _write_svmlight(train, rows.take(slice(0, cut)), labels[:cut])

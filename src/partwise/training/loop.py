@@ -352,7 +352,7 @@ class _Loop:
         """
         verdict = ""
         if again:
-            best = self.course.better(_bounded(self.machine.evaluate()))
+            best = self.course.better(self.sound(self.machine.evaluate()))
             if relative_gap(best.primal, best.dual) <= self.tol:
                 return best, "converged: the relative gap is at most tol"
         found: Evaluation | None = None
@@ -367,13 +367,27 @@ class _Loop:
             self.save(ended=True)
         elif not self.saved:
             self.save()
-        return found or self.course.better(_bounded(self.machine.evaluate())), verdict
+        return found or self.course.better(self.sound(self.machine.evaluate())), verdict
+
+    def sound(self, value: Evaluation) -> Evaluation:
+        """Return an evaluation that makes use of the fact that no objective is below 0.
+
+        A negative dual value is replaced by 0, the dual value of the gold labels. Where every
+        example has one possible label only, w = 0 has the objective 0, and the values of other
+        weights are nothing but rounding.
+        """
+        if not value.dual >= 0.0:
+            value = Evaluation(value.weights, value.primal, 0.0)
+        if consistent(value.primal, value.dual):
+            return value
+        zeros = self.storage.zeros()
+        return Evaluation(zeros, 0.0, 0.0) if self.machine.primal(zeros) == 0.0 else value
 
     def look(self) -> tuple[Evaluation | None, str]:
         """Evaluate the initial weights; returns that, and why the fit ends with them or ""."""
         course = self.course
         assert course.initial is not None
-        found = _bounded(self.machine.certify(course.initial))
+        found = self.sound(self.machine.certify(course.initial))
         course.objective = found.primal
         if consistent(found.primal, found.dual):
             course.bound = found.dual
@@ -426,7 +440,7 @@ class _Loop:
         due = due and machine.settled
         course.passes, course.epoch = passes, None
         if done or due:
-            found = _bounded(machine.evaluate())
+            found = self.sound(machine.evaluate())
             schedule.made(passes, epoch.gap_estimate, found)
             if consistent(found.primal, found.dual):
                 course.bound = max(course.bound, found.dual)
@@ -503,11 +517,6 @@ def warn_unless_converged(certificate: Certificate, max_passes: float) -> None:
         warnings.warn(
             _advice(certificate, max_passes), ConvergenceWarning, stacklevel=level_outside()
         )
-
-
-def _bounded(value: Evaluation) -> Evaluation:
-    """Replace a negative dual value by 0, the dual value of the gold labels."""
-    return value if value.dual >= 0.0 else Evaluation(value.weights, value.primal, 0.0)
 
 
 def _advice(certificate: Certificate, max_passes: float) -> str:
