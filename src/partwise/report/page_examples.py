@@ -94,8 +94,10 @@ def examples_section(facts: Facts) -> Markup:
 
 
 def _example(found: WrongExample, example: str, colours: dict[str, int]) -> Markup:
-    heading = element("h3", f"{example.capitalize()} {found.number:,}: {found.sure}")
-    parts = element("div", *map(_part, found.parts), class_="grid wide")
+    name = f"{example.capitalize()} {found.number:,}"
+    heading = element("h3", f"{name}: {found.sure}")
+    tables = [_part(part, f"{name}, explanation {k}") for k, part in enumerate(found.parts, 1)]
+    parts = element("div", *tables, class_="grid wide")
     return element("article", heading, _drawn(found.quote, colours), parts, class_="example")
 
 
@@ -150,7 +152,7 @@ def _tree(quote: Quote, colours: dict[str, int]) -> Markup:
     return joined(drawn)
 
 
-def _part(part: Part) -> Markup:
+def _part(part: Part, name: str) -> Markup:
     sure = f", probability {probability(part.probability)}" if part.probability is not None else ""
     where = f"\u201c{part.text}\u201d" if part.text else ""
     heading = element("h4", where, ": " if where else "", label(part.label), sure)
@@ -180,7 +182,7 @@ def _part(part: Part) -> Markup:
         ("adds", "n"),
         (unseen("as a bar"), ""),
     ]
-    return element("div", heading, table(caption, heads, body, name="Explanation"))
+    return element("div", heading, table(caption, heads, body, name=name))
 
 
 def _for(one: Any) -> Markup:

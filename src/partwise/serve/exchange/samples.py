@@ -42,11 +42,11 @@ def best_sample(known: Callable[[Sample], float], own: Sequence[str] = ()) -> Sa
     known : callable
         Returns how much the model knows of a sentence, at most 1.
     own : sequence of str
-        Words that the model surely knows, for when it knows hardly any other.
+        Words that the model surely knows, for when it knows less than half of any sentence.
     """
     shares = [known(sample) for sample in _SAMPLES]
     best = max(shares)
-    if best < 0.2 and own:
+    if best < 0.5 and own:
         words = tuple(own[:8])
         return Sample(words, ("_",) * len(words))
     return _SAMPLES[shares.index(best)]

@@ -31,7 +31,8 @@ export function facts(model) {
   const more = model.n_labels - CHIPS;
   return el("div", {}, el("p", {}, el("strong", { class: "word" }, model.name)), certificate(model),
     el("dl", {}, rows.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
-    el("h3", {}, `${model.n_labels} labels`),
-    el("ul", { class: "chips" }, model.labels.slice(0, CHIPS).map((label) => el("li", {}, label)),
-      more > 0 ? el("li", {}, `and ${more} more`) : null));
+    model.n_labels > 0 ? el("h3", {}, `${model.n_labels} labels`) : null,
+    model.n_labels > 0 ? el("ul", { class: "chips" },
+      model.labels.slice(0, CHIPS).map((label) => el("li", {}, label)),
+      more > 0 ? el("li", {}, `and ${more} more`) : null) : null);
 }
