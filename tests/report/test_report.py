@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 from support.commands import Run, one_object, runner, sentence
-from support.report_data import MODELS, model_and_data
+from support.report_data import HOSTILE, MODELS, hostile_tagger, model_and_data
 
 from partwise import load_model
 from partwise.cli import main
 from partwise.tasks.registry import task_of
 
 EMPTY = {"meta", "br", "hr", "path", "rect", "line", "circle", "polyline", "polygon"}
-HOSTILE = "<script>alert(1)</script>"
 
 
 @pytest.fixture(scope="module")
@@ -162,16 +161,6 @@ def test_wrong_examples_are_drawn_and_explained(
     _, _, examples = text.partition('id="wrong"')
     assert drawn in examples
     assert re.search("[Ww]hat the features add to the (margin|score) of", examples)
-
-
-def hostile_tagger(folder: Path) -> tuple[Path, Path]:
-    """Train a tagger with a label, features and words that look like a script."""
-    block = f"{HOSTILE} DT B-{HOSTILE}\ndog NN O\n\nzebra{HOSTILE} NN O\n{HOSTILE} DT B-X|`*\n\n"
-    (folder / "train").write_text(block * 4, "utf-8")
-    (folder / "test").write_text(f"{HOSTILE} NN B-X|`*\ndog NN B-{HOSTILE}\n\n" * 3, "utf-8")
-    train = ["train", "--task", "tag", f"{folder}/train", "--model", f"{folder}/m{HOSTILE[:7]}"]
-    assert main([*train, "-q"]) == 0
-    return folder / f"m{HOSTILE[:7]}", folder / "test"
 
 
 def test_hostile_text_stays_text(run: Run, tmp_path: Path) -> None:

@@ -22,6 +22,14 @@ _ARGUMENTS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 
+#: The screens on which pages are looked at.
+LOOKS: dict[str, dict[str, Any]] = {
+    "wide": {},
+    "dark": {"color_scheme": "dark"},
+    "phone": {"viewport": {"width": 390, "height": 844}, "is_mobile": True},
+    "phone-dark": {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"},
+}
+
 
 def chromium() -> str:
     """Return the path of a browser, or skip the test and say how to install one."""
@@ -76,3 +84,18 @@ def page_of(browser: Any, url: str, **options: Any) -> Iterator[Any]:
         context.close()
     # An answer that refuses a request is logged by the browser, and shown by the page.
     assert [text for text in wrong if "Failed to load resource" not in text] == []
+
+
+def check_access(page: Any, state: str) -> None:
+    """Fail for what axe finds serious or critical, and for a page wider than the screen."""
+    # Evaluated by the browser's tools, which the policy of the page does not concern.
+    page.evaluate(axe().read_text("utf-8"))
+    found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
+    bad = [
+        (one["id"], one["impact"], [node["html"][:120] for node in one["nodes"][:3]])
+        for one in found["violations"]
+        if one["impact"] in ("serious", "critical")
+    ]
+    assert bad == [], state
+    wide = page.evaluate("() => document.documentElement.scrollWidth - window.innerWidth")
+    assert wide <= 0, state

@@ -13,7 +13,9 @@ from .commands import SVMLIGHT
 from .grammar_of_arcs import treebank as arcs
 from .grammar_of_phrases import treebank as phrases
 
-__all__ = ["MODELS", "model_and_data"]
+__all__ = ["HOSTILE", "MODELS", "hostile_tagger", "model_and_data"]
+
+HOSTILE = "<script>alert(1)</script>"
 
 #: The options of a training for each model: its task, and how it differs from the default.
 MODELS = {
@@ -79,3 +81,13 @@ def model_and_data(folder: Path, name: str) -> tuple[Path, Path]:
         command = ["train", "--task", task, str(train), "--model", str(model), *options]
         assert main([*command, "--quiet", "--tol", "0.05", "--max-passes", "60"]) in (0, 3)
     return model, test
+
+
+def hostile_tagger(folder: Path) -> tuple[Path, Path]:
+    """Train a tagger with a label, features and words that look like a script."""
+    block = f"{HOSTILE} DT B-{HOSTILE}\ndog NN O\n\nzebra{HOSTILE} NN O\n{HOSTILE} DT B-X|`*\n\n"
+    (folder / "train").write_text(block * 4, "utf-8")
+    (folder / "test").write_text(f"{HOSTILE} NN B-X|`*\ndog NN B-{HOSTILE}\n\n" * 3, "utf-8")
+    train = ["train", "--task", "tag", f"{folder}/train", "--model", f"{folder}/m{HOSTILE[:7]}"]
+    assert main([*train, "-q"]) == 0
+    return folder / f"m{HOSTILE[:7]}", folder / "test"
