@@ -100,8 +100,8 @@ def hashes(arguments: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
     found = []
     for workers in (1, 2, 4):
         with clients(folder, workers) as (_, client):
-            for name in CASES:
-                for loss in ("log", "hinge"):
+            for name in arguments.tasks:
+                for loss in arguments.losses:
                     tol = CASES[name][2] if loss == "log" else HINGE
                     how = {"loss": loss, "tol": tol, "max_passes": arguments.max_passes}
                     made = estimator(name, **how, client=client)
@@ -222,7 +222,8 @@ def seconds(arguments: argparse.Namespace, folder: Path) -> list[dict[str, Any]]
     from partwise.tasks.registry import task_of
 
     found = []
-    for name, (_, _, tol) in CASES.items():
+    for name in arguments.tasks:
+        tol = CASES[name][2]
         path, task = written(folder, name, arguments.examples), task_of(name)
         for again in (True, False):  # the first fit compiles
             began = time.perf_counter()
@@ -370,6 +371,9 @@ def main(argv: list[str] | None = None) -> None:
     add("parts", nargs="*", choices=[*PARTS, []], metavar="PART", help=f"{', '.join(PARTS)}")
     add("--out", type=Path, required=True, metavar="DIR", help="where to write tables and JSON")
     add("--examples", type=int, metavar="N", help="only the first N examples of each file")
+    add("--tasks", nargs="*", choices=list(CASES), default=list(CASES), help="for hashes, seconds")
+    losses = ("log", "hinge")
+    add("--losses", nargs="*", choices=losses, default=list(losses), help="for hashes")
     add("--max-passes", type=float, default=1000.0, metavar="N", help="for hashes and kills")
     add("--kills", type=int, default=10, metavar="N", help="how many kills, half within rounds")
     add("--exchanges", type=int, nargs="*", metavar="S", help="for seconds: exchanges per pass")
