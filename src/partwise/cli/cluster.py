@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from partwise.errors import DataError
 
 from .options import natural
-from .report import UsageError
+from .outcome import UsageError
 
 if TYPE_CHECKING:
     from partwise.tasks.trainer import Trainer

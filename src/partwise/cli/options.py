@@ -17,7 +17,7 @@ from partwise.memory import byte_count
 from partwise.tasks.base import Task
 from partwise.tasks.registry import all_tasks
 
-from .report import UsageError
+from .outcome import UsageError
 
 if TYPE_CHECKING:
     from partwise.models.model import Model
