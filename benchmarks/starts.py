@@ -31,7 +31,7 @@ from .limits import table
 
 if TYPE_CHECKING:
     from partwise.problem.problem import Problem
-    from partwise.training.loop import Fit
+    from partwise.training.fit import Fit
 
 CHUNKS, TREES = "conll2000/train.txt.gz", "conllx_es_cast3lb/train.conll.gz"
 STARTS = ("fresh", "a third", "90%", "converged", "half the data", "l2 x 3", "l2 / 3")

@@ -21,7 +21,7 @@ from partwise.tasks.sequences.features import PositionFeatures
 from partwise.tasks.sequences.fit import prepare_positions
 from partwise.tasks.sequences.sources import Sequences, Tokens
 from partwise.tasks.sequences.templates import TemplateSet
-from partwise.training.loop import Fit
+from partwise.training.fit import Fit
 from partwise.training.settings import Settings
 
 

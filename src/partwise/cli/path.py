@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from partwise.models.model import Model
     from partwise.tasks.base import Task
     from partwise.tasks.descent import Descended
-    from partwise.training.loop import Progress
+    from partwise.training.fit import Progress
     from partwise.training.path_table import PathRow
     from partwise.training.progress import ProgressLine
 

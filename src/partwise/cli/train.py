@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from partwise.tasks.base import Task
     from partwise.tasks.trainer import Trainer
     from partwise.training.checkpoint import Checkpoint
+    from partwise.training.course import TraceRow
     from partwise.training.early_stopping import Watch
-    from partwise.training.loop import TraceRow
 
 __all__ = ["run"]
 

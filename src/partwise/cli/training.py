@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from partwise.models.model import Model
     from partwise.tasks.base import Task
     from partwise.tasks.trainer import Trainer
-    from partwise.training.loop import Callback
+    from partwise.training.fit import Callback
 
 __all__ = ["check_stdin", "in_parts", "sample_weight", "scored", "trainer_of"]
 

@@ -20,7 +20,8 @@ from ..models.transfer import transfer_weights
 from ..solvers.blocks.plan import BLOCKS, Extent, make_plan
 from ..tasks.trainer import Prepared, Trainer
 from ..training.checkpoint import Checkpoint, Keeper, load_checkpoint
-from ..training.loop import Callback, Fit, run
+from ..training.fit import Callback, Fit
+from ..training.loop import run
 from ..training.settings import as_json
 from ..training.start import Start
 from ..values import check_count

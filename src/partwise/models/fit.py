@@ -28,7 +28,7 @@ from ..structures.base import Structure
 from ..training.certificate import Certificate
 from ..training.checkpoint import Checkpoint, load_checkpoint
 from ..training.early_stopping import Watch
-from ..training.loop import Callback, Fit
+from ..training.fit import Callback, Fit
 from ..training.path import Descent, train_path
 from ..training.settings import Parameters, Settings
 from ..training.start import Start

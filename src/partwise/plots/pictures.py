@@ -14,7 +14,7 @@ from .convergence import ConvergenceDisplay
 from .path import PathDisplay
 
 if TYPE_CHECKING:
-    from ..training.loop import TraceRow
+    from ..training.course import TraceRow
     from ..training.path_table import PathRow
 
 __all__ = ["convergence_picture", "path_picture"]

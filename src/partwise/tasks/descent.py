@@ -27,7 +27,7 @@ from .trainer import Prepared, Trainer
 
 if TYPE_CHECKING:
     from ..models.model import Model
-    from ..training.loop import Fit
+    from ..training.fit import Fit
 
 __all__ = [
     "Descended",

@@ -14,7 +14,7 @@ from .trainer import Prepared, Trainer
 
 if TYPE_CHECKING:
     from ..models.model import Model
-    from ..training.loop import Fit
+    from ..training.fit import Fit
 
 __all__ = ["Stretch", "Walked", "Walkers", "replayed", "walked_by", "walked_here", "walkers_now"]
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ..structures.base import Structure
     from ..training.checkpoint import Checkpoint
     from ..training.early_stopping import EarlyStopping, Watch
-    from ..training.loop import Callback, Fit
+    from ..training.fit import Callback, Fit
     from ..training.start import Start
     from .preparation import Preparation
 

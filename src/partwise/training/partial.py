@@ -45,10 +45,13 @@ from ..problem.dual_point import DualPoint
 from ..problem.evaluation import Evaluator, penalty
 from ..problem.problem import Problem
 from ..solvers.eg.base import easy_l2
+from .advice import warn_unless_converged
 from .certificate import Certificate, Steps
+from .course import TraceRow
 from .early_stopping import Watch
+from .fit import Callback, Fit, Progress
 from .interrupt import Interrupt
-from .loop import Callback, Fit, Progress, TraceRow, train, warn_unless_converged
+from .loop import train
 
 __all__ = ["train_partial"]
 

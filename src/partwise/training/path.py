@@ -25,8 +25,9 @@ from ..errors import DataError
 from ..problem.dual_point import DualPoint
 from ..problem.problem import Problem
 from ..values import is_integer, is_number
+from .fit import Fit
 from .interrupt import Interrupt
-from .loop import Fit, train
+from .loop import train
 from .partial import train_partial
 
 if TYPE_CHECKING:

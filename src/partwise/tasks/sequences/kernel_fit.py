@@ -31,7 +31,7 @@ from ...problem.problem import Problem
 from ...problem.rows import Rows
 from ...solvers.gold_labels import gold_marginals
 from ...training.certificate import Certificate, relative_gap
-from ...training.loop import Fit
+from ...training.fit import Fit
 from .features import PositionFeatures
 from .gram import GramFactor
 from .kernel import Kernel

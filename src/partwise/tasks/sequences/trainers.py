@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ...models.model import Model
     from ...structures.base import Constraints, Structure
     from ...training.early_stopping import Watch
-    from ...training.loop import Fit
+    from ...training.fit import Fit
     from ..preparation import Preparation
     from .partial_labels import Labelled
     from .sources import ColumnFile, Sequences, Table, Tokens
