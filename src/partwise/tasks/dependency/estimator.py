@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 
 from ...arrays import Floats
 from ...errors import DataError
-from ...formats.conll import Sentence
+from ...formats.sentence import Sentence
 from ...metrics.attachment import attachment_scores
 from ...models.fit import check_weights
 from ..cross_validation import PathEstimator
