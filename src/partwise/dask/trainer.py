@@ -18,7 +18,8 @@ from ..errors import ClusterError, DataError, MismatchError
 from ..models.fit import UNFINISHED, made_model, packed_model
 from ..models.transfer import transfer_weights
 from ..solvers.blocks.plan import BLOCKS, Extent, make_plan
-from ..tasks.trainer import Prepared, Trainer
+from ..tasks.prepared import Prepared
+from ..tasks.trainer import Trainer
 from ..training.checkpoint import Checkpoint, Keeper, load_checkpoint
 from ..training.fit import Callback, Fit
 from ..training.loop import run

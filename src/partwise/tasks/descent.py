@@ -21,9 +21,10 @@ from ..training.path_table import (
     edge_words,
     pooled,
 )
+from .prepared import Prepared
 from .source import Source
 from .stretches import Stretch, Walkers, replayed, walkers_now
-from .trainer import Prepared, Trainer
+from .trainer import Trainer
 
 if TYPE_CHECKING:
     from ..models.model import Model

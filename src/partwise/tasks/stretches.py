@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..training.path import Descent
 from ..training.path_table import BestModel
-from .trainer import Prepared, Trainer
+from .prepared import Prepared
+from .trainer import Trainer
 
 if TYPE_CHECKING:
     from ..models.model import Model

@@ -35,8 +35,8 @@ from ...training.fit import Fit
 from .features import PositionFeatures
 from .gram import GramFactor
 from .kernel import Kernel
-from .sources import Tokens
 from .support import Support
+from .tokens import Tokens
 
 __all__ = ["KernelPositions", "kernel_positions"]
 
