@@ -45,7 +45,7 @@ def parallel_paths(client: Any = None) -> Iterator[None]:
     Parameters
     ----------
     client : distributed.Client, Address, str or None
-        The cluster, as in the estimators of :mod:`partwise.dask`.
+        The cluster, as in the estimators of ``partwise.dask``.
 
     Examples
     --------

@@ -34,7 +34,22 @@ __all__ = ["explain_examples", "explanations"]
 
 
 def explain_examples(model: Model, examples: Any, **options: Any) -> Explanations:
-    """Explain the predictions for some examples; see `explanations` for the parameters."""
+    """Explain the predictions for some examples.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    examples
+        As in `Model.predict`.
+    **options
+        The other parameters of `Model.explain`.
+
+    Returns
+    -------
+    Explanations
+        One explanation per example.
+    """
     return Explanations(explanations(model, examples, **options))
 
 

@@ -109,7 +109,7 @@ def fit_model(
     weights : str, WeightRule or None
         Which weights there are, instead of the `weights` of the settings.
     callbacks : sequence of callables
-        See :func:`partwise.training.loop.train`.
+        See :func:`partwise.training.train`.
     initial : Model or None
         A model whose weights to start from, matched by feature and label.
     dual_point : DualPoint or None

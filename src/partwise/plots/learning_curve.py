@@ -26,7 +26,7 @@ class LearningCurveDisplay(_LearningCurveDisplay):
         ax : matplotlib axes or None
             Where to draw; None makes a new figure.
         **options
-            As in :meth:`sklearn.model_selection.LearningCurveDisplay.plot`.
+            As in ``sklearn.model_selection.LearningCurveDisplay.plot``.
         """
         require_matplotlib()
         super().plot(ax, **options)

@@ -32,6 +32,17 @@ class PathDisplay:
     ----------
     ax_, figure_
         The axes and the figure of matplotlib, after `plot`.
+
+    Examples
+    --------
+    >>> from partwise.plots import PathDisplay
+    >>> rows = [
+    ...     {"l2": 1.0, "score": 0.80, "passes": 4.0},
+    ...     {"l2": 0.1, "score": 0.90, "passes": 7.0},
+    ... ]
+    >>> display = PathDisplay.from_rows(rows, 0.1, score_name="F1")
+    >>> display.ax_.get_ylabel()
+    'F1'
     """
 
     ax_: Any

@@ -87,6 +87,18 @@ def path_picture(
         If matplotlib is missing.
     DataError
         If there are no rows or the file cannot be written.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.plots import path_picture
+    >>> rows = [
+    ...     {"l2": 1.0, "score": 0.80, "passes": 4.0},
+    ...     {"l2": 0.1, "score": 0.90, "passes": 7.0},
+    ... ]
+    >>> path_picture(rows, "path.png", chosen=0.1, score_name="F1")
+    >>> Path("path.png").read_bytes()[1:4]
+    b'PNG'
     """
     display = PathDisplay(rows, chosen, score_name)
     figure, left, right = _two_axes()

@@ -133,7 +133,7 @@ def build_problem(
     shapes : sequence
         What `structure.topology` takes, for each example: as a rule its number of positions.
     features : sequence of Rows
-        For each kind of site, its features (see :func:`partwise.problem.design.site_rows`).
+        For each kind of site, its features (see ``site_rows`` in ``problem/design.py``).
     gold : sequence of ndarray
         The label of each example, as `structure.encode` takes it.
     loss : Loss
@@ -149,7 +149,7 @@ def build_problem(
         For each example, further constraints of its own or None.
     allowed : sequence or None
         For each example None if its label is known, or what its label may be, in the form of
-        constraints; its entry in `gold` is then not looked at. See :mod:`partwise.problem.partial`.
+        constraints; its entry in `gold` is then not looked at. See ``problem/partial.py``.
     """
     n = len(shapes)
     if n == 0:

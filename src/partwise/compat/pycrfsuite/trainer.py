@@ -35,6 +35,12 @@ class CRFSuiteError(Exception):
     ----------
     code : int
         The number of the error in CRFsuite.
+
+    Examples
+    --------
+    >>> from partwise.compat.pycrfsuite import CRFSuiteError
+    >>> str(CRFSuiteError(1))
+    'CRFsuite error 1'
     """
 
     def __init__(self, code: int) -> None:
