@@ -33,20 +33,9 @@ from .help_texts import (
     predict_help,
     train_help,
 )
-from .options import (
-    add_format,
-    add_format_options,
-    add_options,
-    fraction,
-    natural,
-    not_negative,
-    passes,
-    positive,
-    seed,
-    size,
-    threads,
-)
+from .options import add_format, add_format_options, add_options
 from .outcome import USAGE, Outcome, deliver, refuse
+from .readers import fraction, natural, not_negative, passes, positive, seed, size, threads
 from .report_files import add_no_examples, add_report
 from .serve_options import add_serve_options
 

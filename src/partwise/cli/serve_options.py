@@ -6,7 +6,7 @@ import argparse
 
 from partwise.serve.limits import LENGTHS, Limits
 
-from .options import natural, port, positive, threads
+from .readers import natural, port, positive, threads
 
 __all__ = ["add_serve_options"]
 
