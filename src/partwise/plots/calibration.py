@@ -44,6 +44,11 @@ class CalibrationDisplay(_CalibrationDisplay):
             The number of ranges of probabilities.
         **options
             As in ``sklearn.calibration.CalibrationDisplay.from_predictions``.
+
+        Returns
+        -------
+        CalibrationDisplay
+            The display, drawn.
         """
         correct, probability = _odds(estimator, X, y)
         options.setdefault("name", type(estimator).__name__)
@@ -61,6 +66,11 @@ class CalibrationDisplay(_CalibrationDisplay):
             Its probability.
         **options
             As in ``sklearn.calibration.CalibrationDisplay.from_predictions``.
+
+        Returns
+        -------
+        CalibrationDisplay
+            The display, drawn.
         """
         require_matplotlib()
         # scikit-learn tells two classes apart by their labels.

@@ -38,6 +38,11 @@ class ConfusionDisplay(ConfusionMatrixDisplay):
             Examples, and their right labels.
         **options
             As in `from_predictions`.
+
+        Returns
+        -------
+        ConfusionDisplay
+            The display, drawn.
         """
         return cls.from_predictions(y, estimator.predict(X), **options)
 
@@ -52,6 +57,11 @@ class ConfusionDisplay(ConfusionMatrixDisplay):
         **options
             As in ``sklearn.metrics.ConfusionMatrixDisplay.from_predictions``. The colours are
             shades of grey unless `cmap` says otherwise, and labels of the x-axis stand upright.
+
+        Returns
+        -------
+        ConfusionDisplay
+            The display, drawn.
         """
         require_matplotlib()
         gold, found = list(y_true), list(y_pred)

@@ -27,6 +27,11 @@ class LearningCurveDisplay(_LearningCurveDisplay):
             Where to draw; None makes a new figure.
         **options
             As in ``sklearn.model_selection.LearningCurveDisplay.plot``.
+
+        Returns
+        -------
+        LearningCurveDisplay
+            The display itself.
         """
         require_matplotlib()
         super().plot(ax, **options)

@@ -71,6 +71,11 @@ class PathDisplay:
             The name of the score.
         kind, ax
             As in `plot`.
+
+        Returns
+        -------
+        PathDisplay
+            The display, drawn.
         """
         return cls(estimator.path_, estimator.l2_, score_name).plot(ax, kind=kind)
 
@@ -84,7 +89,13 @@ class PathDisplay:
         kind: str = "score",
         ax: Any = None,
     ) -> PathDisplay:
-        """Draw the rows of a path; parameters are those of the class and of `plot`."""
+        """Draw the rows of a path; parameters are those of the class and of `plot`.
+
+        Returns
+        -------
+        PathDisplay
+            The display, drawn.
+        """
         return cls(rows, chosen, score_name).plot(ax, kind=kind)
 
     def plot(self, ax: Any = None, *, kind: str = "score") -> PathDisplay:
@@ -96,6 +107,11 @@ class PathDisplay:
             Where to draw; None makes a new figure.
         kind : {"score", "passes"}
             The score, or the passes over the data that each l2 took, and their sum.
+
+        Returns
+        -------
+        PathDisplay
+            The display itself.
         """
         one_of("kind", kind, _KINDS)
         self.ax_ = axes = styled(one_axes(ax))

@@ -59,6 +59,11 @@ class TransitionsDisplay:
             A fitted estimator with transitions between labels, or a `Model`.
         ax : matplotlib axes or None
             Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        TransitionsDisplay
+            The display, drawn.
         """
         from ..explain import weight_table
 
@@ -86,6 +91,11 @@ class TransitionsDisplay:
             The colours, with a light middle for 0.
         include_values : bool
             Whether to write the weights into the cells; with many labels only their signs.
+
+        Returns
+        -------
+        TransitionsDisplay
+            The display itself.
         """
         self.ax_ = axes = one_axes(ax)
         self.figure_ = axes.figure
