@@ -82,11 +82,18 @@ SECTIONS: Final = (
         tuple(name for name in _OWN if name not in _ESTIMATORS + _TROUBLE),
     ),
     Section("Errors and warnings", "All errors derive from `PartwiseError`.", _TROUBLE),
-    Section("Metrics", "In `partwise.metrics`.", _all_of("partwise.metrics")),
+    Section(
+        "Metrics",
+        "In `partwise.metrics`.",
+        (
+            *_all_of("partwise.metrics"), "partwise.metrics.bootstrap.bootstrap_ratios",
+            "partwise.metrics.calibration.calibration",
+        ),
+    ),
     Section(
         "Training",
         "In `partwise.training`: what a fit tells to its callbacks, and what may be asked of it.",
-        _all_of("partwise.training"),
+        (*_all_of("partwise.training"), "partwise.training.path.train_path"),
     ),
     Section(
         "Readers and writers of files",
@@ -138,6 +145,11 @@ SECTIONS: Final = (
         "`from partwise.compat import pycrfsuite` in place of `import pycrfsuite`. "
         "`CRFSUITE_VERSION` is the version of CRFsuite whose files and parameters these are.",
         _all_of("partwise.compat.pycrfsuite"),
+    ),
+    Section(
+        "The command, from Python",
+        "`main` runs `partwise`, and a task reads the files of its models.",
+        ("partwise.cli.main", "partwise.tasks.registry.task_of"),
     ),
     Section(
         "Structures and formats of your own",

@@ -93,7 +93,7 @@ def train_partial(
     problem : Problem
         What to solve, with labels that are known in part.
     l2, l1, tol, n_jobs, seed, callbacks
-        As in :func:`partwise.training.loop.train`.
+        As in :func:`partwise.training.train`.
     max_passes : float
         Stop after this many visits per example, in all steps together.
     start : DualPoint or None
@@ -104,7 +104,7 @@ def train_partial(
         Held-out data to score. There is no early stopping: the weights with the best score may be
         of a step that another one undid.
     **training
-        Further arguments of :func:`partwise.training.loop.train`.
+        Further arguments of :func:`partwise.training.train`.
 
     Returns
     -------

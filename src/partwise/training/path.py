@@ -134,7 +134,7 @@ def train_path(
     initial_weights : ndarray or None
         The weights that the first fit starts from.
     **training
-        Further arguments of :func:`partwise.training.loop.train`.
+        Further arguments of :func:`partwise.training.train`.
 
     Yields
     ------
