@@ -49,6 +49,15 @@ def explain_examples(model: Model, examples: Any, **options: Any) -> Explanation
     -------
     Explanations
         One explanation per example.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTagger
+    >>> X = [[{"word": "the"}, {"word": "cat"}], [{"word": "the"}, {"word": "dog"}]]
+    >>> tagger = SequenceTagger().fit(X, [["DET", "NOUN"], ["DET", "NOUN"]])
+    >>> from partwise.explain import explain_examples
+    >>> explain_examples(tagger.model_, X[:1], runners_up=False)[0].prediction
+    ['DET', 'NOUN']
     """
     return Explanations(explanations(model, examples, **options))
 

@@ -132,6 +132,23 @@ def fit_model(
     model, fit
         With a `descent` in the settings, the model and the fit of the last value of l2 that was
         trained.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from partwise.models.fit import fit_model
+    >>> from partwise.models.numbered import NumberedFeatures
+    >>> from partwise.problem import Rows
+    >>> from partwise.structures.multiclass import Multiclass
+    >>> from partwise.training import Settings
+    >>> rows = Rows.from_dense(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> gold = [np.array([0]), np.array([1])]
+    >>> model, fit = fit_model(
+    ...     "own", Multiclass(2), [rows], [1, 1], gold, NumberedFeatures((2,)), Settings(),
+    ...     labels=["a", "b"],
+    ... )
+    >>> model.certificate.converged, [y.tolist() for y in model.predict([rows], [1, 1])]
+    (True, [[0], [1]])
     """
     if not len(shapes):
         raise DataError("there are no examples to train on; give at least two, of different labels")

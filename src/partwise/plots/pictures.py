@@ -48,6 +48,16 @@ def convergence_picture(
         If matplotlib is missing.
     DataError
         If the trace is empty or the file cannot be written.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise import LinearClassifier
+    >>> from partwise.plots import convergence_picture
+    >>> classifier = LinearClassifier().fit([[0.0], [1.0]], ["a", "b"])
+    >>> convergence_picture(classifier.trace_, "fit.png", title="A small fit", tol=1e-4)
+    >>> Path("fit.png").read_bytes()[1:4]
+    b'PNG'
     """
     display = ConvergenceDisplay(trace, tol)
     figure, left, right = _two_axes()

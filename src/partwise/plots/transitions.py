@@ -33,6 +33,16 @@ class TransitionsDisplay:
         The axes and the figure of matplotlib, after `plot`.
     im_, text_
         The image, and the texts of the cells.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTagger
+    >>> X = [[{"word": "the"}, {"word": "cat"}], [{"word": "the"}, {"word": "dog"}]]
+    >>> tagger = SequenceTagger().fit(X, [["DET", "NOUN"], ["DET", "NOUN"]])
+    >>> from partwise.plots import TransitionsDisplay
+    >>> display = TransitionsDisplay.from_estimator(tagger)
+    >>> display.labels, display.weights.shape
+    (['DET', 'NOUN'], (2, 2))
     """
 
     ax_: Any

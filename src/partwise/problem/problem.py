@@ -74,7 +74,19 @@ class Arrays(NamedTuple):
 
 @dataclass(frozen=True)
 class Problem:
-    """A training problem, ready for a solver."""
+    """A training problem, ready for a solver.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from partwise.problem import Rows, build_problem, make_loss
+    >>> from partwise.structures.multiclass import Multiclass
+    >>> rows = Rows.from_dense(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> gold = [np.array([0]), np.array([1])]
+    >>> problem = build_problem(Multiclass(2), [1, 1], [rows], gold, make_loss("log", 2))
+    >>> problem.n_examples, problem.layout.n_weights
+    (2, 4)
+    """
 
     structure: Structure
     storage: Storage
@@ -150,6 +162,27 @@ def build_problem(
     allowed : sequence or None
         For each example None if its label is known, or what its label may be, in the form of
         constraints; its entry in `gold` is then not looked at. See ``problem/partial.py``.
+
+    Returns
+    -------
+    Problem
+        What solvers and `partwise.training.train` take.
+
+    Raises
+    ------
+    DataError
+        If there are no examples, or the parts do not fit together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from partwise.problem import Rows, build_problem, make_loss
+    >>> from partwise.structures.multiclass import Multiclass
+    >>> rows = Rows.from_dense(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> gold = [np.array([0]), np.array([1])]
+    >>> problem = build_problem(Multiclass(2), [1, 1], [rows], gold, make_loss("log", 2))
+    >>> problem.structure.name, problem.n_parts
+    ('multiclass', 4)
     """
     n = len(shapes)
     if n == 0:

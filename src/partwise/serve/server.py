@@ -41,6 +41,20 @@ class Server:
         Further names that requests may be addressed to.
     n_threads : int or None
         How many threads predict; None is one per core.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTagger
+    >>> X = [[{"word": "the"}, {"word": "cat"}], [{"word": "the"}, {"word": "dog"}]]
+    >>> tagger = SequenceTagger().fit(X, [["DET", "NOUN"], ["DET", "NOUN"]])
+    >>> from partwise.serve import Limits, ServedModel, Server
+    >>> server = Server([ServedModel("tags", tagger.model_, Limits())])
+    >>> def ready():
+    ...     print(server.url.startswith("http://127.0.0.1:"))
+    ...     server.stop()
+    >>> server.run(ready)
+    True
+    True
     """
 
     def __init__(

@@ -140,6 +140,18 @@ def train_path(
     ------
     Fit
         One fit per value, in the same order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from partwise.problem import Rows, build_problem, make_loss
+    >>> from partwise.structures.multiclass import Multiclass
+    >>> rows = Rows.from_dense(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> gold = [np.array([0]), np.array([1])]
+    >>> problem = build_problem(Multiclass(2), [1, 1], [rows], gold, make_loss("log", 2))
+    >>> from partwise.training.path import train_path
+    >>> [fit.certificate.converged for fit in train_path(problem, [10.0, 1.0])]
+    [True, True]
     """
     check_values(values)
     logs = [math.log(b / a) for a, b in pairwise(values)]
