@@ -65,8 +65,6 @@ def test_examples(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_no_example_is_skipped() -> None:
     source = Path(partwise.__file__).parent
     for path in source.rglob("*.py"):
-        if path.parent.name == "dask":  # these need a cluster; tests/dask has fits on one
-            continue
         assert "doctest: +SKIP" not in path.read_text("utf-8"), path
 
 
