@@ -76,6 +76,29 @@ class Arrays(NamedTuple):
 class Problem:
     """A training problem, ready for a solver.
 
+    Attributes
+    ----------
+    structure : Structure
+        What a label is made of.
+    storage : Storage
+        Where the weights are stored while they are trained; ``layout`` says which there are.
+    loss : Loss
+        Temperature and cost.
+    arrays : Arrays
+        Features, gold labels, costs, masks and weights of the examples, for compiled code.
+    work_size, max_parts : int
+        The scratch that oracles need, and the most parts of an example.
+    reach : ndarray
+        For each example, a bound on how far its label can move the weights.
+    build_bytes : int
+        The memory while it was built, with the features that it is made of.
+    partial : PartialLabels or None
+        The labels that are known in part, if there are any.
+    gold_entropy : ndarray or None
+        Then, the entropy of the gold label of each example.
+    room : Room
+        Where solvers keep one number per part.
+
     Examples
     --------
     >>> import numpy as np
@@ -95,10 +118,10 @@ class Problem:
     work_size: int
     max_parts: int
     reach: Floats  # for each example, a bound on |F_i^T (gold_i - y)| over all labels y
-    build_bytes: int = 0  # the memory while it was built, with the features that it is made of
-    partial: PartialLabels | None = None  # the labels that are known in part, if there are any
-    gold_entropy: Floats | None = None  # then, the entropy of the gold label of each example
-    room: Room = field(default_factory=Room)  # where solvers keep one number per part
+    build_bytes: int = 0
+    partial: PartialLabels | None = None
+    gold_entropy: Floats | None = None
+    room: Room = field(default_factory=Room)
 
     @property
     def layout(self) -> Layout:
