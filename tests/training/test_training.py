@@ -17,9 +17,8 @@ from partwise.problem.evaluation import Evaluator
 from partwise.solvers.automatic import Automatic
 from partwise.solvers.base import Epoch, Evaluation
 from partwise.solvers.eg.online import OnlineEG
-from partwise.training import loop as training
 from partwise.training.certificate import ConvergenceWarning
-from partwise.training.course import TraceRow
+from partwise.training.course import EVERY, TraceRow
 from partwise.training.fit import Fit, Progress
 from partwise.training.loop import train
 
@@ -298,4 +297,4 @@ def test_a_solver_that_no_longer_moves_ends_training(monkeypatch: pytest.MonkeyP
     problem = make_instance("multiclass", "log", 0).problem
     with pytest.warns(ConvergenceWarning, match="no longer moves"):
         fit = train(problem, 1.0, solver="online-eg", max_passes=1e6)
-    assert fit.certificate.passes <= 10 * training.EVERY
+    assert fit.certificate.passes <= 10 * EVERY
