@@ -88,6 +88,9 @@ def _foreign(app: Any, what: str, name: str, member: Any, skip: bool, options: A
     )
     if isinstance(member, property):
         home = getattr(member.fget, "__module__", None)
+    if home is None and isinstance(getattr(member, "__self__", None), type):
+        # A static method of a type of Python, such as str.
+        home = member.__self__.__module__
     if home and home.partition(".")[0] != "partwise":
         return True
     # What estimators use among themselves.
