@@ -1,4 +1,9 @@
-"""The epochs of a fit: one after the other, with what is due between them, until the fit ends."""
+"""The loop over the epochs of a fit: when to evaluate, to stop, to report and to save.
+
+:mod:`partwise.training.course` describes when a full evaluation is made. A fit that has a
+checkpoint is saved every so many minutes, also within an epoch, and when it ends. What the clock
+decides is only when it is saved, never what the fit does.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""The loop around every solver: when to evaluate, when to stop, what to report, what to save.
+"""A fit from its first weights to its certificate: what goes before its epochs, and what follows.
 
-:mod:`partwise.training.course` describes when a full evaluation is made. A fit that has a
-checkpoint is saved every so many minutes, also within an epoch, and when it ends. What the clock
-decides is only when it is saved, never what the fit does.
+:mod:`partwise.training.epochs` runs the epochs, and :mod:`partwise.training.course` describes when
+a full evaluation is made.
 """
 
 from __future__ import annotations
