@@ -13,7 +13,7 @@ from .options import checked_format, given_options
 from .outcome import Outcome
 from .report_files import check_report, report_lines, reported, wants_report
 from .resemblance import explained
-from .train import scored
+from .training import scored
 
 if TYPE_CHECKING:
     from partwise.formats.choice import Chosen
