@@ -92,7 +92,8 @@ TASKS: dict[str, Callable[[str], Problem]] = {
 def measure(problem: Problem, task: str, l2: float, solver: str, tol: float, most: float) -> Cell:
     """Train once, for at most the given number of CPU seconds."""
     from partwise.training.certificate import ConvergenceWarning
-    from partwise.training.loop import Progress, train
+    from partwise.training.fit import Progress
+    from partwise.training.loop import train
 
     began = time.process_time()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import BuiltinFunctionType
 from typing import Any
 
 from pygments.lexers.special import TextLexer
@@ -88,6 +89,8 @@ def _foreign(app: Any, what: str, name: str, member: Any, skip: bool, options: A
     )
     if isinstance(member, property):
         home = getattr(member.fget, "__module__", None)
+    if home is None and isinstance(member, BuiltinFunctionType):
+        return True
     if home and home.partition(".")[0] != "partwise":
         return True
     # What estimators use among themselves.

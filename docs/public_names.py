@@ -5,11 +5,10 @@ The reference is made from them, and a test asks each of them for an example.
 
 from __future__ import annotations
 
-import warnings
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
-__all__ = ["SECTIONS", "Section", "public_names"]
+__all__ = ["APART", "FURTHER", "SECTIONS", "Section", "public_names", "public_object"]
 
 
 class Section(NamedTuple):
@@ -30,10 +29,18 @@ class Section(NamedTuple):
     names: tuple[str, ...]
 
 
+#: Public names that are described in a sentence where they are needed: constants, an alias of a
+#: type, and a module whose functions are listed one by one.
+APART: Final = (
+    "partwise.__version__", "partwise.training.Callback", "partwise.pictures.STYLE",
+    "partwise.compat.pycrfsuite.CRFSUITE_VERSION", "partwise.compat.sklearn_crfsuite.metrics",
+)  # fmt: skip
+
+
 def _all_of(module: str) -> tuple[str, ...]:
     """Return the public names of a module that can be described one by one."""
-    public: list[str] = import_module(module).__all__
-    return tuple(f"{module}.{name}" for name in public if name not in ("__version__", "Callback"))
+    public = (f"{module}.{name}" for name in import_module(module).__all__)
+    return tuple(name for name in public if name not in APART)
 
 
 _OWN: Final = _all_of("partwise")
@@ -75,11 +82,18 @@ SECTIONS: Final = (
         tuple(name for name in _OWN if name not in _ESTIMATORS + _TROUBLE),
     ),
     Section("Errors and warnings", "All errors derive from `PartwiseError`.", _TROUBLE),
-    Section("Metrics", "In `partwise.metrics`.", _all_of("partwise.metrics")),
+    Section(
+        "Metrics",
+        "In `partwise.metrics`.",
+        (
+            *_all_of("partwise.metrics"), "partwise.metrics.bootstrap.bootstrap_ratios",
+            "partwise.metrics.calibration.calibration",
+        ),
+    ),
     Section(
         "Training",
         "In `partwise.training`: what a fit tells to its callbacks, and what may be asked of it.",
-        _all_of("partwise.training"),
+        (*_all_of("partwise.training"), "partwise.training.path.train_path"),
     ),
     Section(
         "Readers and writers of files",
@@ -87,7 +101,66 @@ SECTIONS: Final = (
         tuple(f"partwise.formats.{name}" for name in _FORMATS),
     ),
     Section("Data sets", "In `partwise.datasets`.", _all_of("partwise.datasets")),
-)
+    Section(
+        "Explanations",
+        "In `partwise.explain`. The method `explain` of a model or an estimator makes them, and "
+        "`explain_weights` returns a table of weights.",
+        _all_of("partwise.explain"),
+    ),
+    Section(
+        "Reports",
+        "In `partwise.report`: one page about a model, and a model card.",
+        _all_of("partwise.report"),
+    ),
+    Section(
+        "Drawings of labels",
+        "In `partwise.pictures`: SVG and HTML, without any further package. `STYLE` is the style "
+        "sheet that a page with drawings holds once.",
+        _all_of("partwise.pictures"),
+    ),
+    Section(
+        "Plots",
+        "In `partwise.plots`. They need matplotlib: `pip install \"partwise[plots]\"`.",
+        _all_of("partwise.plots"),
+    ),
+    Section(
+        "A server of models",
+        "In `partwise.serve`, which `partwise serve` runs. It needs h11: "
+        "`pip install \"partwise[serve]\"`.",
+        _all_of("partwise.serve"),
+    ),
+    Section(
+        "Training on a cluster",
+        "In `partwise.dask`. It needs Dask: `pip install \"partwise[dask]\"`.",
+        _all_of("partwise.dask"),
+    ),
+    Section(
+        "The interface of sklearn-crfsuite",
+        "`from partwise.compat import sklearn_crfsuite` in place of `import sklearn_crfsuite`.",
+        _all_of("partwise.compat.sklearn_crfsuite")
+        + _all_of("partwise.compat.sklearn_crfsuite.metrics"),
+    ),
+    Section(
+        "The interface of python-crfsuite",
+        "`from partwise.compat import pycrfsuite` in place of `import pycrfsuite`. "
+        "`CRFSUITE_VERSION` is the version of CRFsuite whose files and parameters these are.",
+        _all_of("partwise.compat.pycrfsuite"),
+    ),
+    Section(
+        "The command, from Python",
+        "`main` runs `partwise`, and a task reads the files of its models.",
+        ("partwise.cli.main", "partwise.tasks.registry.task_of"),
+    ),
+    Section(
+        "Structures and formats of your own",
+        "In `partwise.problem`, `partwise.testing` and the modules that are named here.",
+        (
+            *_all_of("partwise.problem"), *_all_of("partwise.testing"),
+            "partwise.models.fit.fit_model", "partwise.models.numbered.NumberedFeatures",
+            "partwise.formats.base.Format", "partwise.models.foreign.base.ModelFormat",
+        ),
+    ),
+)  # fmt: skip
 
 #: Names that the public ones speak of, and that users rarely write themselves.
 FURTHER: Final = Section(
@@ -99,15 +172,11 @@ FURTHER: Final = Section(
         "partwise.tasks.sequences.constraints.make_constraints",
         "partwise.structures.dependency.arcs.ArcConstraints",
         "partwise.tasks.constituency.normal_form.NormalForm",
-        "partwise.formats.faults.Faults", "partwise.plots.convergence_picture",
-        "partwise.plots.path_picture", "partwise.testing.check_structure",
-        "partwise.testing.check_law",
+        "partwise.formats.faults.Faults",
     ),
 )  # fmt: skip
 
 
-def public_names() -> dict[str, Any]:
-    """Return the public objects by their names; each of them has an example."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        return {name: public_object(name) for section in SECTIONS for name in section.names}
+def public_names() -> tuple[str, ...]:
+    """Return the public names; each of them has an example."""
+    return tuple(name for section in SECTIONS for name in section.names)

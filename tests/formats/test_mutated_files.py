@@ -14,8 +14,8 @@ import pytest
 from support.commands import Run
 from support.mutated_files import FILES, contents, mutations, put
 
+from partwise.cli.outcome import deliver
 from partwise.cli.parser import build_parser
-from partwise.cli.report import deliver
 from partwise.errors import PartwiseError
 from partwise.formats.registry import FORMATS
 from partwise.formats.validate import validate

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from partwise.arrays import Floats, Ints
-from partwise.models.fit import check_weights, fit_model
+from partwise.models.fit import fit_model
 from partwise.models.model import Model
+from partwise.models.training_examples import check_weights
 from partwise.models.vocabulary import Vocabulary
 from partwise.problem.rows import Rows
 from partwise.structures.base import Constraints, Structure
@@ -19,9 +20,10 @@ from partwise.structures.multiclass import Multiclass
 from partwise.structures.second_order.structure import SecondOrderChain
 from partwise.tasks.sequences.features import PositionFeatures
 from partwise.tasks.sequences.fit import prepare_positions
-from partwise.tasks.sequences.sources import Sequences, Tokens
+from partwise.tasks.sequences.sources import Sequences
 from partwise.tasks.sequences.templates import TemplateSet
-from partwise.training.loop import Fit
+from partwise.tasks.sequences.tokens import Tokens
+from partwise.training.fit import Fit
 from partwise.training.settings import Settings
 
 

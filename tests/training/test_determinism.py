@@ -14,7 +14,8 @@ import pytest
 from support.instances import make_instance
 
 import partwise
-from partwise.training.loop import Fit, train
+from partwise.training.fit import Fit
+from partwise.training.loop import train
 
 CASES = (
     ("chain", "log", "auto"),

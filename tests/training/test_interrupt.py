@@ -16,8 +16,9 @@ import pytest
 from support.instances import make_instance
 
 from partwise.training.certificate import ConvergenceWarning
+from partwise.training.fit import Fit, Progress
 from partwise.training.interrupt import Interrupt
-from partwise.training.loop import Fit, Progress, train
+from partwise.training.loop import train
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

@@ -24,7 +24,8 @@ from partwise.structures.base import Constraints
 from partwise.structures.chain.structure import Chain
 from partwise.structures.registry import STRUCTURES
 from partwise.training.certificate import ConvergenceWarning
-from partwise.training.loop import Progress, train
+from partwise.training.fit import Progress
+from partwise.training.loop import train
 from partwise.training.partial import train_partial
 from partwise.training.path import train_path
 

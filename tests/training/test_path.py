@@ -19,7 +19,8 @@ from partwise import ConvergenceWarning, DataError, DependencyParser, LinearClas
 from partwise.arrays import Floats
 from partwise.plots import path_picture
 from partwise.training.certificate import Certificate
-from partwise.training.loop import Progress, train
+from partwise.training.fit import Progress
+from partwise.training.loop import train
 from partwise.training.path import Descent, l2_values, train_path
 from partwise.training.path_table import BestModel, PathRow, choose, pooled
 

@@ -13,7 +13,8 @@ import partwise
 from partwise import LinearClassifier
 from partwise.solvers.eg.base import Annealing
 from partwise.training.certificate import Certificate
-from partwise.training.loop import Progress, TraceRow
+from partwise.training.course import TraceRow
+from partwise.training.fit import Progress
 from partwise.training.progress import ProgressLine, eta
 
 OPTIMUM = 1000.0

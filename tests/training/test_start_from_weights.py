@@ -11,7 +11,8 @@ from support.instances import make_instance
 from partwise.problem.evaluation import Evaluator
 from partwise.problem.problem import Problem
 from partwise.problem.subset import subset
-from partwise.training.loop import Fit, train
+from partwise.training.fit import Fit
+from partwise.training.loop import train
 
 KINDS = ("multiclass", "chain", "untied")
 

@@ -17,9 +17,10 @@ from partwise.problem.evaluation import Evaluator
 from partwise.solvers.automatic import Automatic
 from partwise.solvers.base import Epoch, Evaluation
 from partwise.solvers.eg.online import OnlineEG
-from partwise.training import loop as training
 from partwise.training.certificate import ConvergenceWarning
-from partwise.training.loop import Fit, Progress, TraceRow, train
+from partwise.training.course import EVERY, TraceRow
+from partwise.training.fit import Fit, Progress
+from partwise.training.loop import train
 
 VARIANTS = variants()
 NAMES = [name for *_, name in VARIANTS]
@@ -180,7 +181,9 @@ def test_the_time_of_callbacks_is_not_counted(monkeypatch: pytest.MonkeyPatch) -
         later(1.0)
         return epoch(machine)
 
-    monkeypatch.setattr("partwise.training.loop.time", SimpleNamespace(perf_counter=lambda: now))
+    clock = SimpleNamespace(perf_counter=lambda: now)
+    monkeypatch.setattr("partwise.training.loop.time", clock)
+    monkeypatch.setattr("partwise.training.epochs.time", clock)
     monkeypatch.setattr(OnlineEG, "epoch", one_second)
     fit = train(
         make_instance().problem,
@@ -294,4 +297,4 @@ def test_a_solver_that_no_longer_moves_ends_training(monkeypatch: pytest.MonkeyP
     problem = make_instance("multiclass", "log", 0).problem
     with pytest.warns(ConvergenceWarning, match="no longer moves"):
         fit = train(problem, 1.0, solver="online-eg", max_passes=1e6)
-    assert fit.certificate.passes <= 10 * training.EVERY
+    assert fit.certificate.passes <= 10 * EVERY

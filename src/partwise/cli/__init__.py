@@ -20,6 +20,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         0: done, 1: bad data or model, 2: usage, 3: stopped before the requested gap, 128 + n: ended
         by signal n (130: Ctrl-C, 141: stdout was closed by its reader, 143: SIGTERM).
+
+    Examples
+    --------
+    >>> from partwise.cli import main
+    >>> from partwise.datasets import tagged_text, write
+    >>> write(tagged_text(3), "text.txt")
+    >>> main(["validate", "text.txt"])
+    text.txt: sound; 3 examples, tags by IOB2
+    0
     """
     import os
     import sys

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from partwise.errors import DataError
 
-from .options import natural
-from .report import UsageError
+from .outcome import UsageError
+from .readers import natural
 
 if TYPE_CHECKING:
     from partwise.tasks.trainer import Trainer

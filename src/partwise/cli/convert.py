@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 
-from .report import Outcome
+from .outcome import Outcome
 
 __all__ = ["run"]
 

@@ -8,7 +8,8 @@ import time
 from partwise.errors import DataError, MismatchError
 
 from .options import given_format
-from .report import Outcome, UsageError, check_target
+from .outcome import Outcome, UsageError
+from .targets import check_target
 
 __all__ = ["run"]
 

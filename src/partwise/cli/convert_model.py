@@ -8,7 +8,8 @@ from typing import Any
 
 from partwise.errors import DataError, MismatchError
 
-from .report import Outcome, UsageError, check_target
+from .outcome import Outcome, UsageError
+from .targets import check_target
 
 __all__ = ["run"]
 

@@ -14,7 +14,7 @@ from typing import Any
 from partwise.errors import DataError
 from partwise.problem.rows import Rows
 
-from .report import DONE, Outcome
+from .outcome import DONE, Outcome
 
 __all__ = ["run"]
 

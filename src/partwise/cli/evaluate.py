@@ -10,10 +10,10 @@ from partwise.compiled.compilation import noted_compilation
 from partwise.tasks.registry import task_of
 
 from .options import checked_format, given_options
-from .report import Outcome
+from .outcome import Outcome
 from .report_files import check_report, report_lines, reported, wants_report
 from .resemblance import explained
-from .train import scored
+from .training import scored
 
 if TYPE_CHECKING:
     from partwise.formats.choice import Chosen

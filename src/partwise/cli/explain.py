@@ -10,7 +10,7 @@ from partwise.compiled.compilation import noted_compilation
 from partwise.tasks.registry import task_of
 
 from .options import checked_format
-from .report import Outcome, logged_warnings
+from .outcome import Outcome, logged_warnings
 from .resemblance import explained
 
 __all__ = ["run"]

@@ -9,9 +9,9 @@ from partwise.models.file import read_header
 from partwise.tasks.sequences.features import PositionFeatures
 from partwise.tasks.sequences.segment_features import SegmentFeatures
 from partwise.tasks.sequences.template_file import templates_from_json
-from partwise.training.certificate import Certificate
+from partwise.training.certificate import Certificate, in_words
 
-from .report import Outcome, certificate_record, in_words
+from .outcome import Outcome, certificate_record
 
 __all__ = ["run"]
 

@@ -9,7 +9,7 @@ import re
 
 from partwise.errors import DataError
 
-from .report import Outcome, UsageError
+from .outcome import Outcome, UsageError
 
 __all__ = ["run"]
 

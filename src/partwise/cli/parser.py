@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-import textwrap
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
@@ -18,176 +17,29 @@ from partwise.tasks.registry import all_tasks
 from partwise.training.path_table import RULES
 
 from .cluster import add_cluster_options
-from .options import (
-    add_format,
-    add_format_options,
-    add_options,
-    fraction,
-    natural,
-    not_negative,
-    passes,
-    positive,
-    seed,
-    size,
-    threads,
+from .help_texts import (
+    CODES,
+    CONVERT,
+    DEMO,
+    EVALUATE,
+    EXPLAIN,
+    INFO,
+    INSPECT,
+    REPORT,
+    SERVE,
+    SOLVERS,
+    VALIDATE,
+    path_help,
+    predict_help,
+    train_help,
 )
-from .report import USAGE, Outcome, deliver, refuse
+from .options import add_format, add_format_options, add_options
+from .outcome import USAGE, Outcome, deliver, refuse
+from .readers import fraction, natural, not_negative, passes, positive, seed, size, threads
 from .report_files import add_no_examples, add_report
-from .serve_options import SERVE, add_serve_options
+from .serve_options import add_serve_options
 
 __all__ = ["build_parser", "run", "verb_of"]
-
-#: The modules of verbs that are not named after them.
-_MODULES = {"report": "model_report"}
-
-_CODES = """\
-exit codes:
-  0  done
-  1  bad data or model; one sentence on stderr says where and what to do
-  2  usage
-  3  training stopped before the requested gap (--max-passes; --patience; Ctrl-C or SIGTERM, once):
-     the model is written and certified; --resume goes on from it, and exactly where it stopped
-     from a --checkpoint
-  130, 141, 143  Ctrl-C (while training: twice), the reader of stdout went away, or SIGTERM (while
-     training: twice); no file is left half-written
-
-Files may be gzipped; - is stdin or stdout. With --json, stdout holds one JSON object and
-nothing else; messages and progress go to stderr."""
-
-_TRAIN = """\
-The objective is l2/2 |w|^2 + the sum of the losses of all examples. Training stops when the
-relative duality gap is at most --tol: no weights can then be better by more than that.
-Progress shows passes over the data, primal (the objective), dual (a lower bound on it) and their
-relative gap; ~ marks a running estimate. Ctrl-C ends training with the weights so far. With --dev
-it also shows the last score on that file: F1 where there are spans, segments or brackets, LAS or
-UAS for trees, else the share of right labels. With --patience, a training that ends before --tol is
-reached keeps the weights with the best score, and their certificate."""
-
-_PATH = """\
-examples:
-  partwise path --task tag train.txt --dev dev.txt --model chunks.model
-  partwise path --task classify digits.svm --dev more.svm --l2-max 100 --steps 12 --plot path.png
-  partwise path --task parse train.conllu --folds 5 --rule one-se --model trees.model
-
-Trains for l2 = --l2-max, then for --factor times that, and so on, each from where the last one
-ended and each certified at --tol; prints a row for every l2 as it is done, and writes the model
-with the best score. The score is the share of right labels; F1 where there are spans, segments or
-brackets; UAS for trees, LAS with --labelled. With --folds, the l2 is chosen by the mean score of
-the folds, and the model is trained on the whole file. Ctrl-C ends the path and keeps what is done;
-so does an l2 that is not certified after --max-passes. Both give exit code 3. If the best l2 is the
-smallest or the largest that was tried, a message says so; --extend N then goes on beyond it: with
---dev to smaller values until one is not the best, else to N further values at that end."""
-
-_PREDICT = """\
-examples:
-  partwise predict chunks.model text.txt --output labelled.txt
-  partwise predict chunks.model text.txt --marginals | less
-  zcat text.txt.gz | partwise predict chunks.model - --k 3
-  partwise predict names.model text.txt --spans --threshold 0.9
-  partwise predict chunks.model half-labelled.txt --fixed _
-
-The file may have labels or not. With --json and no --output, the record holds the predictions.
-What is written depends on the task of the model. From stdin to stdout, every example is answered as
-soon as its end has been read (a blank line, for classify the end of the line, for brackets the end
-of the line that closes them), so that predict can be a filter in a pipe or a coprocess; with --json
-or --output, the whole input is read first."""
-
-_EVALUATE = """\
-examples:
-  partwise evaluate chunks.model test.txt
-  partwise evaluate chunks.model test.txt --scheme IOB2 --json
-
-Labels that the model does not know count as errors. Where labels look like spans (B-NP, I-NP, O),
-precision, recall and F1 are those of spans, by default as the CoNLL script conlleval counts them;
-the other schemes are strict and drop spans that break their rules."""
-
-_REPORT = """\
-examples:
-  partwise report chunks.model test.txt
-  partwise report chunks.model test.txt --output chunks.html --card README.md --no-examples
-
-Writes one page that needs nothing else: the data and what is odd about them, objective and
-certificate, scores by label with intervals (whole examples are resampled 1,000 times), confusions,
-calibration of the probabilities, the strongest features, the examples that the model is most sure
-and wrong about with an explanation, how to use the model, versions, seed and command. --card writes
-the same as a model card in Markdown. train, path and evaluate write reports by --report, those of
-train and path with the course of the training."""
-
-_INFO = """\
-examples:
-  partwise info chunks.model
-  partwise info chunks.model --json"""
-
-_INSPECT = """\
-examples:
-  partwise inspect chunks.model
-  partwise inspect chunks.model --label B-NP --top 50
-  partwise inspect chunks.model --feature "word\\[0\\]" --csv > weights.csv
-  partwise inspect chunks.model --transitions
-
-Lists the weights of the largest size. The label of a transition is "from -> to"; --label also finds
-the transitions and rules that hold it. Counts say how often a feature occurs in the training data;
-files of older versions and converted models have none. Features without names are called x0, x1
-and so on: x0 is index 1 of an svmlight file."""
-
-_EXPLAIN = """\
-examples:
-  partwise explain chunks.model text.txt
-  partwise explain chunks.model text.txt --first 3 --top 5
-  partwise explain digits.model digits.svm --json
-
-For each example: what every feature adds to the score of the predicted label, part by part
-(positions, segments, arcs, phrases or vertices); the probability; and the margin to the runner-up,
-the best labelling of the whole example that differs in this part, with what speaks for and against
-it. The contributions of all parts add up to the score. Models of the hinge loss have no
-probabilities."""
-
-_CONVERT = """\
-examples:
-  partwise convert train.txt train.jsonl --from columns --to jsonl
-  partwise convert sentences.conllu words.txt --from conllu --to columns --label xpos --drop
-  partwise convert names.txt names.conllu --from columns --to conllu --out label=misc:NE
-  partwise convert model.crfsuite chunks.model --from crfsuite-model
-  partwise convert model.txt chunks.model --from crfpp-model
-  partwise convert chunks.model chunks.json --from partwise-model --to json-model
-
-Formats of data: columns, crfsuite, conllu, conllx, jsonl, spacy, prodigy, doccano. What the other
-format has no place for is named and refused; with --drop it is left out and counted.
-
-Formats of models: crfsuite-model, wapiti-model (text), crfpp-model (text, of crf_learn -t),
-liblinear-model, sklearn-model (of skops), partwise-model, json-model and safetensors-model. To
-write, there are partwise-model, crfsuite-model, json-model and safetensors-model. A converted
-model predicts as it did, but nothing is certified about it. If partwise has its objective, train
---resume with the data and settings that it was trained with tells how far it is from the optimum.
-Pickles are never read."""
-
-_SOLVERS = """\
-examples:
-  partwise solvers
-  partwise solvers online-eg
-  partwise train --task tag train.txt --model m --solver online-eg --solver-option first_step=0.1
-
-Says for every solver which losses and structures it takes, whether l1 > 0 and threads, its options
-with their defaults, and the papers that it comes from."""
-
-_VALIDATE = """\
-examples:
-  partwise validate train.txt
-  partwise validate train.txt --scheme IOBES --json
-  partwise validate sentences.conllu --format conllu --label xpos
-
-Prints every fault as FILE:LINE:CHARACTER: what is wrong; what to do. Tags such as B-NP and I-NP
-are checked too, by --scheme or by the scheme that they seem to follow. With faults, the exit code
-is 1."""
-
-_DEMO = """\
-examples:
-  partwise demo
-  partwise demo --output /tmp/demo
-
-Makes a tagged text, trains a tagger on it to a certified optimum, evaluates it and draws how it
-converged; then the same for a classifier of digits; then it writes a report on each. Prints the
-commands, to be repeated by hand."""
 
 
 def run(argv: Sequence[str] | None = None) -> int:
@@ -215,11 +67,10 @@ class _Parser(argparse.ArgumentParser):
 
 
 def verb_of(name: str) -> Callable[[argparse.Namespace], Outcome]:
-    """Return what runs a verb; its module is loaded when it is called."""
+    """Return what runs a verb: `run` of the module of its name, loaded when it is called."""
 
     def work(arguments: argparse.Namespace) -> Outcome:
-        module = _MODULES.get(name, name)
-        outcome: Outcome = import_module(f"partwise.cli.{module}").run(arguments)
+        outcome: Outcome = import_module(f"partwise.cli.{name}").run(arguments)
         return outcome
 
     return work
@@ -231,7 +82,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="partwise",
         description="Train linear models of structured labels to a certified optimum.",
         epilog="example:\n  partwise train --task tag train.txt --model chunks.model\n"
-        "  partwise COMMAND --help has an example for every command\n\n" + _CODES,
+        "  partwise COMMAND --help has an example for every command\n\n" + CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -243,7 +94,7 @@ def build_parser() -> argparse.ArgumentParser:
             name,
             help=summary,
             description=summary[0].upper() + summary[1:] + ".",
-            epilog=epilog + "\n\n" + _CODES,
+            epilog=epilog + "\n\n" + CODES,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
@@ -257,54 +108,25 @@ def build_parser() -> argparse.ArgumentParser:
         return child
 
     tasks = all_tasks()
-    _train(verb("train", "train a model on a file with labels", _train_help(tasks)), tasks)
-    _path(verb("path", "train for a range of l2 and choose the best", _path_help(tasks)), tasks)
-    _predict(verb("predict", "label a file with a model", _predict_help(tasks)), tasks)
-    _evaluate(verb("evaluate", "score a model on a file with labels", _EVALUATE), tasks)
-    _report(verb("report", "write a page about a model and its scores on a file", _REPORT), tasks)
-    info = verb("info", "say what a model file holds", _INFO)
+    _train(verb("train", "train a model on a file with labels", train_help(tasks)), tasks)
+    _path(verb("path", "train for a range of l2 and choose the best", path_help(tasks)), tasks)
+    _predict(verb("predict", "label a file with a model", predict_help(tasks)), tasks)
+    _evaluate(verb("evaluate", "score a model on a file with labels", EVALUATE), tasks)
+    _report(verb("report", "write a page about a model and its scores on a file", REPORT), tasks)
+    info = verb("info", "say what a model file holds", INFO)
     info.add_argument("model", metavar="MODEL", help="a model file")
-    _inspect(verb("inspect", "list the largest weights of a model", _INSPECT))
-    _explain(verb("explain", "say which features spoke for the labels of a file", _EXPLAIN))
+    _inspect(verb("inspect", "list the largest weights of a model", INSPECT))
+    _explain(verb("explain", "say which features spoke for the labels of a file", EXPLAIN))
     add_serve_options(verb("serve", "open a page to try models on, and a JSON API", SERVE))
-    _convert(verb("convert", "convert a file from one format to another", _CONVERT))
-    solvers = verb("solvers", "list the solvers, or describe one", _SOLVERS)
+    _convert(verb("convert", "convert a file from one format to another", CONVERT))
+    solvers = verb("solvers", "list the solvers, or describe one", SOLVERS)
     solvers.add_argument("name", metavar="NAME", nargs="?", help="a solver (default: all)")
-    _validate(verb("validate", "find all faults of a file", _VALIDATE), tasks)
-    demo = verb("demo", "train, certify and evaluate on data made up on the spot", _DEMO)
+    _validate(verb("validate", "find all faults of a file", VALIDATE), tasks)
+    demo = verb("demo", "train, certify and evaluate on data made up on the spot", DEMO)
     demo.add_argument(
         "--output", metavar="DIR", default="demo", help="folder for the files (default: demo)"
     )
     return parser
-
-
-def _train_help(tasks: Sequence[Task[Any]]) -> str:
-    lines = [f"  partwise train --task {task.name} {task.example}" for task in tasks]
-    more = "  partwise train --task tag more.txt --model chunks.model --resume chunks.model"
-    saved = "  partwise train --task tag train.txt --model chunks.model --checkpoint chunks.saved"
-    resume = "  partwise train --task tag train.txt --model chunks.model --resume chunks.saved"
-    return "\n".join(
-        ["examples:", *lines, more, saved, resume, "", *_on_tasks(tasks, "reads"), "", _TRAIN]
-    )
-
-
-def _path_help(tasks: Sequence[Task[Any]]) -> str:
-    return "\n".join([_PATH, "", *_on_tasks(tasks, "reads")])
-
-
-def _predict_help(tasks: Sequence[Task[Any]]) -> str:
-    return "\n".join([_PREDICT, *_on_tasks(tasks, "writes")])
-
-
-def _on_tasks(tasks: Sequence[Task[Any]], what: str) -> list[str]:
-    """Return what the tasks say about themselves, one paragraph per task."""
-    return [
-        textwrap.fill(
-            f"--task {task.name} {getattr(task, what)}.", 96, subsequent_indent="  ",
-            break_on_hyphens=False, break_long_words=False,
-        )
-        for task in tasks
-    ]  # fmt: skip
 
 
 def _train(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:

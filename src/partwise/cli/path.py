@@ -14,31 +14,22 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from partwise.compiled.compilation import noted_compilation
 from partwise.tasks.registry import task_of
-from partwise.training.certificate import ConvergenceWarning
+from partwise.training.certificate import ConvergenceWarning, in_words
 from partwise.training.path_table import at_edge, edge_words
 
 from .cluster import check_cluster, walking
 from .options import given_options
-from .report import (
-    DONE,
-    STOPPED_EARLY,
-    Outcome,
-    UsageError,
-    certificate_record,
-    check_apart,
-    check_target,
-    in_words,
-    named,
-)
+from .outcome import DONE, STOPPED_EARLY, Outcome, UsageError, certificate_record, named
 from .report_files import check_report, report_lines, reported, wants_report
 from .resemblance import explained
-from .train import check_stdin, sample_weight, scored, trainer_of
+from .targets import check_apart, check_target
+from .training import check_stdin, sample_weight, scored, trainer_of
 
 if TYPE_CHECKING:
     from partwise.models.model import Model
     from partwise.tasks.base import Task
     from partwise.tasks.descent import Descended
-    from partwise.training.loop import Progress
+    from partwise.training.fit import Progress
     from partwise.training.path_table import PathRow
     from partwise.training.progress import ProgressLine
 

@@ -11,8 +11,9 @@ from partwise.tasks.registry import task_of
 
 from .filter import answers, can_answer
 from .options import checked_format, given_options
-from .report import Outcome, UsageError, check_target, logged_warnings
+from .outcome import Outcome, UsageError, logged_warnings
 from .resemblance import explained
+from .targets import check_target
 
 __all__ = ["run"]
 

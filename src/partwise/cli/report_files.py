@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from partwise.tasks.silence import silenced
 
-from .report import UsageError, check_apart, check_target
+from .outcome import UsageError
+from .targets import check_apart, check_target
 
 if TYPE_CHECKING:
     from partwise.formats.choice import Chosen

@@ -13,7 +13,7 @@ from typing import Any
 from partwise.compiled.compilation import noted_compilation
 from partwise.errors import DataError
 
-from .report import Outcome, UsageError
+from .outcome import Outcome, UsageError
 
 __all__ = ["run"]
 

@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import Final
 
 from partwise.serve.limits import LENGTHS, Limits
 
-from .options import natural, port, positive, threads
+from .readers import natural, port, positive, threads
 
-__all__ = ["SERVE", "add_serve_options"]
-
-SERVE: Final = """\
-examples:
-  partwise serve chunks.model
-  partwise serve chunks.model trees=parser.model --port 8080
-  partwise serve chunks.model --host 0.0.0.0 --allowed-host models.example.org
-
-Opens a page to try the models on, and a JSON API: POST /predict and /explain, GET /models, /health,
-/metrics, /openapi.json; /docs describes it. Listens on this machine only, unless --host says
-otherwise; there are no users and no passwords, so put a proxy with both before it then. Ctrl-C or
-SIGTERM finishes what is under way and ends with exit code 0. With --json, the record is written
-when the server is ready. Needs the package h11: pip install 'partwise[serve]'."""
+__all__ = ["add_serve_options"]
 
 
 def add_serve_options(parser: argparse.ArgumentParser) -> None:

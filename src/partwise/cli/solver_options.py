@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from partwise.errors import OptionError
 
-from .report import UsageError
+from .outcome import UsageError
 
 if TYPE_CHECKING:
     from partwise.solvers.base import Solver

@@ -6,7 +6,7 @@ import argparse
 import textwrap
 from typing import TYPE_CHECKING
 
-from .report import Outcome, UsageError
+from .outcome import Outcome, UsageError
 from .solver_options import spelled
 
 if TYPE_CHECKING:

@@ -8,44 +8,40 @@ import math
 import os
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from partwise.compiled.compilation import noted_compilation
 from partwise.errors import DataError
 from partwise.memory import byte_count
 from partwise.tasks.registry import task_name, task_of
-from partwise.training.certificate import CLOSER_SIZES, Certificate, ConvergenceWarning
+from partwise.tasks.silence import silenced
+from partwise.training.certificate import CLOSER_SIZES, Certificate, ConvergenceWarning, in_words
 
 from .cluster import check_cluster, cluster_source, cluster_trainer
 from .options import given_options
-from .report import (
+from .outcome import (
     DONE,
     STOPPED_EARLY,
     Outcome,
     UsageError,
     certificate_record,
-    check_apart,
-    check_target,
-    in_words,
-    logged_warnings,
     named,
-    silenced,
 )
 from .report_files import check_report, report_lines, reported, wants_report
 from .resemblance import explained
-from .solver_options import solver_options
+from .targets import check_apart, check_target
+from .training import check_stdin, in_parts, sample_weight, scored, trainer_of
 
 if TYPE_CHECKING:
-    from partwise.arrays import Floats
     from partwise.models.model import Model
     from partwise.tasks.base import Task
     from partwise.tasks.trainer import Trainer
     from partwise.training.checkpoint import Checkpoint
+    from partwise.training.course import TraceRow
     from partwise.training.early_stopping import Watch
-    from partwise.training.loop import Callback, TraceRow
 
-__all__ = ["check_stdin", "run", "sample_weight", "scored", "trainer_of"]
+__all__ = ["run"]
 
 _log = logging.getLogger(__name__)
 
@@ -70,7 +66,7 @@ def _run(
     if arguments.dev is not None:
         with explained(arguments.dev, task):
             # A file that is read in parts is not known yet, so that nothing can be compared.
-            whole = None if _in_parts(arguments) else source
+            whole = None if in_parts(arguments) else source
             dev = task.read(arguments.dev, given, whole)
     trainer, record = _fit(arguments, task, given, source, initial, checkpoint, dev)
     model = trainer.model_
@@ -170,7 +166,7 @@ def _held_out(
     arguments: argparse.Namespace, task: Task[Any], given: dict[str, Any], model: Model, dev: Any
 ) -> Any:
     """Return the held-out file as a model reads it, if it was read before anything was known."""
-    if not _in_parts(arguments):
+    if not in_parts(arguments):
         return dev
     with explained(arguments.dev, task):
         return task.read_for(model, arguments.dev, True, given["format"])
@@ -184,7 +180,7 @@ def _check(arguments: argparse.Namespace) -> None:
     if arguments.patience is not None and arguments.dev is None:
         raise UsageError("--patience needs --dev FILE, to be scored while training")
     check_cluster(arguments)
-    if _in_parts(arguments) and arguments.dev == "-":
+    if in_parts(arguments) and arguments.dev == "-":
         raise UsageError(
             "--dev - is not possible with --out-of-core or --dask: the file is read twice"
         )
@@ -214,13 +210,6 @@ def _check(arguments: argparse.Namespace) -> None:
         )
 
 
-def _in_parts(arguments: argparse.Namespace) -> bool:
-    """Return whether the training file is not in the memory of this process as a whole."""
-    return getattr(arguments, "out_of_core", None) is not None or (
-        arguments.command == "train" and arguments.dask is not None
-    )
-
-
 def _check_folder(arguments: argparse.Namespace) -> None:
     """Raise an error for a folder that cannot be used, before the training file is read."""
     if arguments.out_of_core in ("", "-"):
@@ -248,34 +237,6 @@ def _check_checkpoint(arguments: argparse.Namespace, inputs: tuple[str | None, .
 
 def _size(path: str | os.PathLike[str]) -> int:
     return os.path.getsize(path) if os.path.exists(path) else 0
-
-
-def check_stdin(arguments: argparse.Namespace) -> None:
-    """Raise a UsageError if several files are to be read from stdin."""
-    given = {
-        "the training file": arguments.file,
-        "--dev": arguments.dev,
-        "--sample-weight": arguments.sample_weight,
-    }
-    several = [name for name, path in given.items() if path == "-"]
-    if len(several) > 1:
-        raise UsageError(f"{several[0]} and {several[1]} cannot both be stdin")
-
-
-def sample_weight(arguments: argparse.Namespace, source: Any) -> Floats | None:
-    """Return the weights of the examples, those in the file times those in a file of their own."""
-    streamed = _in_parts(arguments)
-    held: Floats | None = None if streamed else source.weights
-    if arguments.sample_weight is None:
-        return held
-    from partwise.formats.example_weights import read_example_weights
-
-    if streamed:
-        # The weights in the file are added when its parts are read.
-        return read_example_weights(arguments.sample_weight, None)
-    of = "<stdin>" if arguments.file == "-" else arguments.file
-    given = read_example_weights(arguments.sample_weight, len(source), of)
-    return given if held is None else given * held
 
 
 def _resumed(arguments: argparse.Namespace) -> tuple[Model | None, Checkpoint | None]:
@@ -311,35 +272,6 @@ def _check_task(arguments: argparse.Namespace, task: str | None) -> None:
             f"{arguments.resume}: a model of --task {trained_for} cannot be resumed with --task "
             f"{arguments.task}; give the task it was trained for"
         )
-
-
-def trainer_of(
-    arguments: argparse.Namespace,
-    task: Task[Any],
-    given: dict[str, Any],
-    callbacks: Sequence[Callback],
-    **more: Any,
-) -> Trainer:
-    """Make the trainer that the arguments of ``train`` and ``path`` describe."""
-    from partwise.solvers.registry import SOLVERS
-
-    if arguments.solver not in SOLVERS:
-        raise UsageError(f"unknown solver {arguments.solver!r}; use one of {', '.join(SOLVERS)}")
-    parameters = {
-        "loss": arguments.loss,
-        "l1": arguments.l1,
-        "solver": arguments.solver,
-        "tol": arguments.tol,
-        "max_passes": arguments.max_passes,
-        "n_jobs": arguments.jobs,
-        "random_state": arguments.seed,
-        "weights": arguments.weights,
-        "solver_options": solver_options(arguments),
-        "memory_limit": arguments.memory_limit,
-        "callbacks": list(callbacks),
-        **more,
-    }
-    return task.make(parameters, given)
 
 
 def _fit(
@@ -417,14 +349,6 @@ def _row_record(row: TraceRow) -> dict[str, Any]:
         "relative_gap": row.relative_gap if row.certified else math.nan,
         "score": row.score,
     }
-
-
-def scored(
-    task: Task[Any], model: Model, source: Any, given: dict[str, Any], n_jobs: int
-) -> tuple[dict[str, Any], str]:
-    """Score a model on a file, and log warnings about the file."""
-    with logged_warnings(source.path or "-"):
-        return task.score(model, source, given, n_jobs)
 
 
 def _advice(certificate: Certificate, path: str, kept_passes: float | None) -> str:

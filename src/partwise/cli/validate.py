@@ -8,7 +8,7 @@ import time
 from partwise.tasks.registry import task_of
 
 from .options import checked_format
-from .report import BAD_DATA, DONE, Outcome
+from .outcome import BAD_DATA, DONE, Outcome
 
 __all__ = ["run"]
 

@@ -36,6 +36,12 @@ class Address:
         The files of TLS, for ``tls://``.
     workers : int or None
         With ``local``, the number of workers; None is one per core.
+
+    Examples
+    --------
+    >>> from partwise.dask import Address
+    >>> Address("local", workers=2).workers
+    2
     """
 
     scheduler: str

@@ -59,9 +59,17 @@ class DaskSequenceTagger(ClusterEstimator, SequenceTagger):
 
     Examples
     --------
+    The cluster is in this process. Others have an address, such as ``tcp://10.0.0.5:8786``, and
+    their workers may read the files: ``fit("/shared/train-*.txt")``.
+
+    >>> from distributed import Client
     >>> from partwise.dask import DaskSequenceTagger
-    >>> tagger = DaskSequenceTagger(l2=0.5, client="tcp://10.0.0.5:8786", blocks=16)
-    >>> tagger.fit("/shared/train-*.txt")  # doctest: +SKIP
+    >>> here = {"processes": False, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+    >>> X = [[{"word": "the"}, {"word": "cat"}], [{"word": "the"}, {"word": "dog"}]]
+    >>> with Client(**here) as client:
+    ...     tagger = DaskSequenceTagger(client=client, blocks=2).fit(X, [["DET", "NOUN"]] * 2)
+    >>> tagger.predict(X[:1]), tagger.certificate_.converged
+    ([['DET', 'NOUN']], True)
     """
 
     local: ClassVar[type[Trainer]] = SequenceTagger
@@ -129,9 +137,17 @@ class DaskLinearClassifier(ClusterEstimator, LinearClassifier):
 
     Examples
     --------
+    The cluster is in this process. Others have an address, such as ``tcp://10.0.0.5:8786``, and
+    their workers may read the files: ``fit("/shared/train-*.svm")``.
+
+    >>> from distributed import Client
     >>> from partwise.dask import DaskLinearClassifier
-    >>> classifier = DaskLinearClassifier(l2=10.0, client="local", blocks=4)
-    >>> classifier.fit("/shared/train-*.svm")  # doctest: +SKIP
+    >>> here = {"processes": False, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+    >>> X, y = [[0.0], [1.0], [0.1], [0.9]], ["a", "b", "a", "b"]
+    >>> with Client(**here) as client:
+    ...     classifier = DaskLinearClassifier(client=client, blocks=2).fit(X, y)
+    >>> classifier.predict(X).tolist(), classifier.certificate_.converged
+    (['a', 'b', 'a', 'b'], True)
     """
 
     local: ClassVar[type[Trainer]] = LinearClassifier
@@ -197,9 +213,18 @@ class DaskDependencyParser(ClusterEstimator, DependencyParser):
 
     Examples
     --------
-    >>> from partwise.dask import DaskDependencyParser, Files
-    >>> parser = DaskDependencyParser(labelled=True, client="tcp://10.0.0.5:8786")
-    >>> parser.fit(Files(["/shared/train-*.conllu"], format="conllu"))  # doctest: +SKIP
+    The cluster is in this process. Others have an address, such as ``tcp://10.0.0.5:8786``, and
+    their workers may read the files: ``fit("/shared/train-*.conllu")``.
+
+    >>> from distributed import Client
+    >>> from partwise.dask import DaskDependencyParser
+    >>> from partwise.datasets import dependency_trees
+    >>> here = {"processes": False, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+    >>> trees = dependency_trees(8)
+    >>> with Client(**here) as client:
+    ...     parser = DaskDependencyParser(client=client, blocks=2, tol=1e-2).fit(trees)
+    >>> parser.certificate_.converged
+    True
     """
 
     local: ClassVar[type[Trainer]] = DependencyParser
@@ -268,9 +293,18 @@ class DaskConstituencyParser(ClusterEstimator, ConstituencyParser):
 
     Examples
     --------
+    The cluster is in this process. Others have an address, such as ``tcp://10.0.0.5:8786``, and
+    their workers may read the files: ``fit("/shared/train-*.mrg")``.
+
+    >>> from distributed import Client
     >>> from partwise.dask import DaskConstituencyParser
-    >>> parser = DaskConstituencyParser(client="tcp://10.0.0.5:8786", exchanges=32)
-    >>> parser.fit("/shared/train-*.mrg")  # doctest: +SKIP
+    >>> from partwise.datasets import phrase_trees
+    >>> here = {"processes": False, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+    >>> trees = phrase_trees(8, longest=8)
+    >>> with Client(**here) as client:
+    ...     parser = DaskConstituencyParser(client=client, blocks=2, tol=1e-2).fit(trees)
+    >>> parser.certificate_.converged
+    True
     """
 
     local: ClassVar[type[Trainer]] = ConstituencyParser

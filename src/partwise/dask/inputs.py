@@ -107,7 +107,7 @@ class Inputs:
         return list(cluster.client.compute(list(self.parts[part])))
 
     def _weights(self, n: int) -> Any:
-        from ..models.fit import check_weights
+        from ..models.training_examples import check_weights
 
         return None if self.weight is None else check_weights(self.weight, n)
 

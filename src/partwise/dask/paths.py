@@ -45,13 +45,20 @@ def parallel_paths(client: Any = None) -> Iterator[None]:
     Parameters
     ----------
     client : distributed.Client, Address, str or None
-        The cluster, as in the estimators of :mod:`partwise.dask`.
+        The cluster, as in the estimators of ``partwise.dask``.
 
     Examples
     --------
+    >>> from distributed import Client
+    >>> from partwise import SequenceTaggerCV
     >>> from partwise.dask import parallel_paths
-    >>> with parallel_paths("local"):  # doctest: +SKIP
-    ...     SequenceTaggerCV(cv=5).fit(X, y)
+    >>> here = {"processes": False, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+    >>> X = [[{"word": "the"}, {"word": "cat"}], [{"word": "the"}, {"word": "dog"}]] * 2
+    >>> tagger = SequenceTaggerCV(l2_max=1.0, factor=0.1, steps=2, cv=2)
+    >>> with Client(**here) as client, parallel_paths(client):
+    ...     _ = tagger.fit(X, [["DET", "NOUN"]] * 4)
+    >>> len(tagger.path_)
+    2
     """
     with connected(client) as cluster, walked_by(_Walkers(cluster)):
         yield

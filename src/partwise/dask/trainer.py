@@ -18,9 +18,11 @@ from ..errors import ClusterError, DataError, MismatchError
 from ..models.fit import UNFINISHED, made_model, packed_model
 from ..models.transfer import transfer_weights
 from ..solvers.blocks.plan import BLOCKS, Extent, make_plan
-from ..tasks.trainer import Prepared, Trainer
+from ..tasks.prepared import Prepared
+from ..tasks.trainer import Trainer
 from ..training.checkpoint import Checkpoint, Keeper, load_checkpoint
-from ..training.loop import Callback, Fit, run
+from ..training.fit import Callback, Fit
+from ..training.loop import run
 from ..training.settings import as_json
 from ..training.start import Start
 from ..values import check_count

@@ -34,7 +34,31 @@ __all__ = ["explain_examples", "explanations"]
 
 
 def explain_examples(model: Model, examples: Any, **options: Any) -> Explanations:
-    """Explain the predictions for some examples; see `explanations` for the parameters."""
+    """Explain the predictions for some examples.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    examples
+        As in `Model.predict`.
+    **options
+        The other parameters of `Model.explain`.
+
+    Returns
+    -------
+    Explanations
+        One explanation per example.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTagger
+    >>> X = [[{"word": "the"}, {"word": "cat"}], [{"word": "the"}, {"word": "dog"}]]
+    >>> tagger = SequenceTagger().fit(X, [["DET", "NOUN"], ["DET", "NOUN"]])
+    >>> from partwise.explain import explain_examples
+    >>> explain_examples(tagger.model_, X[:1], runners_up=False)[0].prediction
+    ['DET', 'NOUN']
+    """
     return Explanations(explanations(model, examples, **options))
 
 

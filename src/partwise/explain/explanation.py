@@ -36,6 +36,15 @@ class Contribution(NamedTuple):
         The weight of the feature with the label.
     product : float
         The contribution: value times weight.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTagger
+    >>> X = [[{"word": "the"}, {"word": "cat"}], [{"word": "the"}, {"word": "dog"}]]
+    >>> tagger = SequenceTagger().fit(X, [["DET", "NOUN"], ["DET", "NOUN"]])
+    >>> found = tagger.explain(X[:1])[0].parts[0].contributions[0]
+    >>> found.feature, found.label, found.product == found.value * found.weight
+    ('word=the', 'DET', True)
     """
 
     kind: str
@@ -64,6 +73,17 @@ class Difference(NamedTuple):
         The weight for `label` minus that for `instead`.
     product : float
         Value times weight: above 0 it speaks for the prediction, below 0 for the runner-up.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTagger
+    >>> X = [[{"word": "the"}, {"word": "cat"}], [{"word": "the"}, {"word": "dog"}]]
+    >>> tagger = SequenceTagger().fit(X, [["DET", "NOUN"], ["DET", "NOUN"]])
+    >>> runner_up = tagger.explain(X[:1])[0].parts[0].runner_up
+    >>> runner_up.differences[0].product > 0
+    True
+    >>> abs(sum(one.product for one in runner_up.differences) - runner_up.margin) < 1e-9
+    True
     """
 
     where: str
@@ -88,6 +108,15 @@ class RunnerUp:
         The score of the prediction minus that of the runner-up.
     differences : tuple of Difference
         What the margin is made of, largest first: their products add up to it.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTagger
+    >>> X = [[{"word": "the"}, {"word": "cat"}], [{"word": "the"}, {"word": "dog"}]]
+    >>> tagger = SequenceTagger().fit(X, [["DET", "NOUN"], ["DET", "NOUN"]])
+    >>> runner_up = tagger.explain(X[:1])[0].parts[0].runner_up
+    >>> runner_up.label, runner_up.margin > 0
+    ('NOUN', True)
     """
 
     label: str
@@ -120,6 +149,15 @@ class Part:
     runner_up : RunnerUp or None
         The best label of the example that differs here; None if there is no other, or if runners-up
         were not asked for.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTagger
+    >>> X = [[{"word": "the"}, {"word": "cat"}], [{"word": "the"}, {"word": "dog"}]]
+    >>> tagger = SequenceTagger().fit(X, [["DET", "NOUN"], ["DET", "NOUN"]])
+    >>> part = tagger.explain(X[:1])[0].parts[1]
+    >>> part.title, part.label, part.place
+    ('position 1 cat', 'NOUN', (1,))
     """
 
     kind: str
@@ -169,6 +207,18 @@ class Explanation:
         Its probability; None if the loss has none.
     parts : tuple of Part
         What it is made of. The contributions of all parts add up to the score.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTagger
+    >>> X = [[{"word": "the"}, {"word": "cat"}], [{"word": "the"}, {"word": "dog"}]]
+    >>> tagger = SequenceTagger().fit(X, [["DET", "NOUN"], ["DET", "NOUN"]])
+    >>> explanation = tagger.explain(X[:1])[0]
+    >>> explanation.prediction, len(explanation.parts)
+    (['DET', 'NOUN'], 2)
+    >>> total = sum(one.product for part in explanation.parts for one in part.contributions)
+    >>> abs(total - explanation.score) < 1e-9
+    True
     """
 
     task: str
@@ -205,7 +255,17 @@ class Explanation:
 
 
 class Explanations(list[Explanation]):
-    """The explanations of some examples: a list that notebooks show as tables."""
+    """The explanations of some examples: a list that notebooks show as tables.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTagger
+    >>> X = [[{"word": "the"}, {"word": "cat"}], [{"word": "the"}, {"word": "dog"}]]
+    >>> tagger = SequenceTagger().fit(X, [["DET", "NOUN"], ["DET", "NOUN"]])
+    >>> explanations = tagger.explain(X)
+    >>> len(explanations), explanations.to_dict()[1]["prediction"]
+    (2, ['DET', 'NOUN'])
+    """
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return one dict per example; see `Explanation.to_dict`."""

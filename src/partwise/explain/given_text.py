@@ -17,7 +17,8 @@ from ..problem.rows import Rows, is_matrix
 from ..tasks.constituency.tokens import encode
 from ..tasks.graph.factor_features import read_rows
 from ..tasks.sequences.segment_functions import function_of
-from ..tasks.sequences.sources import ColumnFile, Sequences, Table, made_tokens
+from ..tasks.sequences.sources import ColumnFile, Sequences, Table
+from ..tasks.sequences.tokens import made_tokens
 from .feature_names import columns
 
 if TYPE_CHECKING:

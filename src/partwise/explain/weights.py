@@ -44,6 +44,15 @@ class WeightRow:
         How often the feature occurs in the training data; None if the model does not know.
     kind : str
         What the weight is for: "label", "transition", "arc" or another kind of site.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTagger
+    >>> X = [[{"word": "the"}, {"word": "cat"}], [{"word": "the"}, {"word": "dog"}]]
+    >>> tagger = SequenceTagger().fit(X, [["DET", "NOUN"], ["DET", "NOUN"]])
+    >>> row = tagger.explain_weights(top=1, label="DET", feature="^word=")[0]
+    >>> row.feature, row.label, row.count, row.kind
+    ('word=the', 'DET', 2, 'label')
     """
 
     feature: str
@@ -62,6 +71,17 @@ class WeightTable(Sequence[WeightRow]):
         The weights.
     total : int
         How many weights there are in all, those that were not chosen included.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTagger
+    >>> X = [[{"word": "the"}, {"word": "cat"}], [{"word": "the"}, {"word": "dog"}]]
+    >>> tagger = SequenceTagger().fit(X, [["DET", "NOUN"], ["DET", "NOUN"]])
+    >>> table = tagger.explain_weights(top=3)
+    >>> table
+    WeightTable of 3 of 10 weights
+    >>> table.to_dict()[0].keys()
+    dict_keys(['feature', 'label', 'weight', 'count', 'kind'])
     """
 
     def __init__(self, rows: Sequence[WeightRow], total: int) -> None:
@@ -145,11 +165,25 @@ def weight_table(
     feature_names : sequence of str or None
         The names of the columns, if the features of the model only have numbers.
 
+    Returns
+    -------
+    WeightTable
+        The weights, the largest first.
+
     Raises
     ------
     DataError
         If `top` is no number above 0, the regular expression cannot be read, or the model does not
         have the label or any transitions.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTagger
+    >>> X = [[{"word": "the"}, {"word": "cat"}], [{"word": "the"}, {"word": "dog"}]]
+    >>> tagger = SequenceTagger().fit(X, [["DET", "NOUN"], ["DET", "NOUN"]])
+    >>> from partwise.explain import weight_table
+    >>> [row.label for row in weight_table(tagger.model_, 1, transitions=True)]
+    ['DET -> NOUN']
     """
     if top is not None and (type(top) is not int or top < 1):
         raise DataError(f"top is {top!r}; give a whole number from 1, or None for all weights")

@@ -49,6 +49,13 @@ class Format:
         faults of a file to it.
     by_name : bool
         Whether the files hold features of tokens by name, and no columns.
+
+    Examples
+    --------
+    >>> from partwise.formats.base import Format
+    >>> from partwise.formats.columns import read_columns
+    >>> Format("tokens in columns", read_columns, "columns of my own", ends="blank line").cut
+    'blank line'
     """
 
     holds: str

@@ -24,11 +24,7 @@ if TYPE_CHECKING:
         spans,
     )
     from .scorers import Scorer, ScorerGroup, get_scorer, get_scorers, scorer_names
-    from .scores import (
-        bracket_f1_score,
-        bracket_precision_score,
-        bracket_recall_score,
-        las_score,
+    from .sequence_scores import (
         sentence_accuracy_score,
         span_f1_score,
         span_precision_score,
@@ -37,6 +33,12 @@ if TYPE_CHECKING:
         token_f1_score,
         token_precision_score,
         token_recall_score,
+    )
+    from .tree_scores import (
+        bracket_f1_score,
+        bracket_precision_score,
+        bracket_recall_score,
+        las_score,
         uas_score,
     )
 
@@ -73,6 +75,7 @@ __all__ = [
     "uas_score",
 ]
 
+_OF_TREES = ("bracket_", "las_", "uas_")
 _HOMES = {
     **dict.fromkeys(("AttachmentScores", "attachment_scores", "scored_words"), ".attachment"),
     **dict.fromkeys(("BracketScores", "bracket_scores"), ".bracketing"),
@@ -83,7 +86,11 @@ _HOMES = {
     **dict.fromkeys(
         ("Scorer", "ScorerGroup", "get_scorer", "get_scorers", "scorer_names"), ".scorers"
     ),
-    **dict.fromkeys((name for name in __all__ if name.endswith("_score")), ".scores"),
+    **{
+        name: ".tree_scores" if name.startswith(_OF_TREES) else ".sequence_scores"
+        for name in __all__
+        if name.endswith("_score")
+    },
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

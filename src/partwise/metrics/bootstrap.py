@@ -44,6 +44,14 @@ def bootstrap_ratios(
     -------
     low, high : ndarray of shape (n_ratios,)
         The ends of the intervals.
+
+    Examples
+    --------
+    >>> from partwise.metrics.bootstrap import bootstrap_ratios
+    >>> right, words = [[3], [4], [2]], [[4], [4], [4]]
+    >>> low, high = bootstrap_ratios(right, words)
+    >>> bool(low[0] <= 9 / 12 <= high[0])
+    True
     """
     from scipy.sparse import csr_array
 

@@ -69,6 +69,18 @@ def calibration(probability: Any, correct: Any, n_bins: int = 10) -> Calibration
         Whether the prediction is right.
     n_bins : int
         How many ranges of equal width there are from 0 to 1.
+
+    Returns
+    -------
+    Calibration
+        The ranges of probabilities, the expected calibration error and the Brier score.
+
+    Examples
+    --------
+    >>> from partwise.metrics.calibration import calibration
+    >>> found = calibration([0.9, 0.8, 0.6], [True, True, False], n_bins=2)
+    >>> found.n, round(found.brier, 3)
+    (3, 0.137)
     """
     p = np.asarray(probability, dtype=np.float64)
     right = np.asarray(correct, dtype=np.float64)

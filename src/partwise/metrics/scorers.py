@@ -10,28 +10,29 @@ from typing import Any, Final
 import numpy as np
 
 from ..errors import DataError
-from . import scores
+from . import sequence_scores as sequences
+from . import tree_scores as trees
 
 __all__ = ["Scorer", "ScorerGroup", "get_scorer", "get_scorers", "scorer_names"]
 
 #: The metric of every name, and its options.
 _METRICS: Final[Mapping[str, tuple[Callable[..., float], dict[str, Any]]]] = {
-    "token_accuracy": (scores.token_accuracy_score, {}),
-    "token_precision_macro": (scores.token_precision_score, {"average": "macro"}),
-    "token_recall_macro": (scores.token_recall_score, {"average": "macro"}),
-    "token_f1_macro": (scores.token_f1_score, {"average": "macro"}),
-    "token_f1_weighted": (scores.token_f1_score, {"average": "weighted"}),
-    "span_precision": (scores.span_precision_score, {}),
-    "span_recall": (scores.span_recall_score, {}),
-    "span_f1": (scores.span_f1_score, {}),
-    "span_f1_macro": (scores.span_f1_score, {"average": "macro"}),
-    "span_f1_weighted": (scores.span_f1_score, {"average": "weighted"}),
-    "sentence_accuracy": (scores.sentence_accuracy_score, {}),
-    "uas": (scores.uas_score, {}),
-    "las": (scores.las_score, {}),
-    "bracket_precision": (scores.bracket_precision_score, {}),
-    "bracket_recall": (scores.bracket_recall_score, {}),
-    "bracket_f1": (scores.bracket_f1_score, {}),
+    "token_accuracy": (sequences.token_accuracy_score, {}),
+    "token_precision_macro": (sequences.token_precision_score, {"average": "macro"}),
+    "token_recall_macro": (sequences.token_recall_score, {"average": "macro"}),
+    "token_f1_macro": (sequences.token_f1_score, {"average": "macro"}),
+    "token_f1_weighted": (sequences.token_f1_score, {"average": "weighted"}),
+    "span_precision": (sequences.span_precision_score, {}),
+    "span_recall": (sequences.span_recall_score, {}),
+    "span_f1": (sequences.span_f1_score, {}),
+    "span_f1_macro": (sequences.span_f1_score, {"average": "macro"}),
+    "span_f1_weighted": (sequences.span_f1_score, {"average": "weighted"}),
+    "sentence_accuracy": (sequences.sentence_accuracy_score, {}),
+    "uas": (trees.uas_score, {}),
+    "las": (trees.las_score, {}),
+    "bracket_precision": (trees.bracket_precision_score, {}),
+    "bracket_recall": (trees.bracket_recall_score, {}),
+    "bracket_f1": (trees.bracket_f1_score, {}),
 }
 
 

@@ -20,15 +20,14 @@ from ..problem.dual_point import DualPoint
 from ..problem.example_arrays import check_gold_parts
 from ..problem.layout import Layout
 from ..problem.losses import make_loss
-from ..problem.partial import says_nothing
-from ..problem.problem import Problem, build_problem, make_topologies
+from ..problem.problem import Problem, build_problem
 from ..problem.rows import Rows
 from ..problem.weight_rule import WeightRule
 from ..structures.base import Structure
 from ..training.certificate import Certificate
 from ..training.checkpoint import Checkpoint, load_checkpoint
 from ..training.early_stopping import Watch
-from ..training.loop import Callback, Fit
+from ..training.fit import Callback, Fit
 from ..training.path import Descent, train_path
 from ..training.settings import Parameters, Settings
 from ..training.start import Start
@@ -36,12 +35,10 @@ from .announcement import announcement, check_limit
 from .features import Features
 from .file import pack_model, unpack_model
 from .model import Label, Model, check_label_names
+from .training_examples import check_features, check_weights, note_left_out, silent, take_examples
 from .transfer import transfer_weights
 
-__all__ = [
-    "Finish", "Settings", "check_weights", "checkpoint_model", "fit_model", "note_left_out",
-    "train_model",
-]  # fmt: skip
+__all__ = ["Finish", "Settings", "checkpoint_model", "fit_model", "train_model"]
 
 _log = logging.getLogger(__name__)
 
@@ -112,7 +109,7 @@ def fit_model(
     weights : str, WeightRule or None
         Which weights there are, instead of the `weights` of the settings.
     callbacks : sequence of callables
-        See :func:`partwise.training.loop.train`.
+        See :func:`partwise.training.train`.
     initial : Model or None
         A model whose weights to start from, matched by feature and label.
     dual_point : DualPoint or None
@@ -135,6 +132,23 @@ def fit_model(
     model, fit
         With a `descent` in the settings, the model and the fit of the last value of l2 that was
         trained.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from partwise.models.fit import fit_model
+    >>> from partwise.models.numbered import NumberedFeatures
+    >>> from partwise.problem import Rows
+    >>> from partwise.structures.multiclass import Multiclass
+    >>> from partwise.training import Settings
+    >>> rows = Rows.from_dense(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> gold = [np.array([0]), np.array([1])]
+    >>> model, fit = fit_model(
+    ...     "own", Multiclass(2), [rows], [1, 1], gold, NumberedFeatures((2,)), Settings(),
+    ...     labels=["a", "b"],
+    ... )
+    >>> model.certificate.converged, [y.tolist() for y in model.predict([rows], [1, 1])]
+    (True, [[0], [1]])
     """
     if not len(shapes):
         raise DataError("there are no examples to train on; give at least two, of different labels")
@@ -142,15 +156,15 @@ def fit_model(
         raise DataError(f"labels for {len(gold)} examples where there are {len(shapes)}")
     labels = () if labels is None else labels
     check_label_names(structure, labels)
-    _check_features(structure, features, encoder)
+    check_features(structure, features, encoder)
     weight = check_weights(sample_weight, len(shapes))
     kept = weight > 0.0
     if allowed is not None:
-        silent = kept & _silent(structure, shapes, allowed, constraints, own_constraints)
-        kept &= ~silent
-        meta = note_left_out(int(silent.sum()), kept, meta)
+        unknown = kept & silent(structure, shapes, allowed, constraints, own_constraints)
+        kept &= ~unknown
+        meta = note_left_out(int(unknown.sum()), kept, meta)
     if not kept.all():
-        features = _take(structure, features, shapes, kept)
+        features = take_examples(structure, features, shapes, kept)
         which = np.flatnonzero(kept).tolist()
         shapes, gold = [shapes[i] for i in which], [gold[i] for i in which]
         if own_constraints is not None:
@@ -317,35 +331,6 @@ def packed_model(
         return None, {}
 
 
-def _silent(
-    structure: Structure,
-    shapes: Sequence[Any] | Ints,
-    allowed: Sequence[Any],
-    constraints: Any,
-    own_constraints: Sequence[Any] | None,
-) -> npt.NDArray[np.bool_]:
-    """Return for each example whether nothing is known of its label."""
-    if len(allowed) != len(shapes):
-        raise DataError(f"allowed labels of {len(allowed)} examples where there are {len(shapes)}")
-    topologies = make_topologies(structure, shapes)
-    return says_nothing(structure, topologies, allowed, constraints, own_constraints)
-
-
-def note_left_out(
-    n: int, kept: npt.NDArray[np.bool_], meta: dict[str, Any] | None
-) -> dict[str, Any] | None:
-    """Log how many examples are left out for want of a label, and add the number to the meta."""
-    if not n:
-        return meta
-    if not kept.any():
-        raise DataError(
-            "no example has a label, so there is nothing to train on; give some of them labels"
-        )
-    _log.info("%d examples have no label at all, add nothing to the objective, and are left out", n)
-    meta = meta or {}
-    return {**meta, "left_out": n + meta.get("left_out", 0)}
-
-
 def _fits(
     problem: Problem,
     values: Sequence[float],
@@ -427,66 +412,3 @@ def _watch_of(watch: Watch, descent: Descent | None, finish: Finish | None) -> W
 def _by_weights(watch: Watch, model: Callable[[Floats], Model]) -> Watch:
     """Return a watch that scores weights in place of models."""
     return replace(watch, score=lambda weights: watch.score(model(weights)))
-
-
-def _check_features(structure: Structure, features: Sequence[Rows], encoder: Features) -> None:
-    for kind, rows in zip(structure.kinds, features, strict=False):
-        if not isinstance(rows, Rows):
-            raise DataError(
-                f"the features of {kind} sites are a {type(rows).__name__}; expected Rows: make "
-                "them by Rows.from_dense or Rows.from_scipy"
-            )
-    counts = encoder.feature_counts(structure)
-    given = tuple(rows.n_features for rows in features)
-    if given != counts:
-        raise DataError(
-            f"rows of {given} features where the encoder has {counts}, for the sites "
-            f"{', '.join(structure.kinds)}; give one Rows for each kind, and an encoder for them"
-        )
-    for kind, rows in zip(structure.kinds, features, strict=True):
-        rows.check_finite(f"the features of {kind} sites")
-
-
-def _take(
-    structure: Structure,
-    features: Sequence[Rows],
-    shapes: Sequence[Any] | Ints,
-    kept: npt.NDArray[np.bool_],
-) -> list[Rows]:
-    """Return the rows of some examples; a single row for all sites is kept."""
-    kinds = len(structure.kinds)
-    topologies = make_topologies(structure, shapes)
-    known = {topo.tobytes(): topo for topo in topologies}
-    sizes = {
-        key: np.bincount(structure.sites(topo).kind, minlength=kinds) for key, topo in known.items()
-    }
-    sites = np.array([sizes[topo.tobytes()] for topo in topologies])  # examples x kinds
-    return [
-        rows.take(np.repeat(kept, sites[:, kind])) if len(rows) == sites[:, kind].sum() else rows
-        for kind, rows in enumerate(features)
-    ]
-
-
-def check_weights(given: npt.ArrayLike | None, n: int) -> Floats:
-    """Return the weights of n examples as an array; None means 1 for each."""
-    if given is None:
-        return np.ones(n)
-    try:
-        weight = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"sample_weight does not hold numbers: {error}") from error
-    if weight.ndim == 0:
-        weight = np.full(n, float(weight))
-    if weight.shape != (n,):
-        raise DataError(
-            f"sample_weight.shape == {weight.shape}, expected {(n,)}: one number per example"
-        )
-    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0.0)))
-    if len(bad):
-        raise DataError(
-            f"sample_weight of example {bad[0]} (counted from 0) is {weight[bad[0]]}; weights must "
-            "be finite and not negative"
-        )
-    if n and not weight.any():
-        raise DataError("all sample weights are zero; give some example a positive weight")
-    return weight

@@ -29,6 +29,13 @@ class NumberedFeatures(Features):
     ----------
     n_features : tuple of int
         The number of features for each kind of site of the structure.
+
+    Examples
+    --------
+    >>> from partwise.models.numbered import NumberedFeatures
+    >>> from partwise.structures.multiclass import Multiclass
+    >>> NumberedFeatures((2,)).feature_counts(Multiclass(3))
+    (2,)
     """
 
     name: ClassVar[str] = "numbered"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
-from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +14,8 @@ from numpy.typing import NDArray
 from partwise.errors import DataError, ModelFileError
 from partwise.models.tally import Tally
 from partwise.problem.rows import Rows
+
+from .token_features import fail_token, token_features
 
 if TYPE_CHECKING:
     from .name_table import NameTable
@@ -25,8 +25,6 @@ __all__ = ["Vocabulary", "fit_rows", "packed", "transform_rows"]
 #: Row pointers, features, values, and the lengths of sequences.
 _Entries = tuple[list[int], list[int], list[float], NDArray[np.int64]]
 
-#: The maximum depth of nested dicts in a token.
-_MAX_DEPTH = 100
 #: How many names are handled at a time where they are not all strings.
 _STRETCH = 1 << 16
 
@@ -326,7 +324,9 @@ def _rows(
         bad = np.flatnonzero(~finite)
         row = int(np.searchsorted(indptr, bad[0], side="right")) - 1
         sequence = int(np.searchsorted(np.cumsum(lengths), row, side="right"))
-        _fail(sequence, row - int(lengths[:sequence].sum()), "the sum of a feature is not finite")
+        fail_token(
+            sequence, row - int(lengths[:sequence].sum()), "the sum of a feature is not finite"
+        )
     ones = bool((numbers == 1).all())
     starts, features = np.array(indptr, np.int64), np.array(indices, np.int32)
     return Rows(starts, features, None if ones else numbers, n_features)
@@ -354,7 +354,7 @@ def _collect(
             )
         before = len(indptr)
         for t, token in enumerate(sequence):
-            names, others = _features(token, separator, s, t)
+            names, others = token_features(token, separator, s, t)
             given += len(names)
             known = list(map(number, names))
             numbers = [1.0] * len(names)
@@ -374,87 +374,3 @@ def _collect(
             indptr.append(len(indices))
         lengths.append(len(indptr) - before)
     return given, (indptr, indices, values, np.array(lengths, np.int64))
-
-
-def _features(
-    token: Any, separator: str, s: int, t: int
-) -> tuple[Sequence[str], Mapping[int, float]]:
-    """Return the names of the features of a token, and the values of those that are not 1."""
-    if isinstance(token, str):
-        return (token,), {}
-    # A dict is told first, because asking whether something is a Mapping takes longer.
-    if isinstance(token, (dict, Mapping)):
-        names: list[str] = []
-        others: dict[int, float] = {}
-        _mapping(token, "", separator, s, t, names, others)
-        return names, others
-    if isinstance(token, bytes) or not isinstance(token, Iterable):
-        _fail(s, t, f"{type(token).__name__} where a dict, a string or strings are expected")
-    return _strings(token, "", s, t), {}
-
-
-def _strings(items: Iterable[Any], key: str, s: int, t: int) -> Sequence[str]:
-    names = list(items)
-    for name in names:
-        if not isinstance(name, str):
-            place = f"feature {key!r} holds" if key else "a list token holds"
-            _fail(s, t, f"{place} {name!r}, which is not a string; use a dict for numbers")
-    # The order of a set changes from process to process.
-    return sorted(names) if isinstance(items, (set, frozenset)) else names
-
-
-def _mapping(
-    token: Mapping[Any, Any],
-    prefix: str,
-    separator: str,
-    s: int,
-    t: int,
-    names: list[str],
-    others: dict[int, float],
-    depth: int = 1,
-) -> None:
-    """Append the features of a dict to names; put values that are not 1 into others, by place."""
-    if depth > _MAX_DEPTH:
-        start = prefix[:40] + "..."
-        _fail(
-            s, t,
-            f"the dict of the feature {start!r} is inside more than {_MAX_DEPTH} others; a dict "
-            "must not hold itself",
-        )  # fmt: skip
-    for key, value in token.items():
-        if not isinstance(key, str):
-            _fail(s, t, f"the feature name {key!r} is not a string; use strings as names")
-        name = prefix + key
-        if isinstance(value, str):
-            names.append(f"{name}{separator}{value}")
-        elif value is None:
-            continue
-        elif isinstance(value, (bool, np.bool_)):
-            if value:
-                names.append(name)
-        elif isinstance(value, (float, int, Real)):
-            number = _finite(value, name, s, t)
-            if number != 0.0:
-                others[len(names)] = number
-                names.append(name)
-        elif isinstance(value, Mapping):
-            _mapping(value, f"{name}:", separator, s, t, names, others, depth + 1)
-        elif isinstance(value, (list, tuple, set, frozenset)):
-            names.extend([f"{name}{separator}{item}" for item in _strings(value, name, s, t)])
-        else:
-            kind = type(value).__name__
-            _fail(s, t, f"feature {name!r} is of type {kind}; give a string, number, bool or list")
-
-
-def _finite(value: float | Real, name: str, s: int, t: int) -> float:
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        _fail(s, t, f"feature {name!r} is {number}; leave out values that are missing")
-    return number
-
-
-def _fail(s: int, t: int, why: str) -> NoReturn:
-    raise DataError(f"sequence {s}, token {t} (counting from 0): {why}")

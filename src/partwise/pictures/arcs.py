@@ -113,6 +113,13 @@ def dependency_svg(
     -------
     Markup
         An SVG element, as wide as the sentence needs; see :func:`partwise.pictures.scrolled`.
+
+    Examples
+    --------
+    >>> from partwise.pictures import dependency_svg
+    >>> svg = dependency_svg(["dogs", "bark"], [2, 0], ["nsubj", "root"], tags=["NNS", "VBP"])
+    >>> "dogs is nsubj of bark; bark is the root" in svg
+    True
     """
     found = _arcs(len(words), heads, relations)
     meant: list[_Arc] = []

@@ -40,6 +40,13 @@ class Axis:
         Whether it goes from the high end to the low one.
     percent : bool
         Whether its numbers are fractions to be written in per cent.
+
+    Examples
+    --------
+    >>> from partwise.pictures import Axis
+    >>> axis = Axis("passes", 0.0, 10.0)
+    >>> axis.ticks(), axis.place(2.5)
+    ([0.0, 2.0, 4.0, 6.0, 8.0, 10.0], 0.25)
     """
 
     label: str
@@ -105,6 +112,15 @@ class Chart:
         Its title, which is not drawn: the caption of a figure says it.
     x, y : Axis
         The axes.
+
+    Examples
+    --------
+    >>> from partwise.pictures import Axis, Chart
+    >>> chart = Chart("Convergence", Axis("passes", 0.0, 10.0), Axis("gap", 1e-4, 1.0, log=True))
+    >>> chart.line([(0.0, 1.0), (5.0, 1e-2), (10.0, 1e-4)], series=0, name="certified")
+    >>> svg = chart.svg("The gap falls from 1 to 0.0001.")
+    >>> svg[:4], svg.count("polyline")
+    ('<svg', 1)
     """
 
     title: str
@@ -243,6 +259,24 @@ def interval_svg(value: float, low: float, high: float) -> Markup:
     """Draw a fraction with its interval on a line from 0 to 1.
 
     The numbers stand beside it in a table, so that screen readers need not know of it.
+
+    Parameters
+    ----------
+    value : float
+        The fraction.
+    low, high : float
+        The ends of its interval.
+
+    Returns
+    -------
+    Markup
+        An SVG element.
+
+    Examples
+    --------
+    >>> from partwise.pictures import interval_svg
+    >>> interval_svg(0.9, 0.85, 0.94).startswith("<svg")
+    True
     """
     x, a, b = (4.0 + 112.0 * min(max(v, 0.0), 1.0) for v in (value, low, high))
     return element(

@@ -12,7 +12,24 @@ __all__ = ["hues", "spans_html", "tags_html"]
 
 
 def hues(labels: Iterable[str]) -> dict[str, int]:
-    """Return the colour of every label, so that several sentences use the same ones."""
+    """Return the colour of every label, so that several sentences use the same ones.
+
+    Parameters
+    ----------
+    labels : iterable of str
+        The labels, also repeated.
+
+    Returns
+    -------
+    dict
+        The number of the colour of each label, in the order in which labels are first seen.
+
+    Examples
+    --------
+    >>> from partwise.pictures import hues
+    >>> hues(["PER", "LOC", "PER"])
+    {'PER': 0, 'LOC': 1}
+    """
     return {label: number % N_HUES for number, label in enumerate(dict.fromkeys(labels))}
 
 
@@ -33,9 +50,21 @@ def spans_html(
         The spans, from word `start` up to but not including `stop`, counted from 0. They must not
         overlap.
     colours : mapping or None
-        The colours of labels, see :func:`hues`.
+        The colours of labels, see :func:`partwise.pictures.hues`.
     wrong : iterable of (label, start, stop)
         The spans to be marked as wrong.
+
+    Returns
+    -------
+    Markup
+        An element of HTML.
+
+    Examples
+    --------
+    >>> from partwise.pictures import spans_html
+    >>> html = spans_html(["Ada", "Lovelace", "wrote"], [("PER", 0, 2)])
+    >>> html.count("<mark"), "PER" in html
+    (1, True)
     """
     known = colours or hues(label for label, _, _ in spans)
     marked = set(map(tuple, wrong))
@@ -99,9 +128,21 @@ def tags_html(
         The right labels. Where they differ, the label is struck out and the right one is below it;
         None if the right label of a word is not known.
     colours : mapping or None
-        The colours of labels, see :func:`hues`.
+        The colours of labels, see :func:`partwise.pictures.hues`.
     plain : str or None
         A label that is not written unless it is wrong.
+
+    Returns
+    -------
+    Markup
+        An element of HTML.
+
+    Examples
+    --------
+    >>> from partwise.pictures import tags_html
+    >>> html = tags_html(["dogs", "bark"], ["NOUN", "NOUN"], right=["NOUN", "VERB"])
+    >>> html.count("NOUN"), html.count("VERB")
+    (2, 1)
     """
     meant = list(tags) if right is None else [a or b for a, b in zip(right, tags, strict=True)]
     if not len(words) == len(tags) == len(meant):

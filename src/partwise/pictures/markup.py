@@ -20,18 +20,61 @@ _EMPTY: Final = frozenset(
 
 
 class Markup(str):
-    """Text that is markup already, so that it is not escaped again."""
+    """Text that is markup already, so that it is not escaped again.
+
+    Examples
+    --------
+    >>> from partwise.pictures import Markup, element
+    >>> element("p", "<b>")
+    '<p>&lt;b&gt;</p>'
+    >>> element("p", Markup("<b>x</b>"))
+    '<p><b>x</b></p>'
+    """
 
     __slots__ = ()
 
 
 def plain_text(text: object) -> str:
-    """Return text without characters that markup may not contain; each becomes U+FFFD."""
+    r"""Return text without characters that markup may not contain; each becomes U+FFFD.
+
+    Parameters
+    ----------
+    text : object
+        Anything; what is no string is converted.
+
+    Returns
+    -------
+    str
+        The text, which is not escaped.
+
+    Examples
+    --------
+    >>> from partwise.pictures import plain_text
+    >>> plain_text("a\x00b") == "a\ufffdb"
+    True
+    """
     return _FORBIDDEN.sub("\ufffd", str(text))
 
 
 def joined(children: Iterable[object]) -> Markup:
-    """Return children one after the other; those that are not markup are escaped."""
+    """Return children one after the other; those that are not markup are escaped.
+
+    Parameters
+    ----------
+    children : iterable
+        Markup, and what is to be escaped.
+
+    Returns
+    -------
+    Markup
+        All of them.
+
+    Examples
+    --------
+    >>> from partwise.pictures import element, joined
+    >>> joined([element("b", "x"), " < y"])
+    '<b>x</b> &lt; y'
+    """
     return Markup("".join(_child(child) for child in children))
 
 
@@ -50,6 +93,17 @@ def element(
         The attributes. A trailing ``_`` of a name is dropped and another becomes ``-``, so that
         ``class_`` and ``aria_label`` can be written. None and False leave an attribute out, True
         has no value, and all other values are escaped.
+
+    Returns
+    -------
+    Markup
+        The element.
+
+    Examples
+    --------
+    >>> from partwise.pictures import element
+    >>> element("a", "R&D", href="#top", class_="link", hidden=True)
+    '<a href="#top" class="link" hidden>R&amp;D</a>'
     """
     head = name + "".join(
         f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{_value(value)}"')

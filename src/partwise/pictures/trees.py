@@ -65,6 +65,14 @@ def tree_svg(
     -------
     Markup
         An SVG element, as wide as the sentence needs; see :func:`partwise.pictures.scrolled`.
+
+    Examples
+    --------
+    >>> from partwise.formats.brackets import parse_tree
+    >>> from partwise.pictures import tree_svg
+    >>> svg = tree_svg(parse_tree("(S (NP (NNS dogs)) (VP (VBP bark)))"))
+    >>> svg.count("pw-phrase"), svg.count("pw-leaf")
+    (3, 2)
     """
     root = tree.fold(_tag, _phrase)
     nodes = _placed(root)

@@ -15,7 +15,18 @@ GREY: Final = "#6b7280"
 
 
 def require_matplotlib() -> None:
-    """Raise a PartwiseError that says how to install matplotlib, if it is missing."""
+    """Raise a PartwiseError that says how to install matplotlib, if it is missing.
+
+    Raises
+    ------
+    PartwiseError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> from partwise.plots import require_matplotlib
+    >>> require_matplotlib()
+    """
     try:
         import matplotlib  # noqa: F401
     except ImportError:

@@ -18,6 +18,14 @@ class CalibrationDisplay(_CalibrationDisplay):
 
     It is the display of scikit-learn, for the probability of the predicted label of every example
     or token.
+
+    Examples
+    --------
+    >>> from partwise.plots import CalibrationDisplay
+    >>> right, odds = [True, True, False, True], [0.9, 0.8, 0.4, 0.6]
+    >>> display = CalibrationDisplay.from_predictions(right, odds, n_bins=2)
+    >>> display.ax_.get_ylabel()
+    'fraction that is right'
     """
 
     @classmethod
@@ -35,7 +43,12 @@ class CalibrationDisplay(_CalibrationDisplay):
         n_bins : int
             The number of ranges of probabilities.
         **options
-            As in :meth:`sklearn.calibration.CalibrationDisplay.from_predictions`.
+            As in ``sklearn.calibration.CalibrationDisplay.from_predictions``.
+
+        Returns
+        -------
+        CalibrationDisplay
+            The display, drawn.
         """
         correct, probability = _odds(estimator, X, y)
         options.setdefault("name", type(estimator).__name__)
@@ -52,7 +65,12 @@ class CalibrationDisplay(_CalibrationDisplay):
         y_prob : array-like
             Its probability.
         **options
-            As in :meth:`sklearn.calibration.CalibrationDisplay.from_predictions`.
+            As in ``sklearn.calibration.CalibrationDisplay.from_predictions``.
+
+        Returns
+        -------
+        CalibrationDisplay
+            The display, drawn.
         """
         require_matplotlib()
         # scikit-learn tells two classes apart by their labels.

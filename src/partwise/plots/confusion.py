@@ -16,6 +16,14 @@ class ConfusionDisplay(ConfusionMatrixDisplay):
     """A confusion matrix of labels, also of the labels of sequences.
 
     It is the display of scikit-learn, with the tokens of all sequences counted one by one.
+
+    Examples
+    --------
+    >>> from partwise.plots import ConfusionDisplay
+    >>> y_true, y_pred = [["DET", "NOUN"], ["VERB"]], [["DET", "VERB"], ["VERB"]]
+    >>> display = ConfusionDisplay.from_predictions(y_true, y_pred)
+    >>> display.confusion_matrix.tolist()
+    [[1, 0, 0], [0, 0, 1], [0, 0, 1]]
     """
 
     @classmethod
@@ -30,6 +38,11 @@ class ConfusionDisplay(ConfusionMatrixDisplay):
             Examples, and their right labels.
         **options
             As in `from_predictions`.
+
+        Returns
+        -------
+        ConfusionDisplay
+            The display, drawn.
         """
         return cls.from_predictions(y, estimator.predict(X), **options)
 
@@ -42,8 +55,13 @@ class ConfusionDisplay(ConfusionMatrixDisplay):
         y_true, y_pred
             The right and the predicted labels: one per example, or a list of labels per sequence.
         **options
-            As in :meth:`sklearn.metrics.ConfusionMatrixDisplay.from_predictions`. The colours are
+            As in ``sklearn.metrics.ConfusionMatrixDisplay.from_predictions``. The colours are
             shades of grey unless `cmap` says otherwise, and labels of the x-axis stand upright.
+
+        Returns
+        -------
+        ConfusionDisplay
+            The display, drawn.
         """
         require_matplotlib()
         gold, found = list(y_true), list(y_pred)

@@ -64,6 +64,11 @@ class ConvergenceDisplay:
             A fitted estimator of partwise.
         kind, ax
             As in `plot`.
+
+        Returns
+        -------
+        ConvergenceDisplay
+            The display, drawn.
         """
         return cls(estimator.trace_, estimator.certificate_.tol).plot(ax, kind=kind)
 
@@ -76,7 +81,13 @@ class ConvergenceDisplay:
         kind: str = "gap",
         ax: Any = None,
     ) -> ConvergenceDisplay:
-        """Draw a trace; parameters are those of the class and of `plot`."""
+        """Draw a trace; parameters are those of the class and of `plot`.
+
+        Returns
+        -------
+        ConvergenceDisplay
+            The display, drawn.
+        """
         return cls(trace, tol).plot(ax, kind=kind)
 
     def plot(self, ax: Any = None, *, kind: str = "gap") -> ConvergenceDisplay:
@@ -89,6 +100,11 @@ class ConvergenceDisplay:
         kind : {"gap", "objective"}
             The relative gap against seconds, or primal and dual against passes over the data.
             Certified values have markers; the lines between them are running estimates.
+
+        Returns
+        -------
+        ConvergenceDisplay
+            The display itself.
         """
         one_of("kind", kind, _KINDS)
         self.ax_ = styled(one_axes(ax))

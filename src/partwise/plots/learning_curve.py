@@ -16,6 +16,17 @@ class LearningCurveDisplay(_LearningCurveDisplay):
 
     It is the display of scikit-learn, with curves that differ without colours too. Its
     `from_estimator` takes the estimators of partwise as they are.
+
+    Examples
+    --------
+    >>> from partwise import LinearClassifier
+    >>> from partwise.plots import LearningCurveDisplay
+    >>> X, y = [[float(k % 2)] for k in range(24)], [k % 2 for k in range(24)]
+    >>> display = LearningCurveDisplay.from_estimator(
+    ...     LinearClassifier(), X, y, cv=2, train_sizes=[0.5, 1.0]
+    ... )
+    >>> display.ax_.get_xlabel()
+    'number of training examples'
     """
 
     def plot(self, ax: Any = None, **options: Any) -> LearningCurveDisplay:
@@ -26,7 +37,12 @@ class LearningCurveDisplay(_LearningCurveDisplay):
         ax : matplotlib axes or None
             Where to draw; None makes a new figure.
         **options
-            As in :meth:`sklearn.model_selection.LearningCurveDisplay.plot`.
+            As in ``sklearn.model_selection.LearningCurveDisplay.plot``.
+
+        Returns
+        -------
+        LearningCurveDisplay
+            The display itself.
         """
         require_matplotlib()
         super().plot(ax, **options)

@@ -32,6 +32,17 @@ class PathDisplay:
     ----------
     ax_, figure_
         The axes and the figure of matplotlib, after `plot`.
+
+    Examples
+    --------
+    >>> from partwise.plots import PathDisplay
+    >>> rows = [
+    ...     {"l2": 1.0, "score": 0.80, "passes": 4.0},
+    ...     {"l2": 0.1, "score": 0.90, "passes": 7.0},
+    ... ]
+    >>> display = PathDisplay.from_rows(rows, 0.1, score_name="F1")
+    >>> display.ax_.get_ylabel()
+    'F1'
     """
 
     ax_: Any
@@ -60,6 +71,11 @@ class PathDisplay:
             The name of the score.
         kind, ax
             As in `plot`.
+
+        Returns
+        -------
+        PathDisplay
+            The display, drawn.
         """
         return cls(estimator.path_, estimator.l2_, score_name).plot(ax, kind=kind)
 
@@ -73,7 +89,13 @@ class PathDisplay:
         kind: str = "score",
         ax: Any = None,
     ) -> PathDisplay:
-        """Draw the rows of a path; parameters are those of the class and of `plot`."""
+        """Draw the rows of a path; parameters are those of the class and of `plot`.
+
+        Returns
+        -------
+        PathDisplay
+            The display, drawn.
+        """
         return cls(rows, chosen, score_name).plot(ax, kind=kind)
 
     def plot(self, ax: Any = None, *, kind: str = "score") -> PathDisplay:
@@ -85,6 +107,11 @@ class PathDisplay:
             Where to draw; None makes a new figure.
         kind : {"score", "passes"}
             The score, or the passes over the data that each l2 took, and their sum.
+
+        Returns
+        -------
+        PathDisplay
+            The display itself.
         """
         one_of("kind", kind, _KINDS)
         self.ax_ = axes = styled(one_axes(ax))

@@ -14,7 +14,7 @@ from .convergence import ConvergenceDisplay
 from .path import PathDisplay
 
 if TYPE_CHECKING:
-    from ..training.loop import TraceRow
+    from ..training.course import TraceRow
     from ..training.path_table import PathRow
 
 __all__ = ["convergence_picture", "path_picture"]
@@ -48,6 +48,16 @@ def convergence_picture(
         If matplotlib is missing.
     DataError
         If the trace is empty or the file cannot be written.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise import LinearClassifier
+    >>> from partwise.plots import convergence_picture
+    >>> classifier = LinearClassifier().fit([[0.0], [1.0]], ["a", "b"])
+    >>> convergence_picture(classifier.trace_, "fit.png", title="A small fit", tol=1e-4)
+    >>> Path("fit.png").read_bytes()[1:4]
+    b'PNG'
     """
     display = ConvergenceDisplay(trace, tol)
     figure, left, right = _two_axes()
@@ -87,6 +97,18 @@ def path_picture(
         If matplotlib is missing.
     DataError
         If there are no rows or the file cannot be written.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.plots import path_picture
+    >>> rows = [
+    ...     {"l2": 1.0, "score": 0.80, "passes": 4.0},
+    ...     {"l2": 0.1, "score": 0.90, "passes": 7.0},
+    ... ]
+    >>> path_picture(rows, "path.png", chosen=0.1, score_name="F1")
+    >>> Path("path.png").read_bytes()[1:4]
+    b'PNG'
     """
     display = PathDisplay(rows, chosen, score_name)
     figure, left, right = _two_axes()

@@ -33,6 +33,16 @@ class TransitionsDisplay:
         The axes and the figure of matplotlib, after `plot`.
     im_, text_
         The image, and the texts of the cells.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTagger
+    >>> X = [[{"word": "the"}, {"word": "cat"}], [{"word": "the"}, {"word": "dog"}]]
+    >>> tagger = SequenceTagger().fit(X, [["DET", "NOUN"], ["DET", "NOUN"]])
+    >>> from partwise.plots import TransitionsDisplay
+    >>> display = TransitionsDisplay.from_estimator(tagger)
+    >>> display.labels, display.weights.shape
+    (['DET', 'NOUN'], (2, 2))
     """
 
     ax_: Any
@@ -59,6 +69,11 @@ class TransitionsDisplay:
             A fitted estimator with transitions between labels, or a `Model`.
         ax : matplotlib axes or None
             Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        TransitionsDisplay
+            The display, drawn.
         """
         from ..explain import weight_table
 
@@ -86,6 +101,11 @@ class TransitionsDisplay:
             The colours, with a light middle for 0.
         include_values : bool
             Whether to write the weights into the cells; with many labels only their signs.
+
+        Returns
+        -------
+        TransitionsDisplay
+            The display itself.
         """
         self.ax_ = axes = one_axes(ax)
         self.figure_ = axes.figure

@@ -104,7 +104,7 @@ class ProblemWriter:
             self._spool = Spool(self.folder.part("spool") / "batches")
         self._counts = FeatureCounts()
         self.n_examples = 0
-        self._weighted = self._constrained = False
+        self._constrained = False
 
     def add(self, batch: Batch) -> None:
         """Take some more examples.
@@ -120,7 +120,6 @@ class ProblemWriter:
             return
         self._counts.add(batch.rows, n)
         self.n_examples += n
-        self._weighted |= batch.weight is not None
         own = batch.own_constraints
         self._constrained |= own is not None and any(mine is not None for mine in own)
         with telling(self.folder.path):

@@ -55,6 +55,22 @@ def make_loss(name: str, n_labels: int, cost_matrix: Floats | None = None) -> Lo
         How many labels there are.
     cost_matrix : array-like or None
         ``cost_matrix[gold, predicted]``, for the losses that have a cost.
+
+    Returns
+    -------
+    Loss
+        Its temperature and its cost.
+
+    Raises
+    ------
+    DataError
+        If the name is unknown, or the matrix does not fit the loss or the labels.
+
+    Examples
+    --------
+    >>> from partwise.problem import make_loss
+    >>> make_loss("log", 3).tau, make_loss("hinge", 3).tau
+    (1.0, 0.0)
     """
     if name not in _NAMED:
         raise DataError(f"unknown loss {name!r}; use one of {', '.join(LOSS_NAMES)}")

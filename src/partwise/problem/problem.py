@@ -74,7 +74,42 @@ class Arrays(NamedTuple):
 
 @dataclass(frozen=True)
 class Problem:
-    """A training problem, ready for a solver."""
+    """A training problem, ready for a solver.
+
+    Attributes
+    ----------
+    structure : Structure
+        What a label is made of.
+    storage : Storage
+        Where the weights are stored while they are trained; ``layout`` says which there are.
+    loss : Loss
+        Temperature and cost.
+    arrays : Arrays
+        Features, gold labels, costs, masks and weights of the examples, for compiled code.
+    work_size, max_parts : int
+        The scratch that oracles need, and the most parts of an example.
+    reach : ndarray
+        For each example, a bound on how far its label can move the weights.
+    build_bytes : int
+        The memory while it was built, with the features that it is made of.
+    partial : PartialLabels or None
+        The labels that are known in part, if there are any.
+    gold_entropy : ndarray or None
+        Then, the entropy of the gold label of each example.
+    room : Room
+        Where solvers keep one number per part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from partwise.problem import Rows, build_problem, make_loss
+    >>> from partwise.structures.multiclass import Multiclass
+    >>> rows = Rows.from_dense(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> gold = [np.array([0]), np.array([1])]
+    >>> problem = build_problem(Multiclass(2), [1, 1], [rows], gold, make_loss("log", 2))
+    >>> problem.n_examples, problem.layout.n_weights
+    (2, 4)
+    """
 
     structure: Structure
     storage: Storage
@@ -83,10 +118,10 @@ class Problem:
     work_size: int
     max_parts: int
     reach: Floats  # for each example, a bound on |F_i^T (gold_i - y)| over all labels y
-    build_bytes: int = 0  # the memory while it was built, with the features that it is made of
-    partial: PartialLabels | None = None  # the labels that are known in part, if there are any
-    gold_entropy: Floats | None = None  # then, the entropy of the gold label of each example
-    room: Room = field(default_factory=Room)  # where solvers keep one number per part
+    build_bytes: int = 0
+    partial: PartialLabels | None = None
+    gold_entropy: Floats | None = None
+    room: Room = field(default_factory=Room)
 
     @property
     def layout(self) -> Layout:
@@ -133,7 +168,7 @@ def build_problem(
     shapes : sequence
         What `structure.topology` takes, for each example: as a rule its number of positions.
     features : sequence of Rows
-        For each kind of site, its features (see :func:`partwise.problem.design.site_rows`).
+        For each kind of site, its features (see ``site_rows`` in ``problem/design.py``).
     gold : sequence of ndarray
         The label of each example, as `structure.encode` takes it.
     loss : Loss
@@ -149,7 +184,28 @@ def build_problem(
         For each example, further constraints of its own or None.
     allowed : sequence or None
         For each example None if its label is known, or what its label may be, in the form of
-        constraints; its entry in `gold` is then not looked at. See :mod:`partwise.problem.partial`.
+        constraints; its entry in `gold` is then not looked at. See ``problem/partial.py``.
+
+    Returns
+    -------
+    Problem
+        What solvers and `partwise.training.train` take.
+
+    Raises
+    ------
+    DataError
+        If there are no examples, or the parts do not fit together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from partwise.problem import Rows, build_problem, make_loss
+    >>> from partwise.structures.multiclass import Multiclass
+    >>> rows = Rows.from_dense(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> gold = [np.array([0]), np.array([1])]
+    >>> problem = build_problem(Multiclass(2), [1, 1], [rows], gold, make_loss("log", 2))
+    >>> problem.structure.name, problem.n_parts
+    ('multiclass', 4)
     """
     n = len(shapes)
     if n == 0:

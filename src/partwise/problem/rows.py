@@ -51,6 +51,14 @@ class Rows:
         The value of every entry, or None if all are 1.
     n_features
         One more than the highest feature that may occur.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from partwise.problem import Rows
+    >>> rows = Rows.from_dense(np.array([[0.0, 2.0], [1.0, 0.0]]))
+    >>> len(rows), rows.n_features, rows.indices.tolist(), rows.values.tolist()
+    (2, 2, [1, 0], [2.0, 1.0])
     """
 
     indptr: NDArray[np.int64]

@@ -29,6 +29,27 @@ def model_card(facts: Facts) -> str:
     ----------
     facts : Facts
         What it shows, see :func:`partwise.report.gather`.
+
+    Returns
+    -------
+    str
+        The card, in Markdown.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTagger, save_model
+    >>> from partwise.datasets import tagged_text, write
+    >>> from partwise.report import GivenFile, gather, model_card
+    >>> from partwise.tasks.registry import task_of
+    >>> model = SequenceTagger().fit(tagged_text(40, seed=1)).model_
+    >>> save_model(model, "chunks.model")
+    >>> write(tagged_text(20, seed=2), "test.txt")
+    >>> task = task_of(model.task)
+    >>> source = task.read_for(model, "test.txt", labelled=True)
+    >>> facts = gather(task, model, "chunks.model", scored=GivenFile("test.txt", source))
+    >>> card = model_card(facts)
+    >>> [line for line in card.splitlines() if line.startswith("# ")]
+    ['# chunks.model']
     """
     parts = [
         "---\nlibrary_name: partwise\ntags:\n- partwise\n- structured-prediction\n---",

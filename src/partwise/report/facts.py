@@ -155,6 +155,14 @@ class Course:
         The table of a path over l2; empty if there was none.
     score_name : str
         The name of the score of the path.
+
+    Examples
+    --------
+    >>> from partwise import LinearClassifier
+    >>> from partwise.report import Course
+    >>> classifier = LinearClassifier().fit([[0.0], [1.0]], ["a", "b"])
+    >>> Course(classifier.trace_).trace[-1].certified
+    True
     """
 
     trace: Sequence[TraceRow] = ()
@@ -264,6 +272,21 @@ class Facts:
         The seed of the training, if the model has it.
     command : str
         The command that made the report.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTagger, save_model
+    >>> from partwise.datasets import tagged_text, write
+    >>> from partwise.report import GivenFile, gather
+    >>> from partwise.tasks.registry import task_of
+    >>> model = SequenceTagger().fit(tagged_text(40, seed=1)).model_
+    >>> save_model(model, "chunks.model")
+    >>> write(tagged_text(20, seed=2), "test.txt")
+    >>> task = task_of(model.task)
+    >>> source = task.read_for(model, "test.txt", labelled=True)
+    >>> facts = gather(task, model, "chunks.model", scored=GivenFile("test.txt", source))
+    >>> facts.model.task, facts.data[-1].n_examples, facts.measures[0].name
+    ('tag', 20, 'f1')
     """
 
     model: ModelFacts

@@ -45,6 +45,20 @@ class GivenFile:
         Its examples.
     format : Chosen, str or None
         Its format.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTagger
+    >>> from partwise.datasets import tagged_text, write
+    >>> from partwise.report import GivenFile
+    >>> from partwise.tasks.registry import task_of
+    >>> model = SequenceTagger().fit(tagged_text(40, seed=1)).model_
+    >>> write(tagged_text(20, seed=2), "test.txt")
+    >>> task = task_of(model.task)
+    >>> source = task.read_for(model, "test.txt", labelled=True)
+    >>> given = GivenFile("test.txt", source)
+    >>> given.path, len(given.source)
+    ('test.txt', 20)
     """
 
     path: str
@@ -89,6 +103,31 @@ def gather(
         The command that makes the report.
     n_jobs : int or None
         The number of threads.
+
+    Returns
+    -------
+    Facts
+        What `report_page` and `model_card` show.
+
+    Raises
+    ------
+    DataError
+        If the task does not compare predictions with labels.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTagger, save_model
+    >>> from partwise.datasets import tagged_text, write
+    >>> from partwise.report import GivenFile, gather
+    >>> from partwise.tasks.registry import task_of
+    >>> model = SequenceTagger().fit(tagged_text(40, seed=1)).model_
+    >>> save_model(model, "chunks.model")
+    >>> write(tagged_text(20, seed=2), "test.txt")
+    >>> task = task_of(model.task)
+    >>> source = task.read_for(model, "test.txt", labelled=True)
+    >>> facts = gather(task, model, "chunks.model", scored=GivenFile("test.txt", source))
+    >>> facts.measures[0].name, 0.5 < facts.measures[0].score.value <= 1.0
+    ('f1', True)
     """
     given = task.defaults("evaluate") if given is None else given
     file = scored or trained

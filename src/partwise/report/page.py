@@ -31,6 +31,27 @@ def report_page(facts: Facts) -> str:
     ----------
     facts : Facts
         What it shows, see :func:`partwise.report.gather`.
+
+    Returns
+    -------
+    str
+        The page, in HTML.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTagger, save_model
+    >>> from partwise.datasets import tagged_text, write
+    >>> from partwise.report import GivenFile, gather, report_page
+    >>> from partwise.tasks.registry import task_of
+    >>> model = SequenceTagger().fit(tagged_text(40, seed=1)).model_
+    >>> save_model(model, "chunks.model")
+    >>> write(tagged_text(20, seed=2), "test.txt")
+    >>> task = task_of(model.task)
+    >>> source = task.read_for(model, "test.txt", labelled=True)
+    >>> facts = gather(task, model, "chunks.model", scored=GivenFile("test.txt", source))
+    >>> page = report_page(facts)
+    >>> "chunks.model" in page, "<script" in page
+    (True, False)
     """
     sections = [
         ("data", "Data", data_section(facts)),

@@ -31,6 +31,23 @@ def write_report(
     ------
     DataError
         If a file cannot be written.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTagger, save_model
+    >>> from partwise.datasets import tagged_text, write
+    >>> from partwise.report import GivenFile, gather, write_report
+    >>> from partwise.tasks.registry import task_of
+    >>> model = SequenceTagger().fit(tagged_text(40, seed=1)).model_
+    >>> save_model(model, "chunks.model")
+    >>> write(tagged_text(20, seed=2), "test.txt")
+    >>> task = task_of(model.task)
+    >>> source = task.read_for(model, "test.txt", labelled=True)
+    >>> facts = gather(task, model, "chunks.model", scored=GivenFile("test.txt", source))
+    >>> from pathlib import Path
+    >>> write_report(facts, "chunks.html", card="README.md")
+    >>> Path("chunks.html").exists(), Path("README.md").exists()
+    (True, True)
     """
     # Both are made before the first is written.
     made = [(path, text) for path, text in (

@@ -58,6 +58,13 @@ class Limits:
         How long a stopped server waits for the requests under way.
     lengths : mapping of str to int
         The greatest length of an example, by task.
+
+    Examples
+    --------
+    >>> from partwise.serve import Limits
+    >>> limits = Limits(max_tokens=1000, lengths={"tag": 200})
+    >>> limits.max_tokens, limits.length("tag"), limits.length("parse")
+    (1000, 200, 120)
     """
 
     max_bytes: int = _limit(1 << 20, "bytes of the body of a request, as it is sent")

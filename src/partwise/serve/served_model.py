@@ -52,6 +52,16 @@ class ServedModel:
     ------
     DataError
         If its task is not known, or its features are those of another package.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTagger
+    >>> X = [[{"word": "the"}, {"word": "cat"}], [{"word": "the"}, {"word": "dog"}]]
+    >>> tagger = SequenceTagger().fit(X, [["DET", "NOUN"], ["DET", "NOUN"]])
+    >>> from partwise.serve import Limits, ServedModel
+    >>> served = ServedModel("tags", tagger.model_, Limits())
+    >>> served.task, served.facts()["labels"]
+    ('tag', ['DET', 'NOUN'])
     """
 
     def __init__(self, name: str, model: Model, limits: Limits) -> None:

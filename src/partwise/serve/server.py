@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
+from ..compiled.threads import thread_count
 from ..errors import DataError
 from .application import Application
 from .authority import Authority
@@ -16,19 +16,12 @@ from .connection import Connection
 from .limits import Limits
 from .served_model import ServedModel, quiet_tasks
 
-__all__ = ["Server", "cores"]
+__all__ = ["Server"]
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _BACKLOG: Final = 256
 #: How often the loop looks for what has come before it stops listening.
 _ROUNDS: Final = 10
-
-
-def cores() -> int:
-    """Return how many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class Server:
@@ -48,6 +41,20 @@ class Server:
         Further names that requests may be addressed to.
     n_threads : int or None
         How many threads predict; None is one per core.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTagger
+    >>> X = [[{"word": "the"}, {"word": "cat"}], [{"word": "the"}, {"word": "dog"}]]
+    >>> tagger = SequenceTagger().fit(X, [["DET", "NOUN"], ["DET", "NOUN"]])
+    >>> from partwise.serve import Limits, ServedModel, Server
+    >>> server = Server([ServedModel("tags", tagger.model_, Limits())])
+    >>> def ready():
+    ...     print(server.url.startswith("http://127.0.0.1:"))
+    ...     server.stop()
+    >>> server.run(ready)
+    True
+    True
     """
 
     def __init__(
@@ -65,7 +72,7 @@ class Server:
         self._connections: set[Connection] = set()
         self._models = models
         self._authority = Authority(host, allowed_hosts)
-        self._n_threads = n_threads or cores()
+        self._n_threads = n_threads or thread_count(-1)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
         self._hurry = False

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from ..arrays import Floats
 from ..problem.dual_point import DualPoint
-from ..problem.evaluation import Dial, Evaluator, Slope
+from ..problem.evaluation import Evaluator, Slope
 from ..problem.problem import Problem
+from ..problem.sweeps import Dial
 
 
 class LinearTheta(NamedTuple):

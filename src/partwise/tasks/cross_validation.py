@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from ..errors import DataError
-from ..models.fit import check_weights
+from ..models.training_examples import check_weights
 from ..training.path import Grid
 from ..training.path_table import RULES, at_edge, choose, pooled
 from ..values import one_of

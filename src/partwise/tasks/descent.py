@@ -21,13 +21,14 @@ from ..training.path_table import (
     edge_words,
     pooled,
 )
+from .prepared import Prepared
 from .source import Source
 from .stretches import Stretch, Walkers, replayed, walkers_now
-from .trainer import Prepared, Trainer
+from .trainer import Trainer
 
 if TYPE_CHECKING:
     from ..models.model import Model
-    from ..training.loop import Fit
+    from ..training.fit import Fit
 
 __all__ = [
     "Descended",

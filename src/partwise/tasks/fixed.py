@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from ..errors import DataError
 from .options import Option
 
-__all__ = ["FIXED", "known_label", "no_known_labels"]
+__all__ = ["FIXED", "by_place", "known_label", "no_known_labels"]
 
 FIXED: Final = Option(
     "--fixed",
@@ -16,6 +16,32 @@ FIXED: Final = Option(
     "--fixed _",
     metavar="MARK",
 )
+
+
+def by_place(item: Any, i: int, n: int, places: str) -> Mapping[Any, Any]:
+    """Return what is known about the labels of an example before prediction, by place.
+
+    Parameters
+    ----------
+    item
+        What a user gave: None, a dict from places to labels, or a list with one entry per place.
+    i : int
+        The number of the example.
+    n : int
+        How many places it has.
+    places : str
+        What they are called.
+    """
+    if item is None:
+        return {}
+    if isinstance(item, Mapping):
+        return item
+    if isinstance(item, (str, bytes)) or not isinstance(item, Iterable):
+        raise DataError(f"fixed[{i}] is {item!r}; give None, a dict or a list of labels")
+    known = list(item)
+    if len(known) != n:
+        raise DataError(f"fixed[{i}] has {len(known)} entries for {n} {places}")
+    return dict(enumerate(known))
 
 
 def known_label(names: Mapping[str, Any], label: str, place: str, mark: str) -> Any:

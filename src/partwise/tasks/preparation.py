@@ -165,7 +165,7 @@ class ExampleWeights:
     """
 
     def __init__(self, given: Any) -> None:
-        from ..models.fit import check_weights
+        from ..models.training_examples import check_weights
 
         self._given: Floats | None = None
         if given is not None:
@@ -185,7 +185,7 @@ class ExampleWeights:
         source : Source
             The examples.
         """
-        from ..models.fit import check_weights
+        from ..models.training_examples import check_weights
 
         n = len(source)
         weight = np.ones(n)

@@ -23,7 +23,29 @@ def task_name(name: str) -> str:
 
 
 def task_of(name: str) -> Task[Any]:
-    """Find a task by its name on the command line or in a model."""
+    """Find a task by its name on the command line or in a model.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    Task
+        The task.
+
+    Raises
+    ------
+    DataError
+        If there is no such task.
+
+    Examples
+    --------
+    >>> from partwise.tasks.registry import task_of
+    >>> task_of("tag").summary
+    'one label per token'
+    """
     name = task_name(name)
     if name not in TASKS:
         raise DataError(

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..training.path import Descent
 from ..training.path_table import BestModel
-from .trainer import Prepared, Trainer
+from .prepared import Prepared
+from .trainer import Trainer
 
 if TYPE_CHECKING:
     from ..models.model import Model
-    from ..training.loop import Fit
+    from ..training.fit import Fit
 
 __all__ = ["Stretch", "Walked", "Walkers", "replayed", "walked_by", "walked_here", "walkers_now"]
 

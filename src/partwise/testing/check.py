@@ -205,6 +205,23 @@ def check_law(law: Callable[..., None], case: Case, *more: Any) -> None:
         What to try it on.
     more
         What else the law takes.
+
+    Raises
+    ------
+    AssertionError
+        If the law is broken. The message says which law, what it demands, the shape and theta.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from partwise.structures.multiclass import Multiclass
+    >>> from partwise.testing import check_law, laws
+    >>> from partwise.testing.cases import Case
+    >>> from partwise.testing.enumeration import Table
+    >>> structure, topo = Multiclass(2), Multiclass(2).topology(1)
+    >>> table = Table.of(2, [[0], [1]], lambda label: label)
+    >>> rng = np.random.default_rng(0)
+    >>> check_law(laws.maximum, Case(structure, topo, table, np.array([0.5, -0.5]), rng))
     """
     if law in NEEDS and not case.structure.has_oracle(NEEDS[law]):
         return

@@ -8,8 +8,10 @@ from ..lazy import lazy_names
 
 if TYPE_CHECKING:
     from .checkpoint import Checkpoint
+    from .course import TraceRow
     from .early_stopping import EarlyStopping
-    from .loop import Callback, Fit, Progress, TraceRow, train
+    from .fit import Callback, Fit, Progress
+    from .loop import train
     from .settings import Settings
 
 __all__ = [
@@ -17,13 +19,13 @@ __all__ = [
 ]  # fmt: skip
 
 _HOMES = {
-    "Callback": ".loop",
+    "Callback": ".fit",
     "Checkpoint": ".checkpoint",
     "EarlyStopping": ".early_stopping",
-    "Fit": ".loop",
-    "Progress": ".loop",
+    "Fit": ".fit",
+    "Progress": ".fit",
     "Settings": ".settings",
-    "TraceRow": ".loop",
+    "TraceRow": ".course",
     "train": ".loop",
 }
 

@@ -1,103 +1,40 @@
-"""The loop around every solver: when to evaluate, when to stop, what to report, what to save.
+"""A fit from its first weights to its certificate: what goes before its epochs, and what follows.
 
-:mod:`partwise.training.course` describes when a full evaluation is made. A fit that has a
-checkpoint is saved every so many minutes, also within an epoch, and when it ends. What the clock
-decides is only when it is saved, never what the fit does.
+:mod:`partwise.training.epochs` runs the epochs, and :mod:`partwise.training.course` describes when
+a full evaluation is made.
 """
 
 from __future__ import annotations
 
 import math
 import time
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Floats
-from ..errors import DataError, level_outside
+from ..errors import DataError
 from ..problem.digest import problem_digest
 from ..problem.dual_point import DualPoint
 from ..problem.evaluation import Evaluator
 from ..problem.problem import Problem
 from ..problem.storage import Storage
-from ..solvers.base import Epoch, Evaluation, Solver
+from ..solvers.base import Evaluation, Solver
 from ..solvers.goal import Goal
 from ..solvers.registry import make_solver
-from .certificate import CLOSER_SIZES, Certificate, ConvergenceWarning, consistent, relative_gap
+from .advice import warn_unless_converged
+from .certificate import Certificate, consistent, relative_gap
 from .checkpoint import Checkpoint, Keeper, MakeModel, Saved, load_checkpoint
-from .course import EVERY, Course, TraceRow
+from .course import Course
 from .early_stopping import Watch
+from .epochs import Epochs
+from .fit import Callback, Fit
 from .interrupt import Interrupt
 from .settings import as_json, check_numbers
-from .start import Start
 
-__all__ = [
-    "EVERY", "Callback", "Fit", "Progress", "TraceRow", "run", "train", "warn_unless_converged",
-]  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Progress:
-    """The argument of a callback: the new row, and a function that returns the weights.
-
-    Examples
-    --------
-    >>> from partwise import LinearClassifier
-    >>> seen = []
-    >>> def callback(progress):
-    ...     seen.append(progress.row.epoch)
-    ...     return len(seen) == 1000
-    >>> _ = LinearClassifier(callbacks=callback).fit([[0.0], [1.0]], ["a", "b"])
-    >>> seen[:2]
-    [1, 2]
-    """
-
-    row: TraceRow
-    tol: float
-    max_passes: float
-    weights: Callable[[], Floats]
-
-
-#: Called after every epoch; a true result stops the fit, with a certificate.
-Callback = Callable[[Progress], Any]
-
-
-@dataclass(frozen=True)
-class Fit:
-    """A finished fit.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from partwise.problem.losses import Loss
-    >>> from partwise.problem.problem import build_problem
-    >>> from partwise.problem.rows import Rows
-    >>> from partwise.structures.multiclass import Multiclass
-    >>> from partwise.training import train
-    >>> rows = Rows.from_dense(np.array([[0.0, 1.0], [1.0, 0.0]]))
-    >>> gold = [np.array([0]), np.array([1])]
-    >>> problem = build_problem(Multiclass(2), [1, 1], [rows], gold, Loss("log", 1.0, False))
-    >>> fit = train(problem, l2=1.0)
-    >>> fit.trace[-1].certified, fit.interrupted
-    (True, False)
-    """
-
-    weights: Floats
-    certificate: Certificate
-    trace: tuple[TraceRow, ...]
-    dual_point: DualPoint
-    interrupted: bool = False  # whether Ctrl-C was pressed, even if the fit converged
-    initial_objective: float = math.nan  # the objective of the initial weights, if there were any
-    start: Start | None = None  # the other model that the initial weights are from
-    kept_passes: float | None = None  # when the weights were found, if a score chose them
-
-
-class _Interrupted(Exception):
-    """Ends an epoch between two stretches, after a signal."""
+__all__ = ["run", "train"]
 
 
 def train(
@@ -254,10 +191,10 @@ def run(
             keeper.resume(saved, machine, course)
             if course.initial is not None and len(course.initial) != storage.n_places:
                 raise DataError(f"{saved.path} is not sound: its first weights do not fit the data")
-        loop = _Loop(machine, storage, course, tol, max_passes, callbacks, keeper, interrupt)
-        loop.began = time.perf_counter() if began is None else began
+        epochs = Epochs(machine, storage, course, tol, max_passes, callbacks, keeper, interrupt)
+        epochs.began = time.perf_counter() if began is None else began
         again = saved is not None and saved.ended
-        best, verdict = loop.work(again, look_first)
+        best, verdict = epochs.work(again, look_first)
         initial, watcher, objective = course.initial, course.watcher, course.objective
         if initial is not None and math.isnan(objective):
             objective = machine.primal(initial)
@@ -276,7 +213,7 @@ def run(
             dual=best.dual,
             tol=tol,
             passes=course.passes,
-            seconds=loop.seconds,
+            seconds=epochs.seconds,
             verdict=verdict,
         )
         dual_point = machine.dual_point()
@@ -291,201 +228,6 @@ def run(
         objective,
         kept_passes=None if kept is None else kept.passes,
     )
-
-
-class _Loop:
-    """Epochs, evaluations, the trace and the checkpoints of one fit."""
-
-    def __init__(
-        self,
-        machine: Solver,
-        storage: Storage,
-        course: Course,
-        tol: float,
-        max_passes: float,
-        callbacks: Sequence[Callback],
-        keeper: Keeper | None,
-        interrupt: Interrupt,
-    ) -> None:
-        self.machine, self.storage, self.course = machine, storage, course
-        self.tol, self.max_passes, self.callbacks = tol, max_passes, callbacks
-        self.keeper, self.interrupt = keeper, interrupt
-        self.began = 0.0
-        self.saved = False  # since the last epoch began
-        self.before = course.seconds
-        self.aside = 0.0  # seconds that callbacks and scorings took
-        machine.pause = self.pause
-
-    @property
-    def seconds(self) -> float:
-        """The seconds of training, those before a resumption included."""
-        return self.before + time.perf_counter() - self.began - self.aside
-
-    def weights(self) -> Floats:
-        """Return the running weights."""
-        return self.storage.gather(self.machine.current_weights())
-
-    def save(self, ended: bool = False) -> None:
-        """Write a checkpoint, if there is one to write."""
-        if self.keeper is not None:
-            self.course.seconds = self.seconds
-            self.keeper.write(self.machine, self.course, self.weights(), ended)
-            self.saved = True
-
-    def pause(self) -> None:
-        """Do what is due between two stretches of an epoch."""
-        if self.interrupt.requested:
-            self.save()
-            raise _Interrupted
-        if self.keeper is not None and self.keeper.due:
-            self.save()
-
-    def work(self, again: bool, look_first: bool) -> tuple[Evaluation, str]:
-        """Train, and return the last evaluation and the reason why the fit ended.
-
-        Parameters
-        ----------
-        again : bool
-            Whether the fit was saved when it had reached its gap, so that an evaluation may do.
-        look_first : bool
-            Whether to evaluate the initial weights.
-        """
-        verdict = ""
-        if again:
-            best = self.course.better(self.sound(self.machine.evaluate()))
-            if relative_gap(best.primal, best.dual) <= self.tol:
-                return best, "converged: the relative gap is at most tol"
-        found: Evaluation | None = None
-        if look_first:
-            found, verdict = self.look()
-        while not verdict:
-            self.saved = False
-            found, verdict = self.step()
-            if not verdict and self.keeper is not None and self.keeper.due:
-                self.save()
-        if found is not None and relative_gap(found.primal, found.dual) <= self.tol:
-            self.save(ended=True)
-        elif not self.saved:
-            self.save()
-        return found or self.course.better(self.sound(self.machine.evaluate())), verdict
-
-    def sound(self, value: Evaluation) -> Evaluation:
-        """Return an evaluation that makes use of the fact that no objective is below 0.
-
-        A negative dual value is replaced by 0, the dual value of the gold labels. Where every
-        example has one possible label only, w = 0 has the objective 0, and the values of other
-        weights are nothing but rounding.
-        """
-        if not value.dual >= 0.0:
-            value = Evaluation(value.weights, value.primal, 0.0)
-        if consistent(value.primal, value.dual):
-            return value
-        zeros = self.storage.zeros()
-        return Evaluation(zeros, 0.0, 0.0) if self.machine.primal(zeros) == 0.0 else value
-
-    def look(self) -> tuple[Evaluation | None, str]:
-        """Evaluate the initial weights; returns that, and why the fit ends with them or ""."""
-        course = self.course
-        assert course.initial is not None
-        found = self.sound(self.machine.certify(course.initial))
-        course.objective = found.primal
-        if consistent(found.primal, found.dual):
-            course.bound = found.dual
-        row = TraceRow(
-            epoch=0,
-            passes=0.0,
-            seconds=self.seconds,
-            l2=self.machine.l2,
-            primal=found.primal,
-            dual=found.dual,
-            gap_estimate=found.gap,
-        )
-        stopped = self.tell(row)
-        if row.relative_gap <= self.tol or stopped or self.interrupt.requested:
-            return found, self.verdict(row, found, stopped)
-        return None, ""
-
-    def tell(self, row: TraceRow) -> bool:
-        """Add a row to the trace and show it to the callbacks; returns whether one says stop."""
-        self.course.trace.append(row)
-        paused = time.perf_counter()
-        progress = Progress(row, self.tol, self.max_passes, self.weights)
-        stopped = [bool(callback(progress)) for callback in self.callbacks]
-        self.aside += time.perf_counter() - paused
-        return any(stopped)
-
-    def epoch(self) -> Epoch | None:
-        """Return the next epoch; None if a signal ended it early."""
-        if self.course.epoch is None:
-            try:
-                self.course.epoch = self.machine.epoch()
-            except _Interrupted:
-                return None
-        return self.course.epoch
-
-    def step(self) -> tuple[Evaluation | None, str]:
-        """Run an epoch and what follows it; returns its evaluation, and why the fit ends."""
-        course, machine, schedule = self.course, self.machine, self.course.schedule
-        epoch = self.epoch()
-        if epoch is None:
-            return None, "interrupted; the weights so far are certified"
-        passes = course.passes + epoch.passes
-        done = self.interrupt.requested or passes >= self.max_passes
-        if done:
-            # An evaluation that another end would not make may change the last bits, so the fit
-            # is saved before it, with an epoch that is not yet in the trace.
-            self.save()
-        found, best = None, None
-        due = schedule.due(passes, epoch.gap_estimate, epoch.dual) or course.certifies(epoch.dual)
-        due = due and machine.settled
-        course.passes, course.epoch = passes, None
-        if done or due:
-            found = self.sound(machine.evaluate())
-            schedule.made(passes, epoch.gap_estimate, found)
-            if consistent(found.primal, found.dual):
-                course.bound = max(course.bound, found.dual)
-            best = course.better(found)
-            done |= relative_gap(best.primal, best.dual) <= self.tol
-        paused = time.perf_counter()
-        score = math.nan
-        if found or machine.settled:
-            held = _gathered(self.storage, found) if found else self.weights
-            score = course.watcher.look(passes, held, done)
-        self.aside += time.perf_counter() - paused
-        row = TraceRow(
-            epoch=course.trace[-1].epoch + 1 if course.trace else 1,
-            passes=passes,
-            seconds=self.seconds,
-            l2=machine.l2 if best else epoch.l2,
-            primal=best.primal if best else math.nan,
-            dual=best.dual if best else epoch.dual,
-            gap_estimate=epoch.gap_estimate,
-            score=score,
-        )
-        return best, self.verdict(row, best, self.tell(row))
-
-    def verdict(self, row: TraceRow, best: Evaluation | None, stopped: bool) -> str:
-        """Return the reason why the fit ends, or "" if it goes on."""
-        watcher = self.course.watcher
-        if best and row.relative_gap <= self.tol:
-            return "converged: the relative gap is at most tol"
-        if best and not consistent(best.primal, best.dual):
-            return "stopped: rounding exceeds tol"
-        if self.interrupt.requested:
-            return "interrupted; the weights so far are certified"
-        if stopped:
-            return "stopped by a callback"
-        if watcher.over:
-            return f"stopped: {watcher.waited} scorings without a better held-out score"
-        if self.course.schedule.still:
-            return "stopped: the solver no longer moves, its steps are lost in rounding"
-        if row.passes >= self.max_passes:
-            return f"stopped at max_passes = {self.max_passes:g}"
-        return ""
-
-
-def _gathered(storage: Storage, found: Evaluation) -> Callable[[], Floats]:
-    return lambda: storage.gather(found.weights)
 
 
 def _improved(
@@ -509,28 +251,3 @@ def _improved(
         if primal < best.primal:
             best = Evaluation(zeros, primal, best.dual)
     return best
-
-
-def warn_unless_converged(certificate: Certificate, max_passes: float) -> None:
-    """Issue a ConvergenceWarning, with advice, if a fit did not reach its tol."""
-    if not certificate.converged:
-        warnings.warn(
-            _advice(certificate, max_passes), ConvergenceWarning, stacklevel=level_outside()
-        )
-
-
-def _advice(certificate: Certificate, max_passes: float) -> str:
-    if not certificate.consistent:
-        return f"{certificate.verdict}: {certificate.doubt}; {CLOSER_SIZES}"
-    if certificate.steps is not None:
-        return (
-            f"{certificate.verdict} after {certificate.passes:.1f} passes and "
-            f"{certificate.steps.count} steps; {certificate.steps}. Raise max_passes (now "
-            f"{max_passes:g}), go on with warm_start=True, or use a larger l2 or tol"
-        )
-    return (
-        f"relative gap {certificate.relative_gap:.3g} > tol {certificate.tol:.3g} after "
-        f"{certificate.passes:.1f} passes ({certificate.verdict}); the objective is at most "
-        f"{certificate.gap:.6g} above the optimum. Raise max_passes (now {max_passes:g}), go on "
-        "with warm_start=True, scale the features to similar sizes, or use a larger l2 or tol"
-    )

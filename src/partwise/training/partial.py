@@ -45,10 +45,13 @@ from ..problem.dual_point import DualPoint
 from ..problem.evaluation import Evaluator, penalty
 from ..problem.problem import Problem
 from ..solvers.eg.base import easy_l2
+from .advice import warn_unless_converged
 from .certificate import Certificate, Steps
+from .course import TraceRow
 from .early_stopping import Watch
+from .fit import Callback, Fit, Progress
 from .interrupt import Interrupt
-from .loop import Callback, Fit, Progress, TraceRow, train, warn_unless_converged
+from .loop import train
 
 __all__ = ["train_partial"]
 
@@ -90,7 +93,7 @@ def train_partial(
     problem : Problem
         What to solve, with labels that are known in part.
     l2, l1, tol, n_jobs, seed, callbacks
-        As in :func:`partwise.training.loop.train`.
+        As in :func:`partwise.training.train`.
     max_passes : float
         Stop after this many visits per example, in all steps together.
     start : DualPoint or None
@@ -101,7 +104,7 @@ def train_partial(
         Held-out data to score. There is no early stopping: the weights with the best score may be
         of a step that another one undid.
     **training
-        Further arguments of :func:`partwise.training.loop.train`.
+        Further arguments of :func:`partwise.training.train`.
 
     Returns
     -------

@@ -25,8 +25,9 @@ from ..errors import DataError
 from ..problem.dual_point import DualPoint
 from ..problem.problem import Problem
 from ..values import is_integer, is_number
+from .fit import Fit
 from .interrupt import Interrupt
-from .loop import Fit, train
+from .loop import train
 from .partial import train_partial
 
 if TYPE_CHECKING:
@@ -133,12 +134,24 @@ def train_path(
     initial_weights : ndarray or None
         The weights that the first fit starts from.
     **training
-        Further arguments of :func:`partwise.training.loop.train`.
+        Further arguments of :func:`partwise.training.train`.
 
     Yields
     ------
     Fit
         One fit per value, in the same order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from partwise.problem import Rows, build_problem, make_loss
+    >>> from partwise.structures.multiclass import Multiclass
+    >>> rows = Rows.from_dense(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> gold = [np.array([0]), np.array([1])]
+    >>> problem = build_problem(Multiclass(2), [1, 1], [rows], gold, make_loss("log", 2))
+    >>> from partwise.training.path import train_path
+    >>> [fit.certificate.converged for fit in train_path(problem, [10.0, 1.0])]
+    [True, True]
     """
     check_values(values)
     logs = [math.log(b / a) for a, b in pairwise(values)]

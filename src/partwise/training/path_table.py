@@ -11,7 +11,8 @@ from ..errors import DataError
 
 if TYPE_CHECKING:
     from ..models.model import Model
-    from .loop import Fit, TraceRow
+    from .course import TraceRow
+    from .fit import Fit
 
 __all__ = [
     "RULES",

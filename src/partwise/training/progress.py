@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 if TYPE_CHECKING:
     from .certificate import Certificate
-    from .loop import Progress, TraceRow
+    from .course import TraceRow
+    from .fit import Progress
 
 __all__ = ["ProgressLine", "eta"]
 

@@ -23,7 +23,8 @@ from partwise.solvers.goal import Goal
 from partwise.solvers.margin.atoms import gold_atoms
 from partwise.solvers.state import capture
 from partwise.training.certificate import ConvergenceWarning
-from partwise.training.loop import Fit, train
+from partwise.training.fit import Fit
+from partwise.training.loop import train
 from partwise.training.partial import train_partial
 
 CASES = [

@@ -22,7 +22,8 @@ from ...problem.problem import Problem, build_problem
 from ...problem.weight_rule import WeightRule
 from ...structures.chain.structure import Chain
 from ...training.certificate import Certificate
-from ...training.loop import Progress, train
+from ...training.fit import Progress
+from ...training.loop import train
 from .decoder import chain_rows
 from .instances import Instances, Sample
 from .log import TrainingLog, holdout_scores

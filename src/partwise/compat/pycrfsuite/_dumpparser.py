@@ -25,6 +25,18 @@ class ParsedDump:
         The header of the model file, as strings.
     labels, attributes : dict
         The numbers of the names, as strings: ``{name: number}``.
+
+    Examples
+    --------
+    >>> from partwise.compat import pycrfsuite
+    >>> trainer = pycrfsuite.Trainer(verbose=False)
+    >>> trainer.append([["the"], ["cat"]], ["DET", "NOUN"])
+    >>> trainer.train("tags.crfsuite")
+    >>> tagger = pycrfsuite.Tagger()
+    >>> with tagger.open("tags.crfsuite"):
+    ...     dump = tagger.info()
+    >>> sorted(dump.labels), sorted(dump.transitions)
+    (['DET', 'NOUN'], [('DET', 'NOUN')])
     """
 
     def __init__(self) -> None:

@@ -55,6 +55,16 @@ class TrainLogParser:
         For each event its name, and which messages belong to it.
     featgen_num_features, featgen_seconds, training_seconds, storing_seconds
         Numbers from the log; None until they come.
+
+    Examples
+    --------
+    >>> from partwise.compat import pycrfsuite
+    >>> trainer = pycrfsuite.Trainer(verbose=False)
+    >>> trainer.append([["the"], ["cat"]], ["DET", "NOUN"])
+    >>> trainer.train("tags.crfsuite")
+    >>> log = trainer.logparser
+    >>> log.last_iteration["num"] == len(log.iterations), log.events[0][0]
+    (True, 'start')
     """
 
     def __init__(self) -> None:

@@ -28,7 +28,19 @@ _OFFSETS = ("features", "labels", "attrs", "labelrefs", "attrrefs")
 
 
 class Tagger:
-    """Predicts labels by a model of CRFsuite, whoever trained it."""
+    """Predicts labels by a model of CRFsuite, whoever trained it.
+
+    Examples
+    --------
+    >>> from partwise.compat import pycrfsuite
+    >>> trainer = pycrfsuite.Trainer(verbose=False)
+    >>> trainer.append([["the"], ["cat"]], ["DET", "NOUN"])
+    >>> trainer.train("tags.crfsuite")
+    >>> tagger = pycrfsuite.Tagger()
+    >>> with tagger.open("tags.crfsuite"):
+    ...     tagger.tag([["the"], ["cat"]])
+    ['DET', 'NOUN']
+    """
 
     def __init__(self) -> None:
         self._decoder: Decoder | None = None

@@ -35,6 +35,12 @@ class CRFSuiteError(Exception):
     ----------
     code : int
         The number of the error in CRFsuite.
+
+    Examples
+    --------
+    >>> from partwise.compat.pycrfsuite import CRFSuiteError
+    >>> str(CRFSuiteError(1))
+    'CRFsuite error 1'
     """
 
     def __init__(self, code: int) -> None:
@@ -64,6 +70,15 @@ class BaseTrainer:
     certificate : Certificate or None
         How far the objective of the last training is at most above the optimum; None before it,
         and for "ap", "pa" and "arow".
+
+    Examples
+    --------
+    >>> from partwise.compat import pycrfsuite
+    >>> trainer = pycrfsuite.BaseTrainer(verbose=False)
+    >>> trainer.append([["the"], ["cat"]], ["DET", "NOUN"])
+    >>> trainer.train("tags.crfsuite")
+    >>> trainer.certificate.converged
+    True
     """
 
     # Derived classes need not call the constructor, as in python-crfsuite.
@@ -203,6 +218,15 @@ class Trainer(BaseTrainer):
     ----------
     logparser : TrainLogParser or None
         What was read from the messages; None before the training.
+
+    Examples
+    --------
+    >>> from partwise.compat import pycrfsuite
+    >>> trainer = pycrfsuite.Trainer(verbose=False)
+    >>> trainer.append([["the"], ["cat"]], ["DET", "NOUN"])
+    >>> trainer.train("tags.crfsuite")
+    >>> trainer.certificate.converged, trainer.logparser.featgen_num_features
+    (True, 3)
     """
 
     logparser: TrainLogParser | None = None

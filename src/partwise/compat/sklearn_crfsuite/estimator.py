@@ -95,6 +95,14 @@ calibration_max_trials
         and "arow".
     training_log_ : TrainLogParser or None
         The messages of training, read.
+
+    Examples
+    --------
+    >>> from partwise.compat import sklearn_crfsuite
+    >>> X, y = [[{"w": "the"}, {"w": "cat"}]], [["DET", "NOUN"]]
+    >>> crf = sklearn_crfsuite.CRF(c1=0.1, c2=0.1).fit(X, y)
+    >>> crf.predict(X).tolist(), crf.certificate_.converged
+    ([['DET', 'NOUN']], True)
     """
 
     def __init__(

@@ -28,6 +28,13 @@ class ModelFormat:
         the format cannot hold the model. None if such files are only read.
     options : tuple of str
         The options that `read` takes: "inputs", the number of input columns.
+
+    Examples
+    --------
+    >>> from partwise import load_model, save_model
+    >>> from partwise.models.foreign.base import ModelFormat
+    >>> ModelFormat("models of my own", read=load_model, write=save_model).options
+    ()
     """
 
     summary: str

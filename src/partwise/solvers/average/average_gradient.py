@@ -22,8 +22,8 @@ import numpy as np
 from ...arrays import Floats, Ints
 from ...compiled.jit import FAST, njit
 from ...problem.design import scatter, score
-from ...problem.evaluation import lowest_entropy
 from ...problem.problem import example_marginals
+from ...problem.sweeps import lowest_entropy
 from .lazy import catch_up, catch_up_all, clear, settle
 from .sum_tree import find, put
 from .two_vectors import scatter_both, score_both

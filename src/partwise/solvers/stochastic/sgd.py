@@ -29,8 +29,8 @@ from ...arrays import Floats, Ints
 from ...compiled.jit import FAST, njit
 from ...compiled.vectors import inner
 from ...problem.design import scatter, score
-from ...problem.evaluation import lowest_entropy
 from ...problem.problem import example_marginals, example_maximum
+from ...problem.sweeps import lowest_entropy
 from ..base import Evaluation
 from ..goal import Goal
 from ..options import OneOf

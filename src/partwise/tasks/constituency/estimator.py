@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from ...arrays import Floats
 from ...errors import DataError
 from ...metrics.bracketing import bracket_scores
-from ...models.fit import check_weights
+from ...models.training_examples import check_weights
 from ..cross_validation import PathEstimator
 from ..description import documented
 from ..estimator import Estimator, has_probabilities

@@ -12,7 +12,7 @@ import numpy as np
 from ...arrays import Floats, Ints
 from ...errors import DataError
 from ...formats.tree import Tree
-from ..trainer import Prepared
+from ..prepared import Prepared
 from .bracketing import Bracketing
 from .features import SpanFeatures
 from .normal_form import NormalForm, split_symbol

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...errors import DataError
-from ...models.fit import check_weights
 from ...models.hashed_names import check_hashing
+from ...models.training_examples import check_weights
 from ...values import check_count, is_integer, one_of
-from ..trainer import Prepared, Trainer
+from ..prepared import Prepared
+from ..trainer import Trainer
 from .bracketing import Bracketing
 from .examples import Trees
 from .features import SpanFeatures

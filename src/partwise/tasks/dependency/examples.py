@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ...errors import DataError
-from ...formats.conll import UNKNOWN, Sentence
+from ...formats.sentence import UNKNOWN, Sentence
 
 if TYPE_CHECKING:
     from ...structures.dependency.arcs import ArcConstraints

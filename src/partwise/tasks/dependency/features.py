@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ...arrays import Floats, Ints
 from ...errors import DataError
-from ...formats.conll import Sentence
+from ...formats.sentence import Sentence
 from ...models.features import Arrays, Features, Inputs, refuse_others, same_numbers
 from .arc_table import ArcTable
 from .examples import read_fixed_heads, read_sentences, read_trees

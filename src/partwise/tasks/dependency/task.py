@@ -158,7 +158,7 @@ class Parse(Task["Treebank"]):
         n_jobs: int | None,
         fixed: str | None = None,
     ) -> Predictions:
-        from ...formats.conll import UNKNOWN
+        from ...formats.sentence import UNKNOWN
         from .predictions import ParsedSentences, RankedTrees
 
         sentences = source.sentences

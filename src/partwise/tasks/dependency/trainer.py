@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import DataError
-from ...models.fit import check_weights
 from ...models.hashed_names import check_hashing
+from ...models.training_examples import check_weights
 from ...structures.dependency.arcs import ArcStructure
 from ...structures.registry import make_structure
 from ...values import check_count
-from ..trainer import Prepared, Trainer
+from ..prepared import Prepared
+from ..trainer import Trainer
 from .arc_table import ArcTable
 from .features import ArcFeatures, arc_features_of
 from .gold import gold_trees, refuse_partial

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import DataError
-from ...formats.conll import Sentence
+from ...formats.sentence import Sentence
 from ..source import Source
 from .examples import read_sentences, read_trees
 from .partial_trees import certain_words, with_missing

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...arrays import Ints
 from ...errors import DataError
+from ..fixed import by_place
 from .examples import ReadGraph
 
 if TYPE_CHECKING:
@@ -270,18 +271,9 @@ def read_fixed(
 def _fixed_vertices(
     item: Any, i: int, graph: ReadGraph, domains: Mapping[str, Sequence[Any]]
 ) -> list[tuple[int, list[int]]]:
-    if item is None:
-        return []
     n = len(graph.domains)
-    if not isinstance(item, Mapping):
-        if isinstance(item, (str, bytes)) or not isinstance(item, Iterable):
-            raise DataError(f"fixed[{i}] is {item!r}; give None, a dict or a list of labels")
-        known = list(item)
-        if len(known) != n:
-            raise DataError(f"fixed[{i}] has {len(known)} entries for {n} vertices")
-        item = dict(enumerate(known))
     allowed = []
-    for v, labels in item.items():
+    for v, labels in by_place(item, i, n, "vertices").items():
         if labels is None:
             continue
         if isinstance(v, bool) or not isinstance(v, (int, np.integer)) or not 0 <= v < n:

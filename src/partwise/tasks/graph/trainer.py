@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ...errors import DataError
-from ...models.fit import check_weights
 from ...models.hashed_names import check_hashing
-from ..trainer import Prepared, Trainer
+from ...models.training_examples import check_weights
+from ..prepared import Prepared
+from ..trainer import Trainer
 from .features import GraphFeatures, fit_features
 from .labels import (
     allowed_labels,

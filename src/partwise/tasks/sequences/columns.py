@@ -33,12 +33,11 @@ __all__ = [
     "SCHEME",
     "SPELLING",
     "TEMPLATE",
+    "ColumnTask",
     "RankedTags",
     "TaggedColumns",
     "check_templates",
-    "looks_like_columns",
     "read_inputs",
-    "read_training",
     "tag_scores",
 ]
 
@@ -90,6 +89,25 @@ def read_training(
         given.get("transition_features", False),
         chosen.record(),
     )
+
+
+class ColumnTask(Task["ColumnFile"]):
+    """Base class of tasks that read column files."""
+
+    format = "columns"
+
+    def resemblance(self, lines: Sequence[str]) -> int:
+        return looks_like_columns(lines)
+
+    def read(
+        self, path: str, given: Mapping[str, Any], like: ColumnFile | None = None
+    ) -> ColumnFile:
+        return read_training(self, path, given, like)
+
+    def read_part(
+        self, path: str, given: Mapping[str, Any], first: ColumnFile | None
+    ) -> ColumnFile:
+        return read_training(self, path, given, first)
 
 
 def _templates(given: Mapping[str, Any]) -> ColumnTemplates | None:

@@ -13,6 +13,7 @@ from ...errors import DataError
 from ...models.tally import Tally
 from ...models.vocabulary import Vocabulary, fit_rows, transform_rows
 from ...problem.rows import Rows, is_matrix
+from ..fixed import by_place
 
 __all__ = [
     "is_missing",
@@ -344,17 +345,8 @@ def read_fixed(
 def _fixed_positions(
     item: Any, s: int, length: int, numbers: Mapping[Any, int]
 ) -> list[tuple[int, list[int]]]:
-    if item is None:
-        return []
-    if not isinstance(item, Mapping):
-        if isinstance(item, (str, bytes)) or not isinstance(item, Iterable):
-            raise DataError(f"fixed[{s}] is {item!r}; give None, a dict or a list of labels")
-        known = list(item)
-        if len(known) != length:
-            raise DataError(f"fixed[{s}] has {len(known)} entries for {length} tokens")
-        item = dict(enumerate(known))
     allowed = []
-    for t, labels in item.items():
+    for t, labels in by_place(item, s, length, "tokens").items():
         if labels is None:
             continue
         if not isinstance(t, (int, np.integer)) or not 0 <= t < length:

@@ -29,10 +29,11 @@ from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows, is_matrix
 from .examples import read_fixed, read_labels
 from .extraction import MAX_COLUMNS, ColumnTemplates
-from .sources import ColumnFile, Sequences, Table, Tokens, cut
+from .sources import ColumnFile, Sequences, Table
 from .support import Support
 from .template_file import templates_from_json
 from .token_columns import as_columns
+from .tokens import Tokens, cut
 
 if TYPE_CHECKING:
     from ...models.model import Model

@@ -15,11 +15,11 @@ from ...models.model import Label
 from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
 from ...values import is_number
-from ..trainer import Prepared
+from ..prepared import Prepared
 from .constraints import check_labels, make_constraints
 from .features import PositionFeatures
 from .partial_labels import UNKNOWN, Labelled
-from .sources import Tokens
+from .tokens import Tokens
 
 if TYPE_CHECKING:
     from ...structures.base import Constraints, Structure

@@ -12,11 +12,11 @@ from ...errors import DataError, LabelError
 from .constraints import check_labels, make_constraints
 from .fit import balanced_weights, check_several, count_classes, mean_weights, named_weights
 from .partial_labels import is_certain
-from .sources import cut
+from .tokens import cut
 
 if TYPE_CHECKING:
     from .partial_labels import Labelled
-    from .sources import Tokens
+    from .tokens import Tokens
 
 __all__ = ["GrownLabels"]
 

@@ -17,7 +17,7 @@ from ...training.settings import as_json
 from ...values import is_number
 from ..description import documented
 from ..estimator import Estimator
-from ..trainer import Prepared
+from ..prepared import Prepared
 from .classifier import LinearClassifier
 from .features import PositionFeatures
 from .fit import class_factors
@@ -31,7 +31,7 @@ from .trainers import PositionTrainer
 if TYPE_CHECKING:
     from ...models.model import Model
     from ...structures.base import Structure
-    from .sources import Tokens
+    from .tokens import Tokens
 
 __all__ = ["KernelClassifier", "KernelTagger"]
 

@@ -31,12 +31,12 @@ from ...problem.problem import Problem
 from ...problem.rows import Rows
 from ...solvers.gold_labels import gold_marginals
 from ...training.certificate import Certificate, relative_gap
-from ...training.loop import Fit
+from ...training.fit import Fit
 from .features import PositionFeatures
 from .gram import GramFactor
 from .kernel import Kernel
-from .sources import Tokens
 from .support import Support
+from .tokens import Tokens
 
 __all__ = ["KernelPositions", "kernel_positions"]
 

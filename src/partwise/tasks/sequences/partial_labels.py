@@ -10,7 +10,7 @@ import numpy as np
 from ...arrays import Ints
 from ...errors import DataError
 from ...structures.base import Constraints
-from .sources import Tokens, cut
+from .tokens import Tokens, cut
 
 __all__ = ["UNKNOWN", "Labelled", "NumberedLabels", "holds_partial", "is_certain",
            "number_labels", "number_sets", "refuse_partial"]  # fmt: skip

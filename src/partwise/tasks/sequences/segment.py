@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import DataError
 from ...formats.tag_schemes import SEGMENT_SCHEMES
-from ..base import Task
 from ..fixed import FIXED
 from ..missing import missing_of
 from ..options import CLASS_WEIGHT, HASHING, MIN_COUNT, MISSING, Option
@@ -18,12 +17,11 @@ from .columns import (
     SCHEME,
     SPELLING,
     TEMPLATE,
+    ColumnTask,
     RankedTags,
     TaggedColumns,
     check_templates,
-    looks_like_columns,
     read_inputs,
-    read_training,
     tag_scores,
 )
 
@@ -36,13 +34,12 @@ if TYPE_CHECKING:
 __all__ = ["Segment"]
 
 
-class Segment(Task["ColumnFile"]):
+class Segment(ColumnTask):
     """Segment taggers."""
 
     name = "segment"
     trainer = "partwise.tasks.sequences.segment_trainer:SegmentTrainer"
     features = "segments"
-    format = "columns"
     summary = "labelled segments of tokens"
     example = "train.txt --model names.model --segment-features text --max-length 6"
     reads = (
@@ -108,20 +105,6 @@ class Segment(Task["ColumnFile"]):
             "start": ends,
             "end": ends,
         }
-
-    def resemblance(self, lines: Sequence[str]) -> int:
-        # A file without labels has no tags to look for.
-        return looks_like_columns(lines)
-
-    def read(
-        self, path: str, given: Mapping[str, Any], like: ColumnFile | None = None
-    ) -> ColumnFile:
-        return read_training(self, path, given, like)
-
-    def read_part(
-        self, path: str, given: Mapping[str, Any], first: ColumnFile | None
-    ) -> ColumnFile:
-        return read_training(self, path, given, first)
 
     def read_for(
         self, model: Model, path: str, labelled: bool, format: Chosen | str | None = None

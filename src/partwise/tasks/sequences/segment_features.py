@@ -28,7 +28,7 @@ from .features import PositionFeatures
 from .segment_functions import BUILT_IN, SegmentFunction, candidate_rows, function_of
 from .segment_tags import Segment, tags_of
 from .segmentations import held, read_fixed_segments, read_segmentations, segment_tokens
-from .sources import Tokens
+from .tokens import Tokens
 
 if TYPE_CHECKING:
     from ...models.model import Model

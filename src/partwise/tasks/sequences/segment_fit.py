@@ -14,7 +14,7 @@ from ...models.hashed_names import HashedNames
 from ...models.model import Label
 from ...models.vocabulary import Vocabulary
 from ...structures.base import Constraints
-from ..trainer import Prepared
+from ..prepared import Prepared
 from .constraints import make_constraints
 from .features import PositionFeatures
 from .fit import class_factors, drop_rare
@@ -26,7 +26,7 @@ from .segment_tags import Segment
 if TYPE_CHECKING:
     from ...structures.segments.structure import SemiMarkov
     from .segment_trainer import SegmentTrainer
-    from .sources import Tokens
+    from .tokens import Tokens
 
 __all__ = [
     "check_choice",

@@ -7,17 +7,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import DataError
-from ...models.fit import check_weights
 from ...models.model import Model
+from ...models.training_examples import check_weights
 from ...values import is_integer
-from ..trainer import Prepared
+from ..prepared import Prepared
 from .partial_segments import PartialSegmentation, cut_items, find_partial, is_partial
 from .segment_features import SegmentFeatures, SegmentTokens, features_of, scheme_of
 from .segment_fit import prepare_segments
 from .segment_functions import BUILT_IN, name_of
 from .segment_tags import Segment, longest_segment
 from .segmentations import held, read_segmentations, segment_tokens
-from .sources import ColumnFile, Sequences, Tokens
+from .sources import ColumnFile, Sequences
+from .tokens import Tokens
 from .trainers import SequenceTrainer
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from sklearn.utils.metaestimators import available_if
 
 from ...arrays import Floats
 from ...errors import DataError
-from ...models.fit import check_weights
 from ...models.model import Model
+from ...models.training_examples import check_weights
 from ..cross_validation import PathEstimator
 from ..description import documented
 from ..estimator import has_probabilities

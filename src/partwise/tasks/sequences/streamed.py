@@ -16,11 +16,12 @@ from ..preparation import Joined, Outline, Preparation
 from .features import PositionFeatures
 from .fit import check_positions
 from .grown_labels import GrownLabels
-from .sources import bare_tokens
+from .tokens import bare_tokens
 
 if TYPE_CHECKING:
     from ...structures.base import Structure
-    from .sources import ColumnFile, Sequences, Table, Tokens
+    from .sources import ColumnFile, Sequences, Table
+    from .tokens import Tokens
     from .trainers import PositionTrainer
 
 __all__ = ["StreamedPositions"]

@@ -29,7 +29,7 @@ from .segmentations import held, read_segmentations, segment_tokens
 if TYPE_CHECKING:
     from ...structures.segments.structure import SemiMarkov
     from .segment_trainer import SegmentTrainer
-    from .sources import Tokens
+    from .tokens import Tokens
 
 __all__ = ["StreamedSegments"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -18,12 +18,11 @@ from .columns import (
     SCHEME,
     SPELLING,
     TEMPLATE,
+    ColumnTask,
     RankedTags,
     TaggedColumns,
     check_templates,
-    looks_like_columns,
     read_inputs,
-    read_training,
     tag_scores,
 )
 from .kernel_options import KERNEL_OPTIONS, KernelTask
@@ -47,7 +46,7 @@ PAIR_MARGINALS: Final = Option(
 PRESETS: Final = ("BIO", *TAG_SCHEMES)
 
 
-class Tag(KernelTask["ColumnFile"]):
+class Tag(ColumnTask, KernelTask["ColumnFile"]):
     """Sequence taggers."""
 
     name = "tag"
@@ -55,7 +54,6 @@ class Tag(KernelTask["ColumnFile"]):
     kernel_trainer = "partwise.tasks.sequences.kernel_estimators:KernelTagger"
     without_kernel = ("--min-count", "--hashing", "--transition-weights", "--min-frequency")
     features = "positions"
-    format = "columns"
     summary = "one label per token"
     example = "train.txt --model chunks.model --dev dev.txt"
     reads = (
@@ -128,19 +126,6 @@ class Tag(KernelTask["ColumnFile"]):
     def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
         ends = given["start_end"]
         return {**given, "start": ends, "end": ends}
-
-    def resemblance(self, lines: Sequence[str]) -> int:
-        return looks_like_columns(lines)
-
-    def read(
-        self, path: str, given: Mapping[str, Any], like: ColumnFile | None = None
-    ) -> ColumnFile:
-        return read_training(self, path, given, like)
-
-    def read_part(
-        self, path: str, given: Mapping[str, Any], first: ColumnFile | None
-    ) -> ColumnFile:
-        return read_training(self, path, given, first)
 
     def read_for(
         self, model: Model, path: str, labelled: bool, format: Chosen | str | None = None

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from ...arrays import Floats
 from ...errors import DataError
 from ...formats.columns import Columns
-from ...models.fit import check_weights
+from ...models.training_examples import check_weights
 from ...models.vocabulary import Vocabulary
 from ..cross_validation import PathEstimator
 from ..description import documented

@@ -11,13 +11,14 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ...errors import DataError
-from ...models.fit import check_weights, note_left_out
 from ...models.hashed_names import check_hashing
+from ...models.training_examples import check_weights, note_left_out
 from ...problem.rows import Rows
 from ...problem.weight_rule import WeightRule
 from ...values import check_count, is_integer, is_number, one_of
+from ..prepared import Prepared
 from ..stream import Stream
-from ..trainer import Prepared, Trainer
+from ..trainer import Trainer
 from .distinct import distinct_examples
 from .features import PositionFeatures
 from .fit import check_class_weight, prepare_positions
@@ -35,10 +36,11 @@ if TYPE_CHECKING:
     from ...models.model import Model
     from ...structures.base import Constraints, Structure
     from ...training.early_stopping import Watch
-    from ...training.loop import Fit
+    from ...training.fit import Fit
     from ..preparation import Preparation
     from .partial_labels import Labelled
-    from .sources import ColumnFile, Sequences, Table, Tokens
+    from .sources import ColumnFile, Sequences, Table
+    from .tokens import Tokens
 
 __all__ = ["ClassifierTrainer", "PositionTrainer", "SequenceTrainer", "TaggerTrainer"]
 

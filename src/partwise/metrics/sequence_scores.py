@@ -1,4 +1,4 @@
-"""Scores as functions of the right and the predicted labels, as scikit-learn has them.
+"""Scores of sequences, as functions of the right and the predicted labels.
 
 The labels are those that estimators take as y and return from `predict`: one list of labels per
 sequence, or an array of such lists. Weights count sequences, not tokens. A ratio with the
@@ -7,24 +7,15 @@ denominator 0 is 0.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
-import numpy as np
-
-from ..errors import DataError
 from ..formats.tag_schemes import SCHEME_ALIASES
-from ..formats.tree import Tree
-from .bracketing import ROOTS, bracket_scores
 from .counts import Counts, ratio
 from .labels import spans
 from .pairs import check_same_length, pairs, plain, weights_of
 
 __all__ = [
-    "bracket_f1_score",
-    "bracket_precision_score",
-    "bracket_recall_score",
-    "las_score",
     "sentence_accuracy_score",
     "span_f1_score",
     "span_precision_score",
@@ -33,7 +24,6 @@ __all__ = [
     "token_f1_score",
     "token_precision_score",
     "token_recall_score",
-    "uas_score",
 ]
 
 
@@ -254,139 +244,6 @@ def span_f1_score(
     return counts.averaged(average, "f1")
 
 
-def uas_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
-    """Compute the unlabelled attachment score: the fraction of words whose head is right.
-
-    Parameters
-    ----------
-    y_true, y_pred : sequence of sequences
-        For each sentence the head of every word, or pairs of a head and a relation. Punctuation
-        counts; :func:`partwise.metrics.attachment_scores` knows other rules.
-    sample_weight : array-like of shape (n_sentences,) or None
-        The weights of the sentences.
-
-    Examples
-    --------
-    >>> from partwise.metrics import uas_score
-    >>> uas_score([[2, 0]], [[2, 1]])
-    0.5
-    """
-    heads = [
-        ([_head(a) for a in gold], [_head(b) for b in found], weight)
-        for gold, found, weight in pairs(y_true, y_pred, sample_weight)
-    ]
-    gold, found, weights = zip(*heads, strict=True) if heads else ((), (), ())
-    return token_accuracy_score(gold, found, sample_weight=weights)
-
-
-def las_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
-    """Compute the labelled attachment score: the fraction of words with right head and relation.
-
-    Parameters
-    ----------
-    y_true, y_pred : sequence of sequences
-        For each sentence one pair of a head and a relation per word. Punctuation counts.
-    sample_weight : array-like of shape (n_sentences,) or None
-        The weights of the sentences.
-
-    Examples
-    --------
-    >>> from partwise.metrics import las_score
-    >>> gold = [[(2, "det"), (0, "root")]]
-    >>> las_score(gold, [[(2, "amod"), (0, "root")]])
-    0.5
-    """
-    y_true, y_pred = list(y_true), list(y_pred)
-    for name, trees in (("y_true", y_true), ("y_pred", y_pred)):
-        for i, tree in enumerate(trees):
-            if any(_is_head(word) for word in tree):
-                raise DataError(
-                    f"{name}: tree {i} (counted from 0) has heads without relations; give pairs "
-                    "(head, relation), which a parser with labelled=True predicts, or use uas"
-                )
-    gold, found = ([[tuple(word) for word in tree] for tree in y] for y in (y_true, y_pred))
-    return token_accuracy_score(gold, found, sample_weight=sample_weight)
-
-
-def bracket_precision_score(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    delete: Collection[str] = (),
-    ignore: Collection[str] = ROOTS,
-    sample_weight: Any = None,
-) -> float:
-    """Compute the precision of labelled brackets; see `bracket_f1_score`.
-
-    Examples
-    --------
-    >>> from partwise.formats.brackets import parse_tree
-    >>> from partwise.metrics import bracket_precision_score
-    >>> gold = parse_tree("(S (NP (DT a) (NN dog)) (VB barks))")
-    >>> flat = parse_tree("(S (DT a) (NN dog) (VB barks))")
-    >>> round(bracket_precision_score([gold], [flat]), 3)
-    1.0
-    """
-    counts = _bracket_counts(y_true, y_pred, delete, ignore, sample_weight)
-    return counts.averaged("micro", "precision")
-
-
-def bracket_recall_score(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    delete: Collection[str] = (),
-    ignore: Collection[str] = ROOTS,
-    sample_weight: Any = None,
-) -> float:
-    """Compute the recall of labelled brackets; see `bracket_f1_score`.
-
-    Examples
-    --------
-    >>> from partwise.formats.brackets import parse_tree
-    >>> from partwise.metrics import bracket_recall_score
-    >>> gold = parse_tree("(S (NP (DT a) (NN dog)) (VB barks))")
-    >>> flat = parse_tree("(S (DT a) (NN dog) (VB barks))")
-    >>> round(bracket_recall_score([gold], [flat]), 3)
-    0.5
-    """
-    counts = _bracket_counts(y_true, y_pred, delete, ignore, sample_weight)
-    return counts.averaged("micro", "recall")
-
-
-def bracket_f1_score(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    delete: Collection[str] = (),
-    ignore: Collection[str] = ROOTS,
-    sample_weight: Any = None,
-) -> float:
-    """Compute the F1 of labelled brackets (PARSEVAL).
-
-    Parameters
-    ----------
-    y_true, y_pred : sequence of Tree
-        The right and the predicted trees.
-    delete, ignore : collection of str
-        Tags of words to delete, and labels whose brackets do not count; see
-        :func:`partwise.metrics.bracket_scores`.
-    sample_weight : array-like of shape (n_trees,) or None
-        The weights of the trees.
-
-    Examples
-    --------
-    >>> from partwise.formats.brackets import parse_tree
-    >>> from partwise.metrics import bracket_f1_score
-    >>> gold = parse_tree("(S (NP (DT a) (NN dog)) (VB barks))")
-    >>> flat = parse_tree("(S (DT a) (NN dog) (VB barks))")
-    >>> round(bracket_f1_score([gold], [flat]), 3)
-    0.667
-    """
-    counts = _bracket_counts(y_true, y_pred, delete, ignore, sample_weight)
-    return counts.averaged("micro", "f1")
-
-
 def _token_counts(
     y_true: Any, y_pred: Any, labels: Collection[Any] | None, sample_weight: Any
 ) -> Counts:
@@ -430,27 +287,3 @@ def _spans(labels: Sequence[Any], scheme: str, outside: str) -> set[tuple[Any, i
 def _holds_segments(labels: Any) -> bool:
     several = isinstance(labels, (list, tuple)) and len(labels) > 0
     return several and isinstance(labels[0], (tuple, list))
-
-
-def _bracket_counts(
-    y_true: Iterable[Tree],
-    y_pred: Iterable[Tree],
-    delete: Collection[str],
-    ignore: Collection[str],
-    sample_weight: Any,
-) -> Counts:
-    gold, found = list(y_true), list(y_pred)
-    counts = Counts()
-    weights = weights_of(gold, found, sample_weight)
-    for a, b, weight in zip(gold, found, weights, strict=True):
-        score = bracket_scores([a], [b], delete=delete, ignore=ignore).labelled.overall
-        counts.add_numbers("", (score.correct, score.predicted, score.support), weight)
-    return counts
-
-
-def _is_head(word: Any) -> bool:
-    return isinstance(word, (int, np.integer))
-
-
-def _head(word: Any) -> int:
-    return int(word if _is_head(word) else word[0])

@@ -12,7 +12,7 @@ import pytest
 
 from partwise.errors import DataError, PartwiseError
 from partwise.plots import convergence_picture
-from partwise.training.loop import TraceRow
+from partwise.training.course import TraceRow
 
 
 def trace(n: int = 30, annealed: int = 5) -> list[TraceRow]:

@@ -1,0 +1,54 @@
+"""Checks of the files that a verb will write, before it begins its work."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from partwise.errors import DataError
+
+from .outcome import UsageError
+
+__all__ = ["check_apart", "check_target"]
+
+
+def check_target(
+    path: str, option: str, inputs: tuple[str | None, ...] = (), devices: bool = False
+) -> None:
+    """Raise an error for a file that cannot be written, before the work begins.
+
+    Parameters
+    ----------
+    path : str
+        The file that will be written.
+    option : str
+        The option that the user gave it with.
+    inputs : tuple of str or None
+        Files that must not be overwritten.
+    devices : bool
+        Whether a device or a pipe is allowed. A file that is written completely or not at all
+        replaces what has its name, which must never be a device.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise DataError(f"{path}: is a folder; give {option} the name of a file")
+    if target.exists() and not target.is_file() and not devices:
+        raise DataError(f"{path}: is not a plain file; give {option} the name of a file")
+    # A file behind a symbolic link is replaced in its own folder.
+    folder = Path(os.path.realpath(path)).parent if target.is_symlink() else target.parent
+    if not folder.is_dir():
+        raise DataError(f"{path}: the folder {folder} does not exist; create it first")
+    if not os.access(folder, os.W_OK):
+        raise DataError(f"{path}: the folder {folder} is not writable; choose another for {option}")
+    for other in inputs:
+        known = other and other != "-" and target.is_file() and os.path.exists(other)
+        if known and os.path.samefile(target, str(other)):
+            raise UsageError(f"{option} {path} would overwrite an input; choose another name")
+
+
+def check_apart(path: str | None, option: str, other: str | None, other_option: str) -> None:
+    """Raise a UsageError if two files to be written have the same name."""
+    if path and other and os.path.realpath(path) == os.path.realpath(other):
+        raise UsageError(
+            f"{option} and {other_option} are both {path}; choose another name for one"
+        )

@@ -1,0 +1,238 @@
+"""The loop over the epochs of a fit: when to evaluate, to stop, to report and to save.
+
+:mod:`partwise.training.course` describes when a full evaluation is made. A fit that has a
+checkpoint is saved every so many minutes, also within an epoch, and when it ends. What the clock
+decides is only when it is saved, never what the fit does.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+
+from ..arrays import Floats
+from ..problem.storage import Storage
+from ..solvers.base import Epoch, Evaluation, Solver
+from .certificate import consistent, relative_gap
+from .checkpoint import Keeper
+from .course import Course, TraceRow
+from .fit import Callback, Progress
+from .interrupt import Interrupt
+
+__all__ = ["Epochs"]
+
+
+class _Interrupted(Exception):
+    """Ends an epoch between two stretches, after a signal."""
+
+
+class Epochs:
+    """Epochs, evaluations, the trace and the checkpoints of one fit.
+
+    Parameters
+    ----------
+    machine : Solver
+        The solver.
+    storage : Storage
+        Where it stores the weights.
+    course : Course
+        Where the fit stands.
+    tol, max_passes, callbacks
+        As in :func:`partwise.training.loop.train`.
+    keeper : Keeper or None
+        Writes the checkpoints.
+    interrupt : Interrupt
+        Says whether a signal asked the fit to end.
+    """
+
+    def __init__(
+        self,
+        machine: Solver,
+        storage: Storage,
+        course: Course,
+        tol: float,
+        max_passes: float,
+        callbacks: Sequence[Callback],
+        keeper: Keeper | None,
+        interrupt: Interrupt,
+    ) -> None:
+        self.machine, self.storage, self.course = machine, storage, course
+        self.tol, self.max_passes, self.callbacks = tol, max_passes, callbacks
+        self.keeper, self.interrupt = keeper, interrupt
+        self.began = 0.0
+        self.saved = False  # since the last epoch began
+        self.before = course.seconds
+        self.aside = 0.0  # seconds that callbacks and scorings took
+        machine.pause = self.pause
+
+    @property
+    def seconds(self) -> float:
+        """The seconds of training, those before a resumption included."""
+        return self.before + time.perf_counter() - self.began - self.aside
+
+    def weights(self) -> Floats:
+        """Return the running weights."""
+        return self.storage.gather(self.machine.current_weights())
+
+    def save(self, ended: bool = False) -> None:
+        """Write a checkpoint, if there is one to write."""
+        if self.keeper is not None:
+            self.course.seconds = self.seconds
+            self.keeper.write(self.machine, self.course, self.weights(), ended)
+            self.saved = True
+
+    def pause(self) -> None:
+        """Do what is due between two stretches of an epoch."""
+        if self.interrupt.requested:
+            self.save()
+            raise _Interrupted
+        if self.keeper is not None and self.keeper.due:
+            self.save()
+
+    def work(self, again: bool, look_first: bool) -> tuple[Evaluation, str]:
+        """Train, and return the last evaluation and the reason why the fit ended.
+
+        Parameters
+        ----------
+        again : bool
+            Whether the fit was saved when it had reached its gap, so that an evaluation may do.
+        look_first : bool
+            Whether to evaluate the initial weights.
+        """
+        verdict = ""
+        if again:
+            best = self.course.better(self.sound(self.machine.evaluate()))
+            if relative_gap(best.primal, best.dual) <= self.tol:
+                return best, "converged: the relative gap is at most tol"
+        found: Evaluation | None = None
+        if look_first:
+            found, verdict = self.look()
+        while not verdict:
+            self.saved = False
+            found, verdict = self.step()
+            if not verdict and self.keeper is not None and self.keeper.due:
+                self.save()
+        if found is not None and relative_gap(found.primal, found.dual) <= self.tol:
+            self.save(ended=True)
+        elif not self.saved:
+            self.save()
+        return found or self.course.better(self.sound(self.machine.evaluate())), verdict
+
+    def sound(self, value: Evaluation) -> Evaluation:
+        """Return an evaluation that makes use of the fact that no objective is below 0.
+
+        A negative dual value is replaced by 0, the dual value of the gold labels. Where every
+        example has one possible label only, w = 0 has the objective 0, and the values of other
+        weights are nothing but rounding.
+        """
+        if not value.dual >= 0.0:
+            value = Evaluation(value.weights, value.primal, 0.0)
+        if consistent(value.primal, value.dual):
+            return value
+        zeros = self.storage.zeros()
+        return Evaluation(zeros, 0.0, 0.0) if self.machine.primal(zeros) == 0.0 else value
+
+    def look(self) -> tuple[Evaluation | None, str]:
+        """Evaluate the initial weights; returns that, and why the fit ends with them or ""."""
+        course = self.course
+        assert course.initial is not None
+        found = self.sound(self.machine.certify(course.initial))
+        course.objective = found.primal
+        if consistent(found.primal, found.dual):
+            course.bound = found.dual
+        row = TraceRow(
+            epoch=0,
+            passes=0.0,
+            seconds=self.seconds,
+            l2=self.machine.l2,
+            primal=found.primal,
+            dual=found.dual,
+            gap_estimate=found.gap,
+        )
+        stopped = self.tell(row)
+        if row.relative_gap <= self.tol or stopped or self.interrupt.requested:
+            return found, self.verdict(row, found, stopped)
+        return None, ""
+
+    def tell(self, row: TraceRow) -> bool:
+        """Add a row to the trace and show it to the callbacks; returns whether one says stop."""
+        self.course.trace.append(row)
+        paused = time.perf_counter()
+        progress = Progress(row, self.tol, self.max_passes, self.weights)
+        stopped = [bool(callback(progress)) for callback in self.callbacks]
+        self.aside += time.perf_counter() - paused
+        return any(stopped)
+
+    def epoch(self) -> Epoch | None:
+        """Return the next epoch; None if a signal ended it early."""
+        if self.course.epoch is None:
+            try:
+                self.course.epoch = self.machine.epoch()
+            except _Interrupted:
+                return None
+        return self.course.epoch
+
+    def step(self) -> tuple[Evaluation | None, str]:
+        """Run an epoch and what follows it; returns its evaluation, and why the fit ends."""
+        course, machine, schedule = self.course, self.machine, self.course.schedule
+        epoch = self.epoch()
+        if epoch is None:
+            return None, "interrupted; the weights so far are certified"
+        passes = course.passes + epoch.passes
+        done = self.interrupt.requested or passes >= self.max_passes
+        if done:
+            # An evaluation that another end would not make may change the last bits, so the fit
+            # is saved before it, with an epoch that is not yet in the trace.
+            self.save()
+        found, best = None, None
+        due = schedule.due(passes, epoch.gap_estimate, epoch.dual) or course.certifies(epoch.dual)
+        due = due and machine.settled
+        course.passes, course.epoch = passes, None
+        if done or due:
+            found = self.sound(machine.evaluate())
+            schedule.made(passes, epoch.gap_estimate, found)
+            if consistent(found.primal, found.dual):
+                course.bound = max(course.bound, found.dual)
+            best = course.better(found)
+            done |= relative_gap(best.primal, best.dual) <= self.tol
+        paused = time.perf_counter()
+        score = math.nan
+        if found or machine.settled:
+            held = _gathered(self.storage, found) if found else self.weights
+            score = course.watcher.look(passes, held, done)
+        self.aside += time.perf_counter() - paused
+        row = TraceRow(
+            epoch=course.trace[-1].epoch + 1 if course.trace else 1,
+            passes=passes,
+            seconds=self.seconds,
+            l2=machine.l2 if best else epoch.l2,
+            primal=best.primal if best else math.nan,
+            dual=best.dual if best else epoch.dual,
+            gap_estimate=epoch.gap_estimate,
+            score=score,
+        )
+        return best, self.verdict(row, best, self.tell(row))
+
+    def verdict(self, row: TraceRow, best: Evaluation | None, stopped: bool) -> str:
+        """Return the reason why the fit ends, or "" if it goes on."""
+        watcher = self.course.watcher
+        if best and row.relative_gap <= self.tol:
+            return "converged: the relative gap is at most tol"
+        if best and not consistent(best.primal, best.dual):
+            return "stopped: rounding exceeds tol"
+        if self.interrupt.requested:
+            return "interrupted; the weights so far are certified"
+        if stopped:
+            return "stopped by a callback"
+        if watcher.over:
+            return f"stopped: {watcher.waited} scorings without a better held-out score"
+        if self.course.schedule.still:
+            return "stopped: the solver no longer moves, its steps are lost in rounding"
+        if row.passes >= self.max_passes:
+            return f"stopped at max_passes = {self.max_passes:g}"
+        return ""
+
+
+def _gathered(storage: Storage, found: Evaluation) -> Callable[[], Floats]:
+    return lambda: storage.gather(found.weights)
