@@ -14,6 +14,7 @@ import pytest
 from support.dask_clusters import kill, processes, weights_hash
 
 from partwise.dask import DaskSequenceTagger
+from partwise.dask.connection import Cluster, WorkerLost
 from partwise.dask.crew import ClusterCrew
 from partwise.errors import ClusterError
 from partwise.training import Checkpoint
@@ -74,6 +75,21 @@ def test_killed_workers_change_nothing(
         made = disturbed(client, files["tag"], act, lambda n: n in (5, 37))
     assert weights_hash(made) == undisturbed
     assert made.replayed_ > 0
+
+
+def test_a_worker_that_is_lost_while_data_are_sent_holds_up_nobody(tmp_path: Path) -> None:
+    with processes(tmp_path, 3) as running, distributed.Client(running.address) as client:
+        client.wait_for_workers(3)
+        cluster, pids = Cluster(client), client.run(os.getpid)
+        *doomed, last = sorted(pids)
+        # Dask begins with another worker every time, so that each of two is once the first.
+        for worker in doomed:
+            os.kill(pids[worker], signal.SIGSTOP)
+            threading.Timer(1.0, kill, [pids[worker]]).start()
+            with pytest.raises(WorkerLost):
+                cluster.share(bytes(1000), [worker, last])
+        sent = cluster.share(b"still there", [last])
+        assert sent[last].result() == b"still there"
 
 
 def test_a_killed_scheduler_costs_what_came_after_the_checkpoint(

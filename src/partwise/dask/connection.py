@@ -146,17 +146,27 @@ class Cluster:
             future = self.client.submit(function, *arguments, key=name, pure=False, **bound)
         return Task(worker, future)
 
-    def share(self, data: Any, workers: Sequence[str]) -> Any:
-        """Send something large to workers before a task needs it; returns what stands for it."""
-        named = {"workers": list(workers), "broadcast": True, "direct": True, "hash": False}
+    def share(self, data: Any, workers: Sequence[str]) -> dict[str, Any]:
+        """Send something large to workers before tasks need it; returns what stands for it on each.
+
+        Dask can copy data from one worker to the others, but its scheduler then tries for ever to
+        reach one that is lost meanwhile, and copies nothing else until it does.
+        """
+        scatter = self.client._scatter
+
+        async def to_each(data: Any) -> list[list[Any]]:
+            how = {"direct": True, "hash": False}
+            sent = [scatter([data], workers=[one], **how) for one in workers]
+            return list(await asyncio.gather(*sent))
+
         try:
-            (sent,) = self._arrived(self.client._scatter, [data], set(workers), named)
+            sent = self._arrived(to_each, data, set(workers), {})
         except (ValueError, KeyError) as error:
             if not self.alive:
                 raise self.gone() from error
             lost = set(workers) - set(self.workers())
             raise WorkerLost(", ".join(sorted(lost)) or str(error)) from error
-        return sent
+        return {worker: one for worker, (one,) in zip(workers, sent, strict=True)}
 
     def _arrived(
         self, function: Callable[..., Any], data: Any, workers: set[str], named: dict[str, Any]

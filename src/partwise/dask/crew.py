@@ -171,7 +171,9 @@ class ClusterCrew(Crew):
 
         self.assembly = assemble(call, k, how, initial)
         blueprint = self.cluster.share(self.assembly.blueprint, self.placement.workers)
-        self.built = self._each("build", lambda b: (build, (self.fit, b, blueprint)))
+        self.built = self._each(
+            "build", lambda b: (build, (self.fit, b, blueprint[self.placement.worker_of[b]]))
+        )
         return self.assembly
 
     def _data(self, b: int) -> list[list[Any]]:
@@ -211,10 +213,11 @@ class ClusterCrew(Crew):
         plan, l2, l1, weights = self.how
         self.waiting = []
         workers = self.placement.workers
-        sent = None if weights is None else self.cluster.share(weights, workers)
+        sent = {} if weights is None else self.cluster.share(weights, workers)
         tasks = []
         for worker in workers:
-            mine = (self.fit, self.placement.of(worker), plan, l2, l1, sent, self.sequence)
+            first, blocks = sent.get(worker), self.placement.of(worker)
+            mine = (self.fit, blocks, plan, l2, l1, first, self.sequence)
             tasks.append(self.cluster.submit(worker, self._name("enlist"), enlist, *mine))
         self.cluster.collect(tasks)
 
@@ -237,21 +240,13 @@ class ClusterCrew(Crew):
             workers = sorted({self.placement.worker_of[b] for b in again})
             blueprint = self.cluster.share(made.blueprint, workers)
             preparation = self.cluster.share(made.preparation, workers)
-            built = self._each(
-                "rebuild",
-                lambda b: (
-                    rebuild,
-                    (
-                        self.fit,
-                        self.origins[b],
-                        self._data(b),
-                        preparation,
-                        made.numberings[b],
-                        blueprint,
-                    ),
-                ),
-                again,
-            )
+
+            def order(b: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+                worker, numbering = self.placement.worker_of[b], made.numberings[b]
+                source = (self.fit, self.origins[b], self._data(b))
+                return rebuild, (*source, preparation[worker], numbering, blueprint[worker])
+
+            built = self._each("rebuild", order, again)
             for b, one in zip(again, built, strict=True):
                 if one.digest != self.built[b].digest:
                     raise DataError(
@@ -297,9 +292,13 @@ class ClusterCrew(Crew):
         self.sequence += 1
         workers, began = self.placement.workers, time.perf_counter()
         size = _bytes(steps)
-        sent = self.cluster.share(steps, workers) if size > _LARGE else steps
+        sent = (
+            self.cluster.share(steps, workers) if size > _LARGE else dict.fromkeys(workers, steps)
+        )
         tasks: list[Task] = [
-            self.cluster.submit(worker, self._name(name), answer, self.fit, self.sequence, sent)
+            self.cluster.submit(
+                worker, self._name(name), answer, self.fit, self.sequence, sent[worker]
+            )
             for worker in workers
         ]
         answers: list[Answer] = self.cluster.collect(tasks)
@@ -342,7 +341,7 @@ class ClusterCrew(Crew):
         """Put states into all blocks, which were just made."""
         for worker in self.placement.workers:
             mine = {b: states[b] for b in self.placement.of(worker)}
-            steps = self.cluster.share([Step("restore", mine)], [worker])
+            steps = self.cluster.share([Step("restore", mine)], [worker])[worker]
             name = self._name("restore")
             task = self.cluster.submit(worker, name, answer, self.fit, self.sequence + 1, steps)
             self.cluster.collect([task])
