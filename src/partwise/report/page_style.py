@@ -64,6 +64,7 @@ figcaption{color:var(--muted);font-size:.9rem;margin-bottom:.4rem;max-width:46re
 .grid.wide{grid-template-columns:repeat(auto-fit,minmax(min(25rem,100%),1fr))}
 .grid table{width:100%}
 .grid th,.grid td{padding-top:.18rem;padding-bottom:.18rem}
+.grid tbody th,.grid td.f{min-width:8.6rem}
 .grid tbody th{font-weight:400}
 .grid td:last-child{width:4.6rem;padding-right:0}
 .matrix td,.matrix thead th{text-align:right;padding:.3rem .55rem}
