@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -91,6 +92,7 @@ def test_differences_of_an_archive() -> None:
     ]
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="compares with a clone of git")
 def test_an_archive_is_compared_with_a_clone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
