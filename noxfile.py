@@ -1,7 +1,7 @@
 """Sessions for those who use nox, and for continuous integration: ``nox --list``.
 
-On Linux and macOS the Makefile does the same for one version of Python; nox runs on Windows too, and
-with several versions of Python.
+On Linux and macOS the Makefile does the same for one version of Python; nox runs on Windows too,
+and with several versions of Python.
 """
 
 from __future__ import annotations

@@ -43,9 +43,7 @@ def manual_pages() -> dict[str, str]:
     return pages
 
 
-def _page_of_all(
-    parser: argparse.ArgumentParser, verbs: dict[str, argparse.ArgumentParser]
-) -> str:
+def _page_of_all(parser: argparse.ArgumentParser, verbs: dict[str, argparse.ArgumentParser]) -> str:
     lines = [
         *_heading("partwise", parser.description),
         ".SH SYNOPSIS",

@@ -2,9 +2,9 @@
 
     python tools/release_check.py v0.2.0
 
-The tag, ``partwise.__version__``, the newest heading of ``CHANGELOG.md`` and ``CITATION.cff`` must agree,
-and nothing may be left under "Unreleased". What is printed is the section of the changelog, which
-becomes the text of the release.
+The tag, ``partwise.__version__``, the newest heading of ``CHANGELOG.md`` and ``CITATION.cff`` must
+agree, and nothing may be left under "Unreleased". What is printed is the section of the changelog,
+which becomes the text of the release.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compare an archive of the sources with what git tracks: ``python tools/sdist_contents.py ARCHIVE``.
+"""Compare an archive of the sources with what git tracks: ``tools/sdist_contents.py ARCHIVE``.
 
 Nothing that is tracked may be missing, as tests, documentation and packages of distributions are
 made from the archive, and nothing may be in it that is not tracked, but for what setuptools adds.

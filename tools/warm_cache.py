@@ -3,9 +3,10 @@
     NUMBA_CACHE_DIR=/opt/partwise/cache python tools/warm_cache.py
     NUMBA_CACHE_DIR=/opt/partwise/cache python tools/warm_cache.py --serve
 
-It trains a small model of every task with every loss, predicts, explains and scores with it and,
-with ``--serve``, asks a server about it; with ``--dask``, it trains on a small cluster. The images of
-``docker/Dockerfile`` are built with it, so that no container has to wait for the compiler.
+It trains a small model of every task with every loss, predicts, explains and scores with it. With
+``--serve`` it asks a server about such models instead, and with ``--dask`` it trains on a small
+cluster. The images of ``docker/Dockerfile`` are built with it, so that no container has to wait for
+the compiler.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def _write_data(here: Path) -> None:
     write_brackets(here / "phrases.mrg", phrase_trees(40, seed=1))
     rows = [f"{k % 3 + 1} {k % 3 + 1}:1 {4 + k % 5}:{0.1 * (k % 7):g}\n" for k in range(60)]
     (here / "rows.svm").write_text("".join(rows), "ascii")
-    one = "node a {0} left{0}\nnode b {1} right{1}\nnode c {0} left{0}\nedge a b near\nedge b c far\n"
+    one = "node a {0} l{0}\nnode b {1} r{1}\nnode c {0} l{0}\nedge a b near\nedge b c far\n"
     graphs = [one.format(k % 2, (k + 1) % 3 % 2) for k in range(20)]
     (here / "maps.graphs").write_text("\n".join(graphs), "ascii")
 

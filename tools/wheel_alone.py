@@ -56,5 +56,5 @@ def faults() -> list[str]:
 
 if __name__ == "__main__":
     wrong = faults()
-    print("\n".join(wrong) if wrong else f"partwise {version('partwise')} is installed as it should")
+    print("\n".join(wrong or [f"partwise {version('partwise')} is installed as it should be"]))
     sys.exit(bool(wrong))
