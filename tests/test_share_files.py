@@ -28,8 +28,9 @@ def test_the_tracked_files_are_up_to_date() -> None:
 def test_old_files_are_found_and_replaced(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    n = len(share_files.share_files())
     assert share_files.main([], tmp_path) == 0
-    assert capsys.readouterr().out == "17 files, 17 written, 0 removed\n"
+    assert capsys.readouterr().out == f"{n} files, {n} written, 0 removed\n"
     assert share_files.main(["--check"], tmp_path) == 0
     page, left = tmp_path / "man/man1/partwise.1", tmp_path / "man/man1/partwise-gone.1"
     page.write_text("old", "utf-8")
@@ -38,7 +39,7 @@ def test_old_files_are_found_and_replaced(
     errors = capsys.readouterr().err.splitlines()
     assert [line.partition(": ")[0] for line in errors] == [str(page), str(left)]
     assert share_files.main([], tmp_path) == 0
-    assert capsys.readouterr().out == "17 files, 1 written, 1 removed\n"
+    assert capsys.readouterr().out == f"{n} files, 1 written, 1 removed\n"
     assert share_files.main(["--check"], tmp_path) == 0
 
 
