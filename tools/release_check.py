@@ -18,7 +18,7 @@ from typing import Final
 __all__ = ["faults", "main", "notes"]
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-_SECTION: Final = re.compile(r"^## \[([^\]]+)\](.*)\n(.*?)(?=^## |\Z)", re.M | re.S)
+_SECTION: Final = re.compile(r"^## \[([^\]]+)\]([^\n]*)\n(.*?)(?=^## |\Z)", re.M | re.S)
 _DATE: Final = re.compile(r" - \d{4}-\d{2}-\d{2}")
 
 
