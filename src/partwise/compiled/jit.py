@@ -149,7 +149,7 @@ def _reading_too(kind: type[Any]) -> type[Any]:
             if not os.path.isdir(self.get_cache_path()):
                 raise NotADirectoryError(self.get_cache_path())
 
-    class Reading(kind):  # type: ignore[valid-type, misc]
+    class Reading(kind):
         _locator_classes = (given, Filled, *known[1:])
 
     return Reading
