@@ -3,10 +3,10 @@
     NUMBA_CACHE_DIR=/opt/partwise/cache python tools/warm_cache.py
     NUMBA_CACHE_DIR=/opt/partwise/cache python tools/warm_cache.py --serve
 
-It trains a small model of every task with every loss, predicts, explains and scores with it. With
-``--serve`` it asks a server about such models instead, and with ``--dask`` it trains on a small
-cluster. The images of ``docker/Dockerfile`` are built with it, so that no container has to wait for
-the compiler.
+It runs ``partwise demo``, trains a small model of every task with every loss, and predicts,
+explains and scores with it. With ``--serve`` it asks a server about such models instead, and with
+``--dask`` it trains on a small cluster. The images of ``docker/Dockerfile`` are built with it, so that
+no container has to wait for the compiler.
 """
 
 from __future__ import annotations
@@ -67,6 +67,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             for task in _CLUSTER:
                 _train(here, task, f"{task}.model", "--dask", "local", "--dask-workers", "1")
         else:
+            # Some code is needed only by thousands of examples.
+            _run("demo", "--output", str(here / "demo"))
             for task in _TASKS:
                 began = time.perf_counter()
                 _run_task(here, task)
