@@ -5,8 +5,8 @@
 
 It runs ``partwise demo``, trains a small model of every task with every loss, and predicts,
 explains and scores with it. With ``--serve`` it asks a server about such models instead, and with
-``--dask`` it trains on a small cluster. The images of ``docker/Dockerfile`` are built with it, so that
-no container has to wait for the compiler.
+``--dask`` it trains on a small cluster. The images of ``docker/Dockerfile`` are built with it, so
+that no container has to wait for the compiler.
 """
 
 from __future__ import annotations
