@@ -25,7 +25,7 @@ QUICK := tests/test_package.py tests/files tests/formats tests/metrics \
 		sequences/test_segment_tagger.py sequences/test_tagger.py) \
 	$(addprefix tests/cli/test_cli,.py _tasks.py _verbs.py)
 
-.PHONY: demo check test lint bench docs clean
+.PHONY: demo check test lint bench docs dist share clean
 .DEFAULT_GOAL := test
 
 # One stamp per set of extras, so that nothing is installed twice and demo stays light.
@@ -38,6 +38,7 @@ $(VENV)/test.stamp: EXTRAS := test,plots
 $(VENV)/lint.stamp: EXTRAS := dev
 $(VENV)/bench.stamp: EXTRAS := bench
 $(VENV)/docs.stamp: EXTRAS := docs
+$(VENV)/dist.stamp: EXTRAS := dist
 $(VENV)/%.stamp: pyproject.toml $(VENV)/python.stamp
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS)]"
 	touch $@
@@ -69,6 +70,17 @@ docs: $(VENV)/docs.stamp
 	$(BIN)/python -m sphinx -W --keep-going --quiet -b html build/docs/source build/docs/html
 	$(BIN)/python tools/site_links.py build/docs/html
 
+# The archive of the sources, the wheel made from it, and checks of both.
+dist: $(VENV)/dist.stamp
+	rm -rf dist
+	$(BIN)/python -m build --quiet
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python tools/sdist_contents.py dist/*.tar.gz
+
+# Completions and manual pages, after a change of the command line.
+share: $(VENV)/test.stamp
+	$(BIN)/python tools/share_files.py
+
 clean:
-	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .nox build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -195,6 +195,38 @@ def test_bad_entries_of_a_named_cache_are_compiled_again(sandbox: Path) -> None:
     assert (report["compiled"], report["loaded"]) == (0, 1)
 
 
+#: Ends every attempt to write below a folder, also those of the superuser.
+READ_ONLY = """
+import os, sys
+
+def refuse(event, arguments):
+    if event in ("open", "os.mkdir") and str(arguments[0]).startswith({folder!r}):
+        flags = arguments[2] if event == "open" else os.O_WRONLY
+        if flags & (os.O_WRONLY | os.O_RDWR):
+            raise PermissionError(13, "Permission denied", arguments[0])
+
+sys.addaudithook(refuse)
+"""
+
+
+def test_a_named_cache_that_cannot_be_written_is_read(sandbox: Path) -> None:
+    named = {"NUMBA_CACHE_DIR": str(sandbox / "named")}
+    first, _ = run(sandbox, **named)
+    forbidden = READ_ONLY.format(folder=str(sandbox / "named"))
+    (sandbox / "user" / "run.py").write_text(forbidden + RUN)
+    second, errors = run(sandbox, **named)
+    assert (second["compiled"], second["loaded"], second["callbacks_loaded"]) == (0, 1, 2)
+    assert (second["cache"], errors) == (first["cache"], "")
+
+    # What it does not hold is compiled in every process.
+    append(sandbox / "user" / "oracles.py", "\n")
+    for _ in range(2):
+        third, errors = run(sandbox, **named)
+        assert (third["compiled"], third["loaded"], third["callbacks_loaded"]) == (1, 0, 0)
+        assert errors.count("WARNING") == 1
+        assert "set NUMBA_CACHE_DIR to a folder that can be written" in errors
+
+
 def test_other_internals_of_numba_fall_back_to_its_own_cache(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

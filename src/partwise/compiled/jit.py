@@ -9,7 +9,8 @@ file outside the package is not covered.)
 
 Entries live in ``NUMBA_CACHE_DIR`` if that is set, else in the ``__pycache__`` beside the source,
 else in the user's cache folder. Where none of these can be written, functions are compiled in
-every process and one warning is logged; that is slow and never an error.
+every process and one warning is logged; that is slow and never an error. A ``NUMBA_CACHE_DIR`` that
+holds entries and cannot be written, as in an image of a container, is read.
 """
 
 from __future__ import annotations
@@ -100,6 +101,8 @@ def _stamped_cache() -> type[Any] | None:
             return entry[2]
 
     class StampedCache(FunctionCache):
+        _impl_class = _reading_too(FunctionCache._impl_class)
+
         def __init__(self, py_func: Callable[..., Any]) -> None:
             super().__init__(py_func)
             path = inspect.getfile(py_func)
@@ -127,6 +130,29 @@ def _stamped_cache() -> type[Any] | None:
                 _warn_uncached(str(error))
 
     return StampedCache
+
+
+def _reading_too(kind: type[Any]) -> type[Any]:
+    """Let numba also use a given folder of entries that it cannot write.
+
+    numba takes a folder only if it can write there. Entries that another user has made, the one
+    who built an image for example, would be left alone and made again in every process.
+    """
+    known = tuple(getattr(kind, "_locator_classes", ()))
+    if not known:
+        _logger.debug("numba %s looks for its cache otherwise", numba.__version__)
+        return kind
+    given = known[0]
+
+    class Filled(given):  # type: ignore[valid-type, misc]
+        def ensure_cache_path(self) -> None:
+            if not os.path.isdir(self.get_cache_path()):
+                raise NotADirectoryError(self.get_cache_path())
+
+    class Reading(kind):
+        _locator_classes = (given, Filled, *known[1:])
+
+    return Reading
 
 
 def _enable_caching(compiled: Any, function: Callable[..., Any]) -> None:

@@ -11,7 +11,8 @@ import re
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO, Final, Generic, NamedTuple, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Final, Generic, Protocol, TypeVar
 
 from partwise.errors import DataError, FormatError
 from partwise.formats.source import GZIP_MAGIC, damaged_gzip, fed, opened
@@ -37,7 +38,8 @@ class Readable(Protocol):
 Examples = TypeVar("Examples", bound=Readable)
 
 
-class TextBatch(NamedTuple, Generic[Examples]):
+@dataclass(frozen=True)
+class TextBatch(Generic[Examples]):
     """Some examples of a file.
 
     Attributes

@@ -1,0 +1,119 @@
+"""The completions and manual pages that the wheel installs."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from partwise.cli.parser import build_parser
+from partwise.solvers.registry import SOLVERS
+
+ROOT = Path(__file__).resolve().parent.parent
+BASH = ROOT / "share/bash-completion/completions/partwise"
+sys.path.insert(0, str(ROOT / "tools"))
+
+import share_files  # noqa: E402
+from completions import described_parser, verbs_of  # noqa: E402
+
+
+def test_the_tracked_files_are_up_to_date() -> None:
+    assert share_files.main(["--check"]) == 0, "run: make share"
+
+
+def test_old_files_are_found_and_replaced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    n = len(share_files.share_files())
+    assert share_files.main([], tmp_path) == 0
+    assert capsys.readouterr().out == f"{n} files, {n} written, 0 removed\n"
+    assert share_files.main(["--check"], tmp_path) == 0
+    page, left = tmp_path / "man/man1/partwise.1", tmp_path / "man/man1/partwise-gone.1"
+    page.write_text("old", "utf-8")
+    left.write_text("left", "utf-8")
+    assert share_files.main(["--check"], tmp_path) == 1
+    errors = capsys.readouterr().err.splitlines()
+    assert [line.partition(": ")[0] for line in errors] == [str(page), str(left)]
+    assert share_files.main([], tmp_path) == 0
+    assert capsys.readouterr().out == f"{n} files, 1 written, 1 removed\n"
+    assert share_files.main(["--check"], tmp_path) == 0
+
+
+def test_values_are_described() -> None:
+    verbs = verbs_of(described_parser())
+    found = {
+        (name, (action.option_strings or [action.dest])[-1]): action
+        for name, verb in verbs.items()
+        for action in verb._actions
+    }
+    assert "online-eg" in (found["train", "--solver"].choices or ())
+    assert set(found["solvers", "name"].choices or ()) == set(SOLVERS)
+    assert "conllu" in (found["predict", "--format"].choices or ())
+    assert {"jsonl", "crfpp-model"} <= set(found["convert", "--from"].choices or ())
+    for key in (("train", "file"), ("train", "--model"), ("serve", "models"), ("report", "--card")):
+        assert hasattr(found[key], "complete"), key
+
+
+@pytest.mark.parametrize("verb", verbs_of(build_parser()))
+def test_every_verb_has_a_page_with_all_of_its_options(verb: str) -> None:
+    page = (ROOT / f"share/man/man1/partwise-{verb}.1").read_text("utf-8")
+    plain = page.replace(r"\-", "-")
+    assert rf"\fBpartwise-{verb}\fR(1)" in (ROOT / "share/man/man1/partwise.1").read_text(
+        "utf-8"
+    ).replace(r"\-", "-")
+    for action in verbs_of(build_parser())[verb]._actions:
+        for flag in action.option_strings:
+            assert rf"\fB{flag}\fR" in plain
+    assert re.search(r"^\.SH EXIT STATUS\n\.TP\n\\fB0\\fR\ndone$", page, re.M)
+    assert re.search(r"^partwise " + verb, plain, re.M), "an example"
+    # Lines that begin with a dot or an apostrophe are requests.
+    requests = set(re.findall(r"^[.'](\S*)", page, re.M))
+    assert requests <= {'\\"', "TH", "nh", "ad", "SH", "PP", "RS", "RE", "nf", "fi", "TP"}
+    assert page.isascii()
+
+
+def completed(line: str, folder: Path) -> list[str]:
+    """What bash offers for the last word of a line."""
+    script = f"""
+source {BASH}
+COMP_WORDS=({line})
+case {line!r} in *" ") COMP_WORDS+=("") ;; esac
+COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+_shtab_partwise
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+    done = subprocess.run(
+        ["bash", "--norc", "-c", script], cwd=folder, capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+@pytest.mark.skipif(
+    sys.platform == "win32" or shutil.which("bash") is None, reason="completes in bash"
+)
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("partwise pre", {"predict"}),
+        ("partwise train --task ", {"tag", "classify", "segment", "parse", "brackets", "graph"}),
+        ("partwise train --task tag --loss h", {"hinge"}),
+        ("partwise train --solver sag-", {"sag-nus"}),
+        ("partwise predict --mar", {"--marginals"}),
+        ("partwise predict a.model x.txt --format conllu --jo", {"--jobs"}),
+        ("partwise convert a b --from crfpp", {"crfpp-model"}),
+        ("partwise solvers newt", {"newton"}),
+        ("partwise train a.", {"a.model"}),
+        ("partwise train a.model --dev a", {"a.model"}),
+        ("partwise demo --output f", {"folder"}),
+    ],
+)
+def test_bash(line: str, offered: set[str], tmp_path: Path) -> None:
+    (tmp_path / "a.model").write_text("", "utf-8")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("", "utf-8")
+    assert set(completed(line, tmp_path)) == offered
