@@ -123,7 +123,11 @@ def browser(session: nox.Session) -> None:
         folder = session.create_tmp()
         session.run("npm", "install", "--no-save", "--prefix", folder, "axe-core@4", external=True)
         session.env["AXE_CORE"] = str(Path(folder) / "node_modules/axe-core/axe.min.js")
-    pages = ["tests/serve/test_browser.py", "tests/serve/test_accessibility.py"]
+    pages = [
+        "tests/serve/test_browser.py",
+        "tests/serve/test_accessibility.py",
+        "tests/report/test_report_in_browser.py",
+    ]
     session.run("python", "-m", "pytest", *pages, *session.posargs)
 
 
