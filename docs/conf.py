@@ -78,7 +78,7 @@ html_theme_options = {
     "footer_end": [],
 }
 # A page without neighbours needs no empty column.
-html_sidebars = {"index": []}
+html_sidebars = dict.fromkeys(("index", "first_hour", "papers", "search", "genindex"), [])
 
 
 def _foreign(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
