@@ -178,15 +178,15 @@ def scheduler_killed(
     saved.unlink(missing_ok=True)
     every = usual / 60.0 / 8.0
     with clients(folder, 2) as (cluster, client):
-        timer = threading.Timer(0.7 * usual, kill, [cluster.scheduler.pid])
-        timer.start()
+        watcher = threading.Thread(target=_kill_once_saved, args=(cluster, saved, 0.2 * usual))
+        watcher.start()
         try:
             fitted(
                 estimator("tag", **how, client=client, checkpoint=Checkpoint(saved, every)), path
             )
         except ClusterError as error:
             said = str(error)
-        timer.cancel()
+        watcher.join()
     with clients(folder, 2) as (_, client):
         again = Checkpoint(saved, every, resume=True)
         made = estimator("tag", **how, client=client, checkpoint=again)
@@ -198,6 +198,14 @@ def scheduler_killed(
     }  # fmt: skip
     tell(row)
     return row
+
+
+def _kill_once_saved(cluster: Processes, saved: Path, later: float) -> None:
+    """Kill the scheduler some seconds after there is a checkpoint."""
+    while not saved.exists():
+        time.sleep(0.1)
+    time.sleep(later)
+    kill(cluster.scheduler.pid)
 
 
 def show_kills(rows: list[dict[str, Any]]) -> str:
