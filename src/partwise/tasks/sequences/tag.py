@@ -127,13 +127,32 @@ class Tag(ColumnTask, KernelTask["ColumnFile"]):
         ends = given["start_end"]
         return {**given, "start": ends, "end": ends}
 
+    def read(
+        self, path: str, given: Mapping[str, Any], like: ColumnFile | None = None
+    ) -> ColumnFile:
+        from .odd_tags import note_odd_tags
+
+        source = super().read(path, given, like)
+        scored = "labels are scored and not spans"
+        trained = f"they become labels of the model, and {scored}"
+        note_odd_tags(source.columns, given["missing"], trained if like is None else scored)
+        return source
+
     def read_for(
         self, model: Model, path: str, labelled: bool, format: Chosen | str | None = None
     ) -> ColumnFile:
+        from ..labels import spelled
         from .features import PositionFeatures
+        from .odd_tags import note_odd_labels, note_odd_tags
 
         assert isinstance(model.features, PositionFeatures)
-        return read_inputs(self, model, model.features, path, labelled, format)
+        source = read_inputs(self, model, model.features, path, labelled, format)
+        if labelled:
+            missing = missing_of(model)
+            scored = "without --scheme labels are scored and not spans"
+            if not note_odd_tags(source.columns, missing, scored):
+                note_odd_labels(source.path, spelled(model.labels), missing)
+        return source
 
     def predict(
         self,
