@@ -65,7 +65,9 @@ def _listed(faults: Sequence[Fault]) -> list[str]:
 
     Faults are of a kind if they differ in numbers and quoted texts only.
     """
-    lines, seen, last = [], Counter[str](), dict[str, Fault]()
+    lines: list[str] = []
+    seen: Counter[str] = Counter()
+    last: dict[str, Fault] = {}
     for fault in faults:
         kind = _VARYING.sub("", fault.text)
         seen[kind] += 1

@@ -171,8 +171,8 @@ def fail_columns(where: str, line: str, expected: str) -> NoReturn:
             "of them"
         )
     raise DataError(
-        f"{where}: {counted(width, 'column')} where {expected} are expected; separate columns by single tabs "
-        f"and write {_ABSENT} for what is not known"
+        f"{where}: {counted(width, 'column')} where {expected} are expected; separate columns by "
+        f"single tabs and write {_ABSENT} for what is not known"
     )
 
 

@@ -80,8 +80,8 @@ class ColumnTemplates(ABC):
         """Raise a DataError unless there are all the columns that are used."""
         if self.n_columns > len(columns.fields):
             raise DataError(
-                f"{columns.path}: {counted(len(columns.fields), 'input column')} where the templates look at "
-                f"{self.n_columns}; give the columns that the templates were made for"
+                f"{columns.path}: {counted(len(columns.fields), 'input column')} where the "
+                f"templates look at {self.n_columns}; give the columns that the templates were made for"
             )
 
     @abstractmethod

@@ -264,8 +264,8 @@ class ColumnFile(Source):
                 )
             if first.n_inputs != n_inputs:
                 raise DataError(
-                    f"{self.path}: {counted(n_inputs, 'input column')} where the model to start from was "
-                    f"trained with {first.n_inputs}; give the columns it was trained with, or "
+                    f"{self.path}: {counted(n_inputs, 'input column')} where the model to "
+                    f"start from was trained with {first.n_inputs}; give the columns it was trained with, or "
                     "start without it"
                 )
             templates = templates or first.templates
