@@ -37,7 +37,7 @@ def test_a_comment_in_the_first_line_is_blamed_itself(run: Run, tmp_path: Path) 
     code, out, _ = run("validate", path)
     assert code == 1
     assert out.splitlines() == [
-        f"{path}:1:15: 4 columns where most lines have 3; if it is a comment or a heading, remove "
+        f"{path}:1:11: 4 columns where most lines have 3; if it is a comment or a heading, remove "
         "it; every token needs the same columns, and a blank line ends a sentence",
         f"{path}: 1 fault, tags by IOB2",
     ]

@@ -106,7 +106,8 @@ def _example(found: WrongExample, example: str, colours: dict[str, int]) -> Mark
     # Wrong neighbours often have the same rival, and then the same rows explain all of them.
     alike: dict[tuple[Any, ...], list[Part]] = {}
     for part in found.parts:
-        alike.setdefault(tuple(_rows(part)), []).append(part)
+        compared = part.runner_up is not None and part.runner_up.differences
+        alike.setdefault((None if compared else part.label, *_rows(part)), []).append(part)
     tables = [_parts(some, f"{name}, explanation {k}") for k, some in enumerate(alike.values(), 1)]
     parts = element("div", *tables, class_="grid wide")
     names = {one.feature for part in found.parts for one in _rows(part)[:_MOST_ROWS]}

@@ -81,7 +81,8 @@ class ColumnTemplates(ABC):
         if self.n_columns > len(columns.fields):
             raise DataError(
                 f"{columns.path}: {counted(len(columns.fields), 'input column')} where the "
-                f"templates look at {self.n_columns}; give the columns that the templates were made for"
+                f"templates look at {self.n_columns}; give the columns that the templates were "
+                "made for"
             )
 
     @abstractmethod

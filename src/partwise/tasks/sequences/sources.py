@@ -265,8 +265,8 @@ class ColumnFile(Source):
             if first.n_inputs != n_inputs:
                 raise DataError(
                     f"{self.path}: {counted(n_inputs, 'input column')} where the model to "
-                    f"start from was trained with {first.n_inputs}; give the columns it was trained with, or "
-                    "start without it"
+                    f"start from was trained with {first.n_inputs}; give the columns it was "
+                    "trained with, or start without it"
                 )
             templates = templates or first.templates
         if templates is None or self.spelling is not None:
