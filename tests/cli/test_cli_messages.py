@@ -122,7 +122,7 @@ def test_odd_tags_of_a_scored_file(run: Run, folder: Path, tmp_path: Path) -> No
     path = tmp_path / "odd.txt"
     line = odd(folder / "test.txt", path)
     said = (
-        f"partwise: {path}: 1 tag is no tag of IOB2, such as 'b-np' in line {line}, so without "
+        f"partwise: {path}: the tag 'b-np' in line {line} is no tag of IOB2, so without "
         f"--scheme labels are scored and not spans; `partwise validate {path}` lists its place\n"
     )
     code, out, err = run("evaluate", folder / "tag", path, "--json")
@@ -141,8 +141,8 @@ def test_odd_tags_of_a_training_file(run: Run, folder: Path, tmp_path: Path) -> 
     train = ["train", "--task", "tag", path, "--model", model, "--tol", 0.1]
     code, _, err = run(*train, "--dev", folder / "test.txt")
     assert code == 0
-    assert f"{path}: 3 tags are no tags of IOB2, such as 'b-np' in line {line}, so they " in err
-    assert "become labels of the model, and labels are scored and not spans" in err
+    assert f"{path}: 3 tags are no tags of IOB2, such as 'b-np' in line {line}, so the " in err
+    assert "model gets labels that spell no spans, and labels are scored and not spans" in err
     assert err.count("no tags of IOB2") == 1
     code, _, err = run("evaluate", model, folder / "test.txt")
     assert code == 0
@@ -160,7 +160,7 @@ def test_odd_tags_of_a_held_out_file(
     train = ["train", "--task", "tag", folder / "train.txt", "--model", tmp_path / "m", *more]
     _, _, err = run(*train, "--tol", 0.1, "--dev", path)
     assert err.count("no tag of IOB2") == 1
-    assert "become" not in err
+    assert "the model gets" not in err
 
 
 def test_labels_that_are_no_spans_are_no_odd_tags(run: Run, folder: Path, tmp_path: Path) -> None:

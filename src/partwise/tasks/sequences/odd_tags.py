@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ...formats.tag_rules import is_span_tag, likely_scheme
 
 if TYPE_CHECKING:
     from ...formats.tokens import Columns
 
-__all__ = ["note_odd_labels", "note_odd_tags"]
+__all__ = ["SCORED", "note_odd_labels", "note_odd_tags"]
 
 _log = logging.getLogger(__name__)
 
-_SCORED = "labels are scored and not spans"
+#: What follows from such tags.
+SCORED: Final = "labels are scored and not spans"
 
 
-def note_odd_tags(columns: Columns, missing: str | None, consequence: str = _SCORED) -> bool:
+def note_odd_tags(columns: Columns, missing: str | None, consequence: str) -> bool:
     """Log a warning about tags that are no tags of spans, if most tags of the file are.
 
     Parameters
@@ -44,14 +45,13 @@ def note_odd_tags(columns: Columns, missing: str | None, consequence: str = _SCO
     )
     if scheme is None:
         return False
-    first, n = odd[0], len(odd)
+    n, place = len(odd), f"{labels[odd[0]]!r} in line {columns.lines[odd[0]]}"
     _log.warning(
-        "%s: %s of %s, such as %r in line %d, so %s; `partwise validate %s` lists %s",
+        "%s: %s, so %s; `partwise validate %s` lists %s",
         columns.path,
-        "1 tag is no tag" if n == 1 else f"{n:,} tags are no tags",
-        scheme,
-        labels[first],
-        columns.lines[first],
+        f"the tag {place} is no tag of {scheme}"
+        if n == 1
+        else f"{n:,} tags are no tags of {scheme}, such as {place}",
         consequence,
         columns.path if columns.path != "<stdin>" else "FILE",
         "its place" if n == 1 else "them all",
@@ -82,5 +82,5 @@ def note_odd_labels(path: str, labels: Iterable[str], missing: str | None) -> No
             "a label that is no tag" if len(odd) == 1 else f"{len(odd)} labels that are no tags",
             scheme,
             odd[0],
-            _SCORED,
+            SCORED,
         )

@@ -130,12 +130,11 @@ class Tag(ColumnTask, KernelTask["ColumnFile"]):
     def read(
         self, path: str, given: Mapping[str, Any], like: ColumnFile | None = None
     ) -> ColumnFile:
-        from .odd_tags import note_odd_tags
+        from .odd_tags import SCORED, note_odd_tags
 
         source = super().read(path, given, like)
-        scored = "labels are scored and not spans"
-        trained = f"they become labels of the model, and {scored}"
-        note_odd_tags(source.columns, given["missing"], trained if like is None else scored)
+        trained = f"the model gets labels that spell no spans, and {SCORED}"
+        note_odd_tags(source.columns, given["missing"], trained if like is None else SCORED)
         return source
 
     def read_for(
@@ -143,14 +142,13 @@ class Tag(ColumnTask, KernelTask["ColumnFile"]):
     ) -> ColumnFile:
         from ..labels import spelled
         from .features import PositionFeatures
-        from .odd_tags import note_odd_labels, note_odd_tags
+        from .odd_tags import SCORED, note_odd_labels, note_odd_tags
 
         assert isinstance(model.features, PositionFeatures)
         source = read_inputs(self, model, model.features, path, labelled, format)
         if labelled:
             missing = missing_of(model)
-            scored = "without --scheme labels are scored and not spans"
-            if not note_odd_tags(source.columns, missing, scored):
+            if not note_odd_tags(source.columns, missing, f"without --scheme {SCORED}"):
                 note_odd_labels(source.path, spelled(model.labels), missing)
         return source
 
