@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from ...formats.tag_rules import is_span_tag, likely_scheme
@@ -71,7 +71,7 @@ def note_odd_labels(path: str, labels: Iterable[str], missing: str | None) -> No
     missing : str or None
         The label that stands for a missing one.
     """
-    known: Collection[str] = [label for label in labels if label != missing]
+    known = [label for label in labels if label != missing]
     odd = [label for label in known if not is_span_tag(label)]
     scheme = likely_scheme([known]) if odd else None
     if scheme is not None:
