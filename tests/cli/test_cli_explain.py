@@ -119,7 +119,7 @@ def test_explain_rows_from_stdin(
 ) -> None:
     code, out, _ = run("explain", folder / "classify", folder / "train.svm", "--first", 1)
     assert code == 0
-    assert out.startswith("example 0\nclassify, log loss: score")
+    assert out.startswith("example 1\nclassify, log loss: score")
     assert "x0  [label 1]" in out
 
 

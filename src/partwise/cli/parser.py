@@ -60,7 +60,7 @@ def run(argv: Sequence[str] | None = None) -> int:
 #: Options of CRFsuite that have other names here.
 _OF_CRFSUITE: Final = {
     "--c1": "c1 of CRFsuite is --l1 here",
-    "--c2": "c2 of CRFsuite is half of --l2 here, so give --l2 twice that number",
+    "--c2": "c2 of CRFsuite is half of l2 here, so l2 is twice that number",
 }
 
 
@@ -96,7 +96,7 @@ class _Parser(argparse.ArgumentParser):
 def _hint(given: str, options: Sequence[str]) -> str:
     """Return what somebody may have meant by an option that a verb does not have."""
     name = given.partition("=")[0]
-    if name in _OF_CRFSUITE and "--l2" in options:
+    if name in _OF_CRFSUITE and "--l1" in options:
         return _OF_CRFSUITE[name]
     return did_you_mean(name, options)
 
