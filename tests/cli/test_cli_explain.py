@@ -62,8 +62,43 @@ def test_explain(run: Run, folder: Path) -> None:
     assert (code, err) == (0, "")
     examples = read_columns(folder / "test.txt")
     found = load_model(folder / "tag").explain(examples.take([0, 1]))
-    blocks = [f"example {i}\n{one.to_text(3)}" for i, one in enumerate(found)]
-    assert out == "\n\n".join(blocks) + "\n"
+    blocks = [f"example {i}\n{one.to_text(3)}" for i, one in enumerate(found, 1)]
+    assert _unmarked(out) == "\n\n".join(blocks) + "\n"
+
+
+def _unmarked(out: str) -> str:
+    """Return an output without the lines on labels of the file that differ."""
+    lines = out.splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith("in the file "))
+
+
+def test_explain_some_examples(run: Run, folder: Path, tmp_path: Path) -> None:
+    command = ["explain", folder / "tag", folder / "test.txt"]
+    code, out, err = run(*command, "--only", 3, "--only", 1, "--only", 3)
+    assert (code, err) == (0, "")
+    found = load_model(folder / "tag").explain(read_columns(folder / "test.txt").take([2, 0]))
+    blocks = [f"example {i}\n{one}" for i, one in zip([3, 1], found, strict=True)]
+    assert _unmarked(out) == "\n\n".join(blocks) + "\n"
+    code, _, err = run(*command, "--only", 21)
+    assert code == 1
+    assert "no example 21 for --only; the file has 20 examples, counted from 1" in sentence(err)
+    code, _, err = run(*command, "--only", 2, "--first", 1)
+    assert code == 2
+    assert "give one of them" in sentence(err)
+
+
+def test_explain_names_labels_of_the_file_that_differ(
+    run: Run, folder: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "wrong.txt"
+    run("predict", folder / "tag", folder / "test.txt", "--output", path)
+    rows = [line.split() for line in path.read_text("utf-8").splitlines()]
+    lines = [" ".join([*row[:2], *row[3:]]) for row in rows]
+    words, _, label = lines[1].rpartition(" ")
+    path.write_text("\n".join([lines[0], f"{words} X", *lines[2:]]) + "\n", "utf-8")
+    _, out, _ = run("explain", folder / "tag", path, "--first", 2)
+    assert out.splitlines()[:2] == ["example 1", f"in the file position 1 is X, not {label}"]
+    assert out.count("in the file") == 1
 
 
 def test_explain_json(run: Run, folder: Path) -> None:
@@ -84,7 +119,7 @@ def test_explain_rows_from_stdin(
 ) -> None:
     code, out, _ = run("explain", folder / "classify", folder / "train.svm", "--first", 1)
     assert code == 0
-    assert out.startswith("example 0\nclassify, log loss: score")
+    assert out.startswith("example 1\nclassify, log loss: score")
     assert "x0  [label 1]" in out
 
 

@@ -130,6 +130,42 @@ def test_every_task_has_a_report(run: Run, folder: Path, tmp_path: Path, name: s
     assert page_file.read_bytes() == before
 
 
+def test_words_of_a_report(run: Run, folder: Path, tmp_path: Path) -> None:
+    path, data = model_and_data(folder, "tag")
+    card = tmp_path / "card.md"
+    assert run("report", path, data, "--output", tmp_path / "r", "--card", card, "-q")[0] == 0
+    page = Page((tmp_path / "r").read_text("utf-8"))
+    model = load_model(path)
+    assert page.texts.count("in the data") == 1  # the head of a column
+    assert "how often each label is in the data" in page.text
+    assert "| in the data | predicted |" in card.read_text("utf-8")
+    _, _, settings = page.text.partition("Settings of the training")
+    wanted = {"loss": model.loss, "l1": model.l1, "l2": model.l2, "tol": model.certificate.tol}
+    for name, value in wanted.items():
+        assert re.search(rf"\b{name}\s*{re.escape(repr(value))}", settings), name
+        assert f"{name}={value!r}" in card.read_text("utf-8")
+    _, _, features = page.text.partition("Strongest features")
+    assert re.search(r"constant\s+stands for a weight that does not depend on the input", features)
+
+
+def test_rows_that_explain_two_tokens_are_printed_once() -> None:
+    from partwise.explain.explanation import Difference, Part, RunnerUp
+    from partwise.report.facts import WrongExample
+    from partwise.report.page_examples import _example
+    from partwise.tasks.comparison import Quote
+
+    rows = (Difference("0 x", "label", "__BOS__", "A", "B", 1.0, 0.5, 0.5),)
+    parts = [
+        Part("position", (where,), text, "A", 1.0, 0.9, (), RunnerUp("B", 0.5, rows))
+        for where, text in enumerate(["x", "y"])
+    ]
+    quote = Quote("tags", ["x", "y"], ["B", "B"], ["A", "A"], frozenset({(0,), (1,)}))
+    drawn = str(_example(WrongExample(1, "sure", quote, parts), "sentence", {}))
+    assert drawn.count("<table") == 1
+    assert drawn.count("<h4") == 2
+    assert "<code>__BOS__</code> marks the first token of a sentence" in drawn
+
+
 @pytest.mark.parametrize("name", ["classify", "tag", "segment", "parse", "brackets", "graph"])
 def test_the_program_of_a_report_runs(
     folder: Path, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from partwise.compiled.compilation import noted_compilation
+from partwise.errors import DataError
+from partwise.tasks.missing import missing_of
 from partwise.tasks.registry import task_of
 
 from .options import checked_format
-from .outcome import Outcome, logged_warnings
+from .outcome import Outcome, UsageError, logged_warnings
 from .resemblance import explained
+
+if TYPE_CHECKING:
+    from partwise.explain.explanation import Explanations
 
 __all__ = ["run"]
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
     """Explain the predictions for a file."""
+    if arguments.first is not None and arguments.only is not None:
+        raise UsageError("--first and --only both choose examples; give one of them")
     from partwise.models.file import load_model
 
     with noted_compilation():
@@ -27,8 +35,9 @@ def run(arguments: argparse.Namespace) -> Outcome:
         chosen = checked_format(arguments, task, model)
         with explained(arguments.file, task):
             source: Any = task.read_for(model, arguments.file, labelled=False, format=chosen)
-        if arguments.first is not None:
-            source = source.take(range(min(arguments.first, len(source))))
+        which = _chosen(arguments, len(source))
+        if which is not None:
+            source = source.take(which)
         began = time.perf_counter()
         with logged_warnings(arguments.file):
             found = model.explain(source, runners_up=not arguments.no_runners_up)
@@ -41,5 +50,45 @@ def run(arguments: argparse.Namespace) -> Outcome:
     }
     if arguments.json:
         return Outcome({**record, "explanations": found.to_dict()})
-    blocks = (f"example {i}\n{one.to_text(arguments.top)}" for i, one in enumerate(found))
+    # People count from 1, as reports do.
+    numbers = range(1, len(source) + 1) if which is None else [i + 1 for i in which]
+    wrong = _wrong(source, found, missing_of(model)) if task.name == "tag" else {}
+    blocks = (
+        "\n".join([f"example {number}", *wrong.get(i, []), one.to_text(arguments.top)])
+        for i, (number, one) in enumerate(zip(numbers, found, strict=True))
+    )
     return Outcome(record, "\n\n".join(blocks))
+
+
+def _chosen(arguments: argparse.Namespace, n: int) -> Sequence[int] | None:
+    """Return the examples to explain, counted from 0; None is all of them."""
+    if arguments.only is None:
+        return None if arguments.first is None else range(min(arguments.first, n))
+    beyond = [number for number in arguments.only if number > n]
+    if beyond:
+        name = "<stdin>" if arguments.file == "-" else arguments.file
+        has = "1 example" if n == 1 else f"{n:,} examples"
+        raise DataError(
+            f"{name}: there is no example {beyond[0]} for --only; the file has {has}, counted from "
+            "1"
+        )
+    return [number - 1 for number in dict.fromkeys(arguments.only)]
+
+
+def _wrong(source: Any, found: Explanations, missing: Any) -> dict[int, list[str]]:
+    """Return a line for every sentence whose labels in the file differ from the predicted ones."""
+    from partwise.explain.text import shown
+    from partwise.tasks.labels import spelled
+
+    if source.columns.labels is None:
+        return {}
+    lines = {}
+    for i, (right, one) in enumerate(zip(source.sentences(), found, strict=True)):
+        differ = [
+            f"position {t} is {shown(a)}, not {shown(b)}"
+            for t, (a, b) in enumerate(zip(right, spelled(one.prediction), strict=True))
+            if a not in (b, missing)
+        ]
+        if differ:
+            lines[i] = [f"in the file {', '.join(differ)}"]
+    return lines

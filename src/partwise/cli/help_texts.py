@@ -131,6 +131,7 @@ EXPLAIN: Final = """\
 examples:
   partwise explain chunks.model text.txt
   partwise explain chunks.model text.txt --first 3 --top 5
+  partwise explain chunks.model text.txt --only 12 --only 40
   partwise explain digits.model digits.svm --json
 
 For each example: what every feature adds to the score of the predicted label, part by part

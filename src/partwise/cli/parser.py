@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import partwise
 from partwise.formats.tag_schemes import SCHEME_ALIASES, TAG_SCHEMES
+from partwise.near_names import did_you_mean
 from partwise.problem.losses import LOSS_NAMES
 from partwise.tasks.base import Task
 from partwise.tasks.registry import all_tasks
@@ -56,14 +57,48 @@ def run(argv: Sequence[str] | None = None) -> int:
     return deliver(arguments, verb_of(arguments.command))
 
 
+#: Options of CRFsuite that have other names here.
+_OF_CRFSUITE: Final = {
+    "--c1": "c1 of CRFsuite is --l1 here",
+    "--c2": "c2 of CRFsuite is half of l2 here, so l2 is twice that number",
+}
+
+
 class _Refused(Exception):
     """Arguments that cannot be understood."""
 
 
 class _Parser(argparse.ArgumentParser):
+    verbs: Mapping[str, argparse.ArgumentParser] | None = None
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse the arguments; what is wrong with those of a verb is said by its own parser."""
+        verbs = self.verbs or {}
+        if args and not args[0].startswith("-") and args[0] not in verbs:
+            known = f"use one of {', '.join(verbs)}"
+            self.error(f"unknown command {args[0]!r}; {did_you_mean(args[0], verbs, known)}")
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            verb = verbs[found.command]
+            options = [name for action in verb._actions for name in action.option_strings]
+            hints = [_hint(one, options) for one in unknown if one.startswith("--")]
+            told = "; ".join(dict.fromkeys(filter(None, hints)))
+            verb.error(
+                f"unrecognized arguments: {' '.join(unknown)}" + (f"; {told}" if told else "")
+            )
+        return found
+
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
         raise _Refused(f"{message} (see {self.prog} --help)")
+
+
+def _hint(given: str, options: Sequence[str]) -> str:
+    """Return what somebody may have meant by an option that a verb does not have."""
+    name = given.partition("=")[0]
+    if name in _OF_CRFSUITE and "--l1" in options:
+        return _OF_CRFSUITE[name]
+    return did_you_mean(name, options)
 
 
 def verb_of(name: str) -> Callable[[argparse.Namespace], Outcome]:
@@ -88,6 +123,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"partwise {partwise.__version__}")
     verbs = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    parser.verbs = verbs.choices
 
     def verb(name: str, summary: str, epilog: str) -> argparse.ArgumentParser:
         child = verbs.add_parser(
@@ -304,6 +340,10 @@ def _explain(parser: argparse.ArgumentParser) -> None:
     add_format(parser)
     add("--top", type=natural, default=10, metavar="N", help="contributions per part (default: 10)")
     add("--first", type=natural, metavar="N", help="only the first N examples")
+    add(
+        "--only", action="append", type=natural, metavar="N",
+        help="only the Nth example, counted from 1; may be repeated",
+    )  # fmt: skip
     add("--no-runners-up", action="store_true", help="no margins: faster for long sentences")
 
 

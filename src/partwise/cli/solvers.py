@@ -6,6 +6,8 @@ import argparse
 import textwrap
 from typing import TYPE_CHECKING
 
+from partwise.near_names import did_you_mean
+
 from .outcome import Outcome, UsageError
 from .solver_options import spelled
 
@@ -24,7 +26,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
 
     name = arguments.name
     if name is not None and name not in SOLVERS:
-        raise UsageError(f"unknown solver {name!r}; use one of {', '.join(SOLVERS)}")
+        hint = did_you_mean(name, SOLVERS, f"use one of {', '.join(SOLVERS)}")
+        raise UsageError(f"unknown solver {name!r}; {hint}")
     chosen = SOLVERS.usable().values() if name is None else [SOLVERS[name]]
     found = [facts_of(solver) for solver in chosen]
     text = _table(found) if name is None else _page(found[0])

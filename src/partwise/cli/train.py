@@ -9,6 +9,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from partwise.compiled.compilation import noted_compilation
@@ -67,7 +68,9 @@ def _run(
         with explained(arguments.dev, task):
             # A file that is read in parts is not known yet, so that nothing can be compared.
             whole = None if in_parts(arguments) else source
-            dev = task.read(arguments.dev, given, whole)
+            # Such a file is read again when there is a model, and notes are made then.
+            with silenced() if in_parts(arguments) else nullcontext():
+                dev = task.read(arguments.dev, given, whole)
     trainer, record = _fit(arguments, task, given, source, initial, checkpoint, dev)
     model = trainer.model_
 

@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from partwise.near_names import did_you_mean
+
 from .outcome import UsageError, logged_warnings
 from .solver_options import solver_options
 
@@ -65,7 +67,8 @@ def trainer_of(
     from partwise.solvers.registry import SOLVERS
 
     if arguments.solver not in SOLVERS:
-        raise UsageError(f"unknown solver {arguments.solver!r}; use one of {', '.join(SOLVERS)}")
+        hint = did_you_mean(arguments.solver, SOLVERS, f"use one of {', '.join(SOLVERS)}")
+        raise UsageError(f"unknown solver {arguments.solver!r}; {hint}")
     parameters = {
         "loss": arguments.loss,
         "l1": arguments.l1,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from ..arrays import Floats, Ints
 from ..errors import DataError, MismatchError
+from ..near_names import did_you_mean
 from .feature_names import FeatureNames
 from .feature_names import feature_names as names_of
 from .slot_names import SlotNames, slot_names, transition_kinds
@@ -239,8 +239,7 @@ class _Chosen:
             self._parts[kind] = self._slots[kind].holding(label)
         if not any(parts.any() for parts in self._parts.values()):
             known = sorted({name for kind in self._kinds for name in self._slots[kind].known()})
-            near = difflib.get_close_matches(label, known, n=3, cutoff=0.5)
-            hint = f"did you mean {' or '.join(near)}?" if near else _some(known)
+            hint = did_you_mean(label, known, _some(known))
             raise DataError(f"the model has no label {label!r}; {hint}")
 
     def feature(self, pattern: re.Pattern[str]) -> None:

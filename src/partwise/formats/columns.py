@@ -14,9 +14,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from partwise.counted import counted
 from partwise.errors import DataError
 from partwise.formats.base import Format
 from partwise.formats.column_choice import ColumnChoice, check_inputs
+from partwise.formats.column_width import common_width, separator_hint
 from partwise.formats.faults import STRICT, Faults
 from partwise.formats.layout import Layout
 from partwise.formats.options import OPTIONS
@@ -104,12 +106,13 @@ def read_columns(
         return Columns(name, tuple([] for _ in range(inputs or 0)), None, none, none.copy())
     lines = [line for line in lines if line]
     expected = None if choice.columns is not None else n_columns
-    width = _width(name, lines, mark, where, expected, faults)
+    width = common_width(name, lines, mark, where, expected, faults)
     if choice.given:
         chosen, label = choice.resolved(name, width, labelled, inputs)
         check_inputs(name, len(chosen), n_columns, inputs)
     else:
-        label = width - 1 if _has_labels(name, width, labelled, inputs) else None
+        labelled = _has_labels(f"{name}:{where[0]}", lines, width, labelled, inputs)
+        label = width - 1 if labelled else None
         chosen = list(range(width if label is None else label))
     # One split of everything is much faster than one list per token.
     flat = mark.join(lines).split(mark)
@@ -188,45 +191,21 @@ def _token_lines(text: str, mark: str | None) -> tuple[list[str], str, list[tupl
     return lines, mark, boundaries
 
 
-def _width(
-    name: str,
-    lines: list[str],
-    mark: str,
-    where: NDArray[np.int64],
-    n_columns: int | None,
-    faults: Faults,
-) -> int:
-    """Return the number of columns; lines with another number are reported, and cut or filled."""
-    widths = np.array([line.count(mark) for line in lines]) + 1
-    width = int(widths[0])
-    if n_columns is not None and width != n_columns:
-        raise DataError(
-            f"{name}:{where[0]}: {width} columns where {n_columns} are expected; give every token "
-            f"{n_columns} columns"
-        )
-    for bad in np.flatnonzero(widths != width).tolist():
-        faults.add(
-            name,
-            int(where[bad]),
-            f"{widths[bad]} column{'' if widths[bad] == 1 else 's'} where line {where[0]} has "
-            f"{width}; every token needs the same columns, and a blank line ends a sentence",
-            len(mark.join(lines[bad].split(mark)[:width])) + 1,
-        )
-        lines[bad] = mark.join([*lines[bad].split(mark), *["?"] * width][:width])
-    return width
-
-
-def _has_labels(name: str, width: int, labelled: bool, inputs: int | None) -> bool:
+def _has_labels(
+    place: str, lines: list[str], width: int, labelled: bool, inputs: int | None
+) -> bool:
     if inputs is not None:
         if width not in (inputs, inputs + 1):
             raise DataError(
-                f"{name}: {width} columns where the model takes {inputs} (without labels) or "
-                f"{inputs + 1} (with the label last); give it the columns it was trained with"
+                f"{place}: {counted(width, 'column')} where the model takes {inputs} (without "
+                f"labels) or {inputs + 1} (with the label last); give it the columns it was "
+                f"trained with{separator_hint(lines, width)}"
             )
         return width == inputs + 1
     if labelled and width == 1:
         raise DataError(
-            f"{name}: 1 column where at least 2 are needed; put the inputs first and the label last"
+            f"{place}: 1 column where at least 2 are needed; put the inputs first and the label "
+            f"last{separator_hint(lines, width)}"
         )
     return labelled
 

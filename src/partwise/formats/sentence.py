@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
+from partwise.counted import counted
 from partwise.errors import DataError
 from partwise.structures.dependency.projectivity import find_cycle
 
@@ -170,8 +171,8 @@ def fail_columns(where: str, line: str, expected: str) -> NoReturn:
             "of them"
         )
     raise DataError(
-        f"{where}: {width} columns where {expected} are expected; separate columns by single tabs "
-        f"and write {_ABSENT} for what is not known"
+        f"{where}: {counted(width, 'column')} where {expected} are expected; separate columns by "
+        f"single tabs and write {_ABSENT} for what is not known"
     )
 
 

@@ -6,10 +6,15 @@ from collections.abc import Iterable, Sequence
 
 from partwise.formats.tag_schemes import PREFIXES, SCHEME_ALIASES, TAG_SCHEMES, TagScheme
 
-__all__ = ["broken_rule", "fits", "likely_scheme", "may_follow"]
+__all__ = ["broken_rule", "fits", "is_span_tag", "likely_scheme", "may_follow"]
 
 #: The share of labels that must be tags of spans for a file to be taken as one of spans.
 _MOST = 0.8
+
+
+def is_span_tag(label: str) -> bool:
+    """Return whether a label is ``O``, or a letter of a scheme with ``-`` and a type: ``B-NP``."""
+    return label == "O" or (len(label) > 2 and label[0] in PREFIXES and label[1] == "-")
 
 
 def fits(scheme: TagScheme, label: object) -> bool:
@@ -41,7 +46,7 @@ def likely_scheme(sentences: Iterable[Sequence[str]]) -> str | None:
     for labels in sentences:
         before = "O"
         for label in labels:
-            if label == "O" or (label[:1] in PREFIXES and label[1:2] == "-" and len(label) > 2):
+            if is_span_tag(label):
                 tagged += 1
                 typed += label != "O"
                 letters.add(label[0])

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from partwise.errors import DataError
-from partwise.formats.tag_schemes import PREFIXES, TAG_SCHEMES, UNTYPED, Rule
+from partwise.formats.tag_rules import is_span_tag
+from partwise.formats.tag_schemes import TAG_SCHEMES, UNTYPED, Rule
 from partwise.formats.tag_spans import lenient_pair, lenient_spans, lenient_tag
 
 __all__ = [
@@ -165,9 +166,7 @@ def sequence_accuracy(gold: Sequence[Sequence[str]], pred: Sequence[Sequence[str
 def looks_like_spans(labels: Iterable[str]) -> bool:
     """Return whether labels are `O` or prefixed (`B-NP`), and at least one of them is prefixed."""
     distinct = set(labels) - {"O"}
-    return bool(distinct) and all(
-        len(label) > 2 and label[0] in PREFIXES and label[1] == "-" for label in distinct
-    )
+    return bool(distinct) and all(map(is_span_tag, distinct))
 
 
 def spans(labels: Sequence[str], scheme: str = "conlleval") -> list[Span]:

@@ -148,7 +148,14 @@ def _scores(facts: Facts) -> list[str]:
     parts.append(_table(["measure", "score", "interval, %"], rows))
     if facts.labels:
         heads = ["part of speech" if facts.by_tag else "label"]
-        heads += ["precision, %", "recall, %", "F1, %", "F1 interval, %", "right", "predicted"]
+        heads += [
+            "precision, %",
+            "recall, %",
+            "F1, %",
+            "F1 interval, %",
+            "in the data",
+            "predicted",
+        ]
         rows = [
             [_code(one.label),
              *(f"{100 * score.value:.1f}" for score in (one.precision, one.recall, one.f1)),
@@ -215,9 +222,7 @@ def _use(facts: Facts) -> list[str]:
 def _made(facts: Facts) -> list[str]:
     model = facts.model
     versions = ", ".join(f"{name} {held}" for name, held in facts.versions.items())
-    settings = ", ".join(
-        f"{name}={value!r}" for name, value in sorted(model.settings.items()) if value is not None
-    )
+    settings = ", ".join(f"{name}={value!r}" for name, value in model.every_setting.items())
     lines = [
         f"- Command: {_code(facts.command or 'none: from Python')}",
         f"- Model file: {_code(model.path)}, written by partwise {_plain(model.written_by)}",

@@ -142,6 +142,15 @@ class ModelFacts:
     kernel: str | None = None
     origin: str | None = None
 
+    @property
+    def every_setting(self) -> dict[str, Any]:
+        """The parameters of the training by name, with the objective and the gap asked for."""
+        found = {name: value for name, value in self.settings.items() if value is not None}
+        if self.origin is None:
+            objective = {"loss": self.loss, "l1": self.l1, "l2": self.l2}
+            found |= {**objective, "tol": self.certificate.tol}
+        return dict(sorted(found.items()))
+
 
 @dataclass(frozen=True)
 class Course:

@@ -148,8 +148,7 @@ def _made(facts: Facts) -> Markup:
         rows.append(("kernel", model.kernel))
     settings = [
         (element("code", name), element("code", repr(value)))
-        for name, value in sorted(model.settings.items())
-        if value is not None
+        for name, value in model.every_setting.items()
     ]
     parts: list[object] = [definitions(rows)]
     if settings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ..metrics.bracketing import ROOTS
@@ -32,6 +32,12 @@ __all__ = ["examples_section", "features_section"]
 _MOST_ROWS: Final = 6
 #: Longer names of features need wider tables.
 _LONG: Final = 20
+#: What the names mean that are not made of the data.
+_MEANINGS: Final = {
+    "__BOS__": "marks the first token of a sentence",
+    "__EOS__": "marks the last token of a sentence",
+    "constant": "stands for a weight that does not depend on the input",
+}
 
 
 def features_section(facts: Facts) -> Markup:
@@ -56,6 +62,7 @@ def features_section(facts: Facts) -> Markup:
         longest = max(len(row.feature) for found in facts.features for row in found.rows)
         wide = " wide" if longest > _LONG else ""
         parts.append(element("div", *map(_weights, facts.features), class_=f"grid{wide}"))
+        parts += _names_in_words({row.feature for found in facts.features for row in found.rows})
     elif facts.wrong is not None and facts.model.kernel is None:
         parts.append(element("p", "All weights are 0."))
     return section("features", "Strongest features", *parts)
@@ -96,9 +103,18 @@ def examples_section(facts: Facts) -> Markup:
 def _example(found: WrongExample, example: str, colours: dict[str, int]) -> Markup:
     name = f"{example.capitalize()} {found.number:,}"
     heading = element("h3", f"{name}: {found.sure}")
-    tables = [_part(part, f"{name}, explanation {k}") for k, part in enumerate(found.parts, 1)]
+    # Wrong neighbours often have the same rival, and then the same rows explain all of them.
+    alike: dict[tuple[Any, ...], list[Part]] = {}
+    for part in found.parts:
+        compared = part.runner_up is not None and part.runner_up.differences
+        alike.setdefault((None if compared else part.label, *_rows(part)), []).append(part)
+    tables = [_parts(some, f"{name}, explanation {k}") for k, some in enumerate(alike.values(), 1)]
     parts = element("div", *tables, class_="grid wide")
-    return element("article", heading, _drawn(found.quote, colours), parts, class_="example")
+    names = {one.feature for part in found.parts for one in _rows(part)[:_MOST_ROWS]}
+    return element(
+        "article", heading, _drawn(found.quote, colours), parts, *_names_in_words(names),
+        class_="example",
+    )  # fmt: skip
 
 
 def _drawn(quote: Quote, colours: dict[str, int]) -> Markup:
@@ -152,20 +168,55 @@ def _tree(quote: Quote, colours: dict[str, int]) -> Markup:
     return joined(drawn)
 
 
-def _part(part: Part, name: str) -> Markup:
-    sure = f", probability {probability(part.probability)}" if part.probability is not None else ""
-    where = f"\u201c{part.text}\u201d" if part.text else ""
-    heading = element("h4", where, ": " if where else "", label(part.label), sure)
-    rows: Sequence[Any] = part.contributions
-    caption: object = joined(["What the features add to the score of ", label(part.label), "."])
+def _names_in_words(names: Collection[str]) -> list[Markup]:
+    """Return a sentence on the names of features that are not made of the data, if there are any.
+
+    Parameters
+    ----------
+    names : collection of str
+        The names that are shown.
+    """
+    told = [
+        element("span", element("code", name), f" {meaning}")
+        for name, meaning in _MEANINGS.items()
+        if name in names
+    ]
+    if not told:
+        return []
+    between = [part for one in told for part in ("; ", one)][1:]
+    return [element("p", "Among the features, ", *between, ".", class_="which")]
+
+
+def _rows(part: Part) -> list[Any]:
+    """Return what explains a part, the largest first."""
     rival = part.runner_up
+    rows: Sequence[Any] = part.contributions
     if rival is not None and rival.differences:
         rows = rival.differences
-        caption = joined(
-            ["Why ", label(part.label), " and not ", label(rival.label),
-             f": what the features add to the margin of {rival.margin:.3f}."]
-        )  # fmt: skip
-    shown = sorted(rows, key=lambda one: -abs(one.product))
+    return sorted(rows, key=lambda one: -abs(one.product))
+
+
+def _heading(part: Part) -> Markup:
+    sure = f", probability {probability(part.probability)}" if part.probability is not None else ""
+    where = f"\u201c{part.text}\u201d" if part.text else ""
+    return element("h4", where, ": " if where else "", label(part.label), sure)
+
+
+def _caption(parts: Sequence[Part]) -> Markup:
+    first = parts[0]
+    if first.runner_up is None or not first.runner_up.differences:
+        return joined(["What the features add to the score of ", label(first.label), "."])
+    pairs = dict.fromkeys((one.label, one.runner_up.label) for one in parts if one.runner_up)
+    named: list[object] = []
+    for wrong, rival in pairs:
+        named += [", and " if named else "Why ", label(wrong), " and not ", label(rival)]
+    margin = f": what the features add to the margin of {first.runner_up.margin:.3f}."
+    return joined([*named, margin])
+
+
+def _parts(parts: Sequence[Part], name: str) -> Markup:
+    """Return the table that explains some parts, all by the same rows."""
+    shown, caption = _rows(parts[0]), _caption(parts)
     rest = shown[_MOST_ROWS:]
     most = max((abs(one.product) for one in shown), default=0.0)
     body = [
@@ -182,7 +233,7 @@ def _part(part: Part, name: str) -> Markup:
         ("adds", "n"),
         (unseen("as a bar"), ""),
     ]
-    return element("div", heading, table(caption, heads, body, name=name))
+    return element("div", *map(_heading, parts), table(caption, heads, body, name=name))
 
 
 def _for(one: Any) -> Markup:

@@ -121,12 +121,12 @@ def _label_table(facts: Facts) -> Markup:
         ]
         return table("Words with the right head, in per cent, with intervals.", heads, rows)
     heads = [
-        ("label", ""), ("precision", "n"), ("recall", "n"), ("F1", "n"), ("right", "n"),
+        ("label", ""), ("precision", "n"), ("recall", "n"), ("F1", "n"), ("in the data", "n"),
         ("predicted", "n"), ("F1 from 0 to 100%", ""),
     ]  # fmt: skip
     caption = (
         f"By label of {plural(2, facts.unit)[2:]}, in per cent with intervals; how often each "
-        "label is right, and how often it was predicted."
+        "label is in the data, and how often it was predicted."
     )
     return table(caption, heads, map(_label_row, facts.labels), name="Scores by label")
 

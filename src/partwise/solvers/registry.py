@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from ..errors import DataError, MismatchError
+from ..near_names import did_you_mean
 from ..problem.problem import Problem
 from ..registry import Registry
 from ..structures.base import ORACLE_WORDS
@@ -66,7 +67,8 @@ def make_solver(name: str, goal: Goal, options: dict[str, Any] | None = None) ->
     """
     options, problem = dict(options or {}), goal.problem
     if name not in SOLVERS:
-        raise DataError(f"unknown solver {name!r}; use one of {', '.join(SOLVERS)}")
+        hint = did_you_mean(name, SOLVERS, f"use one of {', '.join(SOLVERS)}")
+        raise DataError(f"unknown solver {name!r}; {hint}")
     solver = SOLVERS[name]
     if goal.l1 and not solver.takes_l1:
         able = [s.name for s in SOLVERS.usable().values() if s.takes_l1]

@@ -46,10 +46,14 @@ def note_unknown(path: str, gold: Sequence[Sequence[str]], names: Sequence[str])
     known = set(names)
     unknown = Counter(label for labels in gold for label in labels if label not in known)
     if unknown:
+        n = unknown.total()
         some = ", ".join(sorted(unknown)[:5]) + (", ..." if len(unknown) > 5 else "")
         _log.warning(
-            "%s: %d positions have labels that the model does not know (%s); they count as errors",
-            path, unknown.total(), some,
+            "%s: %s that the model does not know (%s); %s",
+            path,
+            "1 position has a label" if n == 1 else f"{n} positions have labels",
+            some,
+            "it counts as an error" if n == 1 else "they count as errors",
         )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from partwise.counted import counted
 from partwise.errors import DataError
 from partwise.formats.columns import Columns
 from partwise.models.tally import Tally
@@ -79,8 +80,9 @@ class ColumnTemplates(ABC):
         """Raise a DataError unless there are all the columns that are used."""
         if self.n_columns > len(columns.fields):
             raise DataError(
-                f"{columns.path}: {len(columns.fields)} input columns where the templates look at "
-                f"{self.n_columns}; give the columns that the templates were made for"
+                f"{columns.path}: {counted(len(columns.fields), 'input column')} where the "
+                f"templates look at {self.n_columns}; give the columns that the templates were "
+                "made for"
             )
 
     @abstractmethod

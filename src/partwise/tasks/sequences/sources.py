@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arrays import Ints
+from ...counted import counted
 from ...errors import DataError
 from ...formats.attributes import Attributes
 from ...formats.columns import Columns
@@ -255,11 +256,17 @@ class ColumnFile(Source):
         n_inputs = len(self.columns.fields)
         templates = self.templates
         if first is not None:
+            if first.templates is None:
+                raise DataError(
+                    f"{self.path}: the model to start from takes attributes, that is features by "
+                    "name, and no columns; give a file of attributes with --format crfsuite, or "
+                    "start without the model"
+                )
             if first.n_inputs != n_inputs:
                 raise DataError(
-                    f"{self.path}: {n_inputs} input columns where the model to start from was "
-                    f"trained with {first.n_inputs}; give the columns it was trained with, or "
-                    "start without it"
+                    f"{self.path}: {counted(n_inputs, 'input column')} where the model to "
+                    f"start from was trained with {first.n_inputs}; give the columns it was "
+                    "trained with, or start without it"
                 )
             templates = templates or first.templates
         if templates is None or self.spelling is not None:

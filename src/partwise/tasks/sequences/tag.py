@@ -127,13 +127,30 @@ class Tag(ColumnTask, KernelTask["ColumnFile"]):
         ends = given["start_end"]
         return {**given, "start": ends, "end": ends}
 
+    def read(
+        self, path: str, given: Mapping[str, Any], like: ColumnFile | None = None
+    ) -> ColumnFile:
+        from .odd_tags import SCORED, note_odd_tags
+
+        source = super().read(path, given, like)
+        trained = f"the model gets labels that spell no spans, and {SCORED}"
+        note_odd_tags(source.columns, given["missing"], trained if like is None else SCORED)
+        return source
+
     def read_for(
         self, model: Model, path: str, labelled: bool, format: Chosen | str | None = None
     ) -> ColumnFile:
+        from ..labels import spelled
         from .features import PositionFeatures
+        from .odd_tags import SCORED, note_odd_labels, note_odd_tags
 
         assert isinstance(model.features, PositionFeatures)
-        return read_inputs(self, model, model.features, path, labelled, format)
+        source = read_inputs(self, model, model.features, path, labelled, format)
+        if labelled:
+            missing = missing_of(model)
+            if not note_odd_tags(source.columns, missing, f"without --scheme {SCORED}"):
+                note_odd_labels(source.path, spelled(model.labels), missing)
+        return source
 
     def predict(
         self,

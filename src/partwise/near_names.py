@@ -1,0 +1,30 @@
+"""Names that somebody may have meant who wrote another one."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = ["did_you_mean"]
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """Return a question after the known names that are most alike.
+
+    Parameters
+    ----------
+    name : str
+        The name that is not known.
+    known : iterable of str
+        The names that are.
+    otherwise : str
+        What to return if none of them is alike.
+
+    Examples
+    --------
+    >>> from partwise.near_names import did_you_mean
+    >>> did_you_mean("trian", ["train", "predict"])
+    'did you mean train?'
+    """
+    near = difflib.get_close_matches(name, sorted(known), n=3, cutoff=0.6)
+    return f"did you mean {' or '.join(near)}?" if near else otherwise

@@ -1,0 +1,173 @@
+"""What the commands say about mistakes that are easily made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.commands import Run, one_object, runner, sentence, trained
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return trained(tmp_path_factory.mktemp("messages"))
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str]) -> Run:
+    return runner(capfd)
+
+
+def odd(path: Path, target: Path, n: int = 1) -> int:
+    """Write a file with n tags in lower case, and return the line of the first."""
+    lines = path.read_text("utf-8").splitlines()
+    places = [i for i, line in enumerate(lines) if line.endswith(" B-NP")][2 : 2 + n]
+    for i in places:
+        lines[i] = lines[i].removesuffix("B-NP") + "b-np"
+    target.write_text("\n".join(lines) + "\n", "utf-8")
+    return places[0] + 1
+
+
+# Files with faults
+
+
+def test_a_comment_in_the_first_line_is_blamed_itself(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "comment.txt"
+    path.write_text("# word tag label\n" + "a DT B-NP\nb NN I-NP\n\n" * 9, "ascii")
+    code, out, _ = run("validate", path)
+    assert code == 1
+    assert out.splitlines() == [
+        f"{path}:1:11: 4 columns where most lines have 3; if it is a comment or a heading, remove "
+        "it; every token needs the same columns, and a blank line ends a sentence",
+        f"{path}: 1 fault, tags by IOB2",
+    ]
+    train = ["train", "--task", "tag", path, "--model", tmp_path / "m"]
+    code, _, err = run(*train)
+    assert code == 1
+    assert f"{path}:1: 4 columns where most lines have 3" in sentence(err)
+
+
+def test_faults_of_a_kind_are_listed_a_few_times(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "many.txt"
+    path.write_text("a DT O\nb O\n" + "a DT O\nx O\nc DT O\n" * 25, "ascii")
+    code, out, _ = run("validate", path)
+    assert code == 1
+    lines = out.splitlines()
+    assert len(lines) == 22
+    assert f"{path}: 6 more like the last one of this kind, up to line 76: 2 columns" in lines[20]
+    assert lines[21] == f"{path}: 26 faults"
+    assert len(one_object(run("validate", path, "--json")[1])["faults"]) == 26
+
+
+@pytest.mark.parametrize("mark", [";", ","])
+def test_another_separator_is_hinted_at(run: Run, folder: Path, tmp_path: Path, mark: str) -> None:
+    path = tmp_path / "marks.txt"
+    path.write_text(f"a{mark}DT{mark}O\n\nb{mark}NN{mark}O\n", "ascii")
+    code, _, err = run("train", "--task", "tag", path, "--model", tmp_path / "m")
+    assert code == 1
+    assert f"{path}:1: 1 column where at least 2 are needed" in sentence(err)
+    assert f"or give --separator '{mark}', which makes 3 columns of it" in err
+    code, _, err = run("predict", folder / "tag", path)
+    assert code == 1
+    assert f"{path}:1: 1 column where the model takes 2 (without labels)" in sentence(err)
+    assert f"--separator '{mark}'" in err
+    path.write_text(f"a\n\nb{mark}NN{mark}O\n", "ascii")
+    _, _, err = run("train", "--task", "tag", path, "--model", tmp_path / "m")
+    assert "--separator" not in sentence(err)
+
+
+def test_a_start_that_takes_attributes(run: Run, folder: Path, tmp_path: Path) -> None:
+    path, model = tmp_path / "named.txt", tmp_path / "named"
+    path.write_text("A\tw=a\nB\tw=b\n\n", "ascii")
+    train = ["train", "--task", "tag", "--quiet"]
+    assert run(*train, path, "--format", "crfsuite", "--model", model)[0] == 0
+    code, _, err = run(*train, folder / "train.txt", "--model", tmp_path / "m", "--resume", model)
+    assert code == 1
+    assert "the model to start from takes attributes" in sentence(err)
+    assert "--format crfsuite" in err
+
+
+def test_one_unknown_label_is_in_the_singular(run: Run, folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "one.txt"
+    path.write_text("a DT B-XYZ\nb NN O\n", "ascii")
+    _, _, err = run("evaluate", folder / "tag", path)
+    assert "1 position has a label that the model does not know (B-XYZ); it counts as an err" in err
+
+
+# Names that are misspelled
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["trian"], "unknown command 'trian'; did you mean train? (see partwise --help)"),
+        (["xyz"], "unknown command 'xyz'; use one of train, path"),
+        (["explain", "m", "x", "--frist", "3"], "did you mean --first"),
+        (["explain", "m", "x", "--frist", "3"], "(see partwise explain --help)"),
+        (["train", "x", "--task", "tag", "--model", "m", "--c1=2"], "c1 of CRFsuite is --l1 here"),
+        (["path", "x", "--task", "tag", "--c2", "2"], "c2 of CRFsuite is half of l2 here"),
+        (["solvers", "lbfsg"], "unknown solver 'lbfsg'; did you mean lbfgs?"),
+    ],
+)
+def test_misspelled_names(run: Run, arguments: list[str], message: str) -> None:
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert message in err.splitlines()[-1]
+
+
+# Tags that are none
+
+
+def test_odd_tags_of_a_scored_file(run: Run, folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "odd.txt"
+    line = odd(folder / "test.txt", path)
+    said = (
+        f"partwise: {path}: the tag 'b-np' in line {line} is no tag of IOB2, so without "
+        f"--scheme labels are scored and not spans; `partwise validate {path}` lists its place\n"
+    )
+    code, out, err = run("evaluate", folder / "tag", path, "--json")
+    assert code == 0
+    assert "f1" not in one_object(out)["metrics"]
+    assert err.count(said) == 1
+    _, _, err = run("report", folder / "tag", path, "--output", tmp_path / "r.html")
+    assert err.count(said) == 1
+    assert run("evaluate", folder / "tag", path, "--quiet")[2] == ""
+    assert run("predict", folder / "tag", path)[2] == ""
+
+
+def test_odd_tags_of_a_training_file(run: Run, folder: Path, tmp_path: Path) -> None:
+    path, model = tmp_path / "odd.txt", tmp_path / "m"
+    line = odd(folder / "train.txt", path, 3)
+    train = ["train", "--task", "tag", path, "--model", model, "--tol", 0.1]
+    code, _, err = run(*train, "--dev", folder / "test.txt")
+    assert code == 0
+    assert f"{path}: 3 tags are no tags of IOB2, such as 'b-np' in line {line}, so the " in err
+    assert "model gets labels that spell no spans, and labels are scored and not spans" in err
+    assert err.count("no tags of IOB2") == 1
+    code, _, err = run("evaluate", model, folder / "test.txt")
+    assert code == 0
+    assert f"{folder / 'test.txt'}: the model knows a label that is no tag of IOB2" in err
+    assert "such as 'b-np', so without --scheme labels are scored and not spans" in err
+
+
+@pytest.mark.parametrize("more", [[], ["--out-of-core"]])
+def test_odd_tags_of_a_held_out_file(
+    run: Run, folder: Path, tmp_path: Path, more: list[str]
+) -> None:
+    path = tmp_path / "odd.txt"
+    odd(folder / "test.txt", path)
+    more = [*more, str(tmp_path / "parts")] if more else []
+    train = ["train", "--task", "tag", folder / "train.txt", "--model", tmp_path / "m", *more]
+    _, _, err = run(*train, "--tol", 0.1, "--dev", path)
+    assert err.count("no tag of IOB2") == 1
+    assert "the model gets" not in err
+
+
+def test_labels_that_are_no_spans_are_no_odd_tags(run: Run, folder: Path, tmp_path: Path) -> None:
+    words = tmp_path / "pos.txt"
+    lines = (folder / "train.txt").read_text("utf-8").splitlines()
+    words.write_text("\n".join(line.rpartition(" ")[0] for line in lines) + "\n", "utf-8")
+    train = ["train", "--task", "tag", words, "--model", tmp_path / "m", "--tol", 0.1]
+    code, _, err = run(*train)
+    assert code == 0
+    assert "validate" not in err
