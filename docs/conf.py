@@ -78,7 +78,8 @@ html_theme_options = {
     "footer_end": [],
 }
 # A page without neighbours needs no empty column.
-html_sidebars = dict.fromkeys(("index", "first_hour", "papers", "search", "genindex"), [])
+_ALONE = ("index", "first_hour", "papers", "search", "genindex")
+html_sidebars: dict[str, list[str]] = {page: [] for page in _ALONE}
 
 
 def _foreign(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
