@@ -197,7 +197,7 @@ def test_messages_come_once(run: Run, files: Path, tmp_path: Path) -> None:
     path = ["path", "--task", "classify", files / "train.svm", "--dev", tmp_path / "dev.svm"]
     code, _, err = run(*path, *SHORT)
     assert code == 0
-    assert err.count("labels that the model does not know") == 1
+    assert err.count("a label that the model does not know") == 1
 
 
 def test_no_sklearn_is_needed(files: Path) -> None:
