@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import nox
@@ -47,7 +48,10 @@ def lint(session: nox.Session) -> None:
     session.install("--editable", ".[dev]")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
-    session.run("mypy")
+    if sys.version_info >= (3, 11):  # the session has the Python of nox
+        session.run("mypy")
+    else:
+        session.log("left out: types; the last numpy for Python 3.10 describes its own otherwise")
     session.run("lint-imports")
 
 

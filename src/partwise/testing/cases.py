@@ -47,7 +47,8 @@ def draw_scores(pattern: str, n: int, rng: np.random.Generator) -> Floats:
         theta[rng.random(n) < rng.choice([0.1, 0.3, 0.6])] = -np.inf
         return theta
     if pattern == "steep":  # differences at which exponentials underflow, alone or together
-        return rng.choice([-710.0, -640.0, -310.0, -150.0, 0.0, 150.0, 310.0], n)
+        steps = np.array([-710.0, -640.0, -310.0, -150.0, 0.0, 150.0, 310.0])
+        return rng.choice(steps, n)
     scale, base = {"zero": (0, 0), "small": (3, 0), "large": (1e4, 0), "tiny": (1e-9, 2)}[pattern]
     return base + rng.uniform(-scale, scale, n)
 

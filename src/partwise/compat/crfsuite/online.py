@@ -155,7 +155,7 @@ def _collect(design: Any, i: int, change: Any, delta: Any, used: Any, active: An
             if change[first + k] == 0.0:
                 continue
             for e in range(design.entry_ptr[s], design.sparse_ptr[s]):
-                at = np.int64(design.start[e]) + k
+                at: Any = np.int64(design.start[e]) + k
                 if not masked or design.live[at]:
                     x = design.value[e] if valued else 1.0
                     n = _add(at, x * change[first + k], delta, used, active, n)

@@ -21,7 +21,7 @@ _LOG2_LOW = 1.90821492927058770002e-10
 
 
 @njit
-def normal(f: float, e: int) -> Any:
+def normal(f: float, e: int | np.int64) -> Any:
     """Return the same number with f in 1 .. 2."""
     if f == 0.0:
         return 0.0, NOTHING
