@@ -360,9 +360,50 @@ def test_validate_other_tasks(run: Run, tmp_path: Path) -> None:
     assert (code, found["n_faults"], found["complete"]) == (1, 1, False)
     path.write_text("1 1:1\n2 1:2\n", "utf-8")
     code, out, _ = run("validate", path, "--task", "classify")
-    assert (code, out) == (0, f"{path}: sound; 2 examples\n")
+    assert (code, out) == (0, f"{path}: sound; 2 examples\n2 labels: 1 1, 2 1\n")
     code, _, err = run("validate", tmp_path / "nonesuch")
     assert (code, "no such file" in sentence(err)) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("task", "text", "labels"),
+    [
+        ("tag", "a B-NP\nb I-NP\n\nc B-NP\n", {"B-NP": 2, "I-NP": 1}),
+        ("tag", "a B-NP\nb I-VP\n\nc B-NP\n", {"B-NP": 2, "I-VP": 1}),
+        ("classify", "b 1:1\na 1:2\na 1:3\n", {"a": 2, "b": 1}),
+        ("parse", "a D 2\nb N 0\n", {}),
+        (
+            "parse",
+            "1\ta\t_\tD\tD\t_\t2\tdet\t_\t_\n2\tb\t_\tN\tN\t_\t0\troot\t_\t_\n",
+            {"det": 1, "root": 1},
+        ),
+        ("brackets", "(S (NP (D a) (N b)) (VP (V c) (NP (N d))))\n", {"NP": 2, "S": 1, "VP": 1}),
+        ("graph", "node v a f\nnode w b f\nedge v w\n", {"a": 1, "b": 1}),
+    ],
+)
+def test_labels_of_a_validated_file_are_counted(
+    run: Run, tmp_path: Path, task: str, text: str, labels: dict[str, int]
+) -> None:
+    path = tmp_path / "f"
+    path.write_text(text, "utf-8")
+    _, out, _ = run("validate", path, "--task", task, "--json")
+    assert list(one_object(out)["labels"].items()) == list(labels.items())
+
+
+def test_a_validated_file_with_a_label_that_looks_misspelled(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    path.write_text("a B-PRED\nb I-PRED\nc O\n\n" * 20 + "a B-PRE\n", "utf-8")
+    code, out, _ = run("validate", path)
+    assert (code, out.splitlines()) == (
+        0,
+        [
+            f"{path}: sound; 21 examples, tags by IOB2",
+            "4 labels: B-PRED 20, I-PRED 20, O 20, B-PRE 1",
+            "the label B-PRE occurs once only; was B-PRED meant?",
+        ],
+    )
+    found = one_object(run("validate", path, "--json")[1])
+    assert found["likely_slips"] == {"B-PRE": "B-PRED"}
 
 
 def test_a_format_of_ones_own_with_options(

@@ -115,6 +115,22 @@ def test_misspelled_names(run: Run, arguments: list[str], message: str) -> None:
     assert message in err.splitlines()[-1]
 
 
+def test_errors_of_usage_show_what_is_needed_and_not_all_options(run: Run) -> None:
+    code, _, err = run("evaluate", "m")
+    assert (code, err.splitlines()) == (
+        2,
+        [
+            "usage: partwise evaluate [options] MODEL FILE",
+            "partwise: error: the following arguments are required: FILE "
+            "(see partwise evaluate --help)",
+        ],
+    )
+    code, _, err = run("train", "x")
+    assert code == 2
+    assert "--model OUT" in err
+    assert "--tol" not in err
+
+
 # Tags that are none
 
 
@@ -148,6 +164,9 @@ def test_odd_tags_of_a_training_file(run: Run, folder: Path, tmp_path: Path) -> 
     assert code == 0
     assert f"{folder / 'test.txt'}: the model knows a label that is no tag of IOB2" in err
     assert "such as 'b-np', so without --scheme labels are scored and not spans" in err
+    code, _, err = run("path", "--task", "tag", path, "--steps", 2, "--folds", 2, "--tol", 0.1)
+    assert code == 0
+    assert err.count("3 tags are no tags of IOB2") == 1
 
 
 @pytest.mark.parametrize("more", [[], ["--out-of-core"]])

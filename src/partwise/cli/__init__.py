@@ -8,7 +8,7 @@ __all__ = ["main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run ``partwise`` with some arguments and return its exit code.
+    r"""Run ``partwise`` with some arguments and return its exit code.
 
     Parameters
     ----------
@@ -23,11 +23,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from partwise.cli import main
-    >>> from partwise.datasets import tagged_text, write
-    >>> write(tagged_text(3), "text.txt")
+    >>> _ = Path("text.txt").write_text("the B-NP\ncat I-NP\nsleeps B-VP\n")
     >>> main(["validate", "text.txt"])
-    text.txt: sound; 3 examples, tags by IOB2
+    text.txt: sound; 1 example, tags by IOB2
+    3 labels: B-NP 1, B-VP 1, I-NP 1
     0
     """
     import os

@@ -176,7 +176,7 @@ examples:
 
 Prints every fault as FILE:LINE:CHARACTER: what is wrong; what to do. Tags such as B-NP and I-NP
 are checked too, by --scheme or by the scheme that they seem to follow. With faults, the exit code
-is 1."""
+is 1. Of a sound file the labels are counted, and those that look misspelled are named."""
 
 DEMO: Final = """\
 examples:

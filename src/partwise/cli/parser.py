@@ -89,7 +89,11 @@ class _Parser(argparse.ArgumentParser):
         return found
 
     def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
+        # What is needed only: all options of a verb would hide the message that follows.
+        needed = [one for one in self._actions if one.required or not one.option_strings]
+        usage = self.formatter_class(prog=f"{self.prog} [options]")
+        usage.add_usage(None, needed, [])
+        sys.stderr.write(usage.format_help())
         raise _Refused(f"{message} (see {self.prog} --help)")
 
 

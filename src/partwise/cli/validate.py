@@ -6,9 +6,10 @@ import argparse
 import re
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from partwise.counted import counted
 from partwise.tasks.registry import task_of
 
 from .options import checked_format
@@ -21,12 +22,16 @@ __all__ = ["run"]
 
 #: How many faults of a kind are listed.
 _MOST_OF_A_KIND: Final = 20
+#: How many labels are listed: so many of the most frequent ones, and so many of the rarest.
+_MOST_LABELS: Final = 12
+_RAREST_LABELS: Final = 4
 #: What differs between faults of a kind.
 _VARYING: Final = re.compile(r"'[^']*'|0x[0-9a-f]+|[0-9]+")
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
     """Read a file, and list what is wrong with it."""
+    from partwise.formats.label_counts import likely_slips
     from partwise.formats.validate import validate
 
     began = time.perf_counter()
@@ -38,6 +43,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         default=task.format,
         scheme=arguments.scheme or arguments.constraints,
     )
+    slips = likely_slips(found.labels)
     record = {
         "input": found.path,
         "task": task.name,
@@ -47,16 +53,18 @@ def run(arguments: argparse.Namespace) -> Outcome:
         "n_faults": len(found.faults),
         "complete": found.complete,
         "faults": [fault.record() for fault in found.faults],
+        "labels": found.labels,
+        "likely_slips": slips,
         "seconds": time.perf_counter() - began,
     }
     checked = f", tags by {found.scheme}" if found.scheme else ""
     if not found.faults:
-        text = f"{found.path}: sound; {found.n_examples:,} examples{checked}"
-        return Outcome(record, text, DONE)
+        sound = f"{found.path}: sound; {counted(found.n_examples, 'example')}{checked}"
+        return Outcome(record, "\n".join([sound, *_labels(found.labels, slips)]), DONE)
     n = len(found.faults)
     more = "" if found.complete else "; there may be more after it"
     lines = _listed(found.faults)
-    lines.append(f"{found.path}: {n:,} fault{'s' if n > 1 else ''}{checked}{more}")
+    lines.append(f"{found.path}: {counted(n, 'fault')}{checked}{more}")
     return Outcome(record, "\n".join(lines), BAD_DATA)
 
 
@@ -82,3 +90,23 @@ def _listed(faults: Sequence[Fault]) -> list[str]:
                 f"up to line {last[kind].line}: {text} (--json lists all)"
             )
     return lines
+
+
+def _labels(counts: Mapping[str, int], slips: Mapping[str, str]) -> list[str]:
+    """Return lines on the labels of a file: how often they occur, and which look misspelled."""
+    if not counts:
+        return []
+    told = [f"{_told(label)} {n:,}" for label, n in counts.items()]
+    if len(told) > _MOST_LABELS + _RAREST_LABELS:
+        left = counted(len(told) - _MOST_LABELS - _RAREST_LABELS, "label")
+        told[_MOST_LABELS:-_RAREST_LABELS] = [f"... {left} between (--json lists all) ..."]
+    lines = [f"{counted(len(counts), 'label')}: {', '.join(told)}"]
+    for label, meant in slips.items():
+        times = {1: "once", 2: "twice"}[counts[label]]
+        lines.append(f"the label {label} occurs {times} only; was {meant} meant?")
+    return lines
+
+
+def _told(label: str) -> str:
+    """Return a label as a list shows it: marks such as a comma in quotes."""
+    return label if any(map(str.isalnum, label)) else repr(label)

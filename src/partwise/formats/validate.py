@@ -6,12 +6,13 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from partwise.errors import DataError, FormatError
 from partwise.formats.choice import Chosen
 from partwise.formats.faults import Fault, Faults
+from partwise.formats.label_counts import label_counts
 from partwise.formats.source import Text, read_text
 from partwise.formats.tag_rules import broken_rule, likely_scheme
 from partwise.formats.tag_schemes import SCHEME_ALIASES, TAG_SCHEMES
@@ -36,6 +37,8 @@ class Verdict:
         The scheme that tags were checked by.
     complete : bool
         Whether these are all faults. Some formats can only be read up to the first one.
+    labels : dict of str to int
+        How often each label occurs in the examples that could be read, the most frequent one first.
     """
 
     path: str
@@ -43,6 +46,7 @@ class Verdict:
     n_examples: int
     scheme: str | None = None
     complete: bool = True
+    labels: dict[str, int] = field(default_factory=dict)
 
 
 def validate(
@@ -112,9 +116,10 @@ def validate(
         with faults.from_errors(name):
             raise error
     complete = form.finds_all or not faults.found
+    labels = {} if found is None else label_counts(found)
     if not isinstance(found, Columns):
         n_examples = 0 if found is None else len(getattr(found, "lines", found))
-        return Verdict(name, _ordered(faults), n_examples, None, complete)
+        return Verdict(name, _ordered(faults), n_examples, None, complete, labels)
     if found.labels is None:
         scheme = None
     else:
@@ -122,7 +127,7 @@ def validate(
         if scheme is not None:
             text = source.text.split("\n") if isinstance(source, Text) else None
             _check_tags(found, text, scheme, faults)
-    return Verdict(name, _ordered(faults), len(found.lengths), scheme, complete)
+    return Verdict(name, _ordered(faults), len(found.lengths), scheme, complete, labels)
 
 
 def _ordered(faults: Faults) -> list[Fault]:
