@@ -138,7 +138,7 @@ For each example: what every feature adds to the score of the predicted label, p
 (positions, segments, arcs, phrases or vertices); the probability; and the margin to the runner-up,
 the best labelling of the whole example that differs in this part, with what speaks for and against
 it. The contributions of all parts add up to the score. Models of the hinge loss have no
-probabilities."""
+probabilities. Examples count from 1, and the positions of a tagger from 0, as in Python."""
 
 CONVERT: Final = """\
 examples:
