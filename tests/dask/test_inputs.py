@@ -119,7 +119,8 @@ def test_predictions_are_those_of_one_machine(client: Any, tagger: Any) -> None:
     found = tagger.predict(parts(X))
     assert [tags for part in client.gather(client.compute(found)) for tags in part] == right
     with client.as_current():
-        assert tagger.score(*forms()["bag"]) == local.score(X, y)
+        for form in forms().values():
+            assert tagger.score(*form) == local.score(X, y)
     assert type(local).__name__ == "SequenceTagger"
     assert local.certificate_ == tagger.certificate_
     assert pickle.loads(pickle.dumps(local)).predict(X[:2]) == right[:2]

@@ -355,7 +355,13 @@ def test_python_fits_what_readers_return(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="labels of its own"):
         SequenceTagger().fit(found, [["x"] * 3, ["y"] * 2])
     words = read_columns(put(tmp_path / "in", b"a b X\nc d Y\n"))
-    assert SequenceTagger(l2=0.01).fit(words).predict(words) == [["X", "Y"]]
+    tagger = SequenceTagger(l2=0.01).fit(words)
+    assert tagger.predict(words) == [["X", "Y"]]
+    assert tagger.score(words) == tagger.score(words, [["X", "Y"]]) == 1.0
+    assert tagger.score(words, [["X", "X"]]) == 0.5
+    assert tagger.log_proba(words) == tagger.log_proba(words, [["X", "Y"]])
+    with pytest.raises(DataError, match="there are no labels; give y"):
+        tagger.score([[["a", "b"]]])
 
 
 def test_a_choice_and_what_a_model_keeps_of_it() -> None:

@@ -111,7 +111,7 @@ class DaskSequenceTagger(ClusterEstimator, SequenceTagger):
             return self._predicted("predict", X)
         return super().predict(X, *more, **options)
 
-    def score(self, X: Any, y: Any, *more: Any, **options: Any) -> float:
+    def score(self, X: Any, y: Any = None, *more: Any, **options: Any) -> float:
         """Compute the fraction of tokens whose label is right; collections are computed here.
 
         Parameters
@@ -123,6 +123,8 @@ class DaskSequenceTagger(ClusterEstimator, SequenceTagger):
         """
         if is_collection(X):
             X, y = in_memory(X, y)
+            if y is None:  # pairs, as `fit` takes them
+                X, y = zip(*X, strict=True)
         return super().score(X, y, *more, **options)
 
 

@@ -329,7 +329,9 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
         )  # fmt: skip
 
     @available_if(has_probabilities)
-    def log_proba(self, X: Any, y: Any, lengths: Any = None, X_transitions: Any = None) -> Floats:
+    def log_proba(
+        self, X: Any, y: Any = None, lengths: Any = None, X_transitions: Any = None
+    ) -> Floats:
         """Compute the log-probability of given label sequences; not for the hinge loss.
 
         Parameters
@@ -343,12 +345,12 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
             -inf where a label was not seen in training or the constraints forbid the sequence.
         """
         more: Any = {"lengths": lengths, "X_transitions": X_transitions}
-        return self._model.log_proba(X, labels=y, n_jobs=self.n_jobs, **more)
+        return self._model.log_proba(X, labels=_labels_of(X, y), n_jobs=self.n_jobs, **more)
 
     def score(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         lengths: Any = None,
         X_transitions: Any = None,
@@ -358,14 +360,14 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
         Parameters
         ----------
         X, y, lengths, X_transitions
-            As in `fit`.
+            As in `fit`; what a reader of ``partwise.formats`` returns needs no y.
         sample_weight : array-like of shape (n_sequences,) or None
             The weights of the sequences.
         """
         model = self._model
         more: Any = {"lengths": lengths, "X_transitions": X_transitions}
         tokens = model.features.read(model.structure, X, **more)
-        gold = Sequences(None, y=y).labels(tokens, self.missing_label)
+        gold = Sequences(None, y=_labels_of(X, y)).labels(tokens, self.missing_label)
         known = np.array([is_certain(label) for label in gold], dtype=np.bool_)
         if not known.any():
             raise DataError("there are no tokens to score; give at least one with a label")
@@ -381,6 +383,15 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
         if kind not in kinds or not counts[kinds.index(kind)]:
             raise AttributeError(f"the tagger was fitted with {missing}")
         return np.asarray(model.layout.dense(model.weights, kinds.index(kind))[0])
+
+
+def _labels_of(X: Any, y: Any) -> Any:
+    """Return the labels of examples: those that were given, or those of a file that was read."""
+    if y is None and isinstance(X, Columns) and X.labels is not None:
+        return X.split(X.labels)
+    if y is None:
+        raise DataError("there are no labels; give y, or a file that was read with its labels")
+    return y
 
 
 @documented
