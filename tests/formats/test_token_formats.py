@@ -355,12 +355,17 @@ def test_python_fits_what_readers_return(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="labels of its own"):
         SequenceTagger().fit(found, [["x"] * 3, ["y"] * 2])
     words = read_columns(put(tmp_path / "in", b"a b X\nc d Y\n"))
+    assert words.sentences() == [[["a", "b"], ["c", "d"]]]
+    assert repr(words).endswith("1 sentence, 2 tokens, 2 columns and a label>")
+    assert repr(found).endswith("2 sentences, 5 tokens, features by name and a label>")
+    with pytest.raises(DataError, match="features by name and no columns"):
+        found.sentences()
     tagger = SequenceTagger(l2=0.01).fit(words)
     assert tagger.predict(words) == [["X", "Y"]]
     assert tagger.score(words) == tagger.score(words, [["X", "Y"]]) == 1.0
     assert tagger.score(words, [["X", "X"]]) == 0.5
     assert tagger.log_proba(words) == tagger.log_proba(words, [["X", "Y"]])
-    with pytest.raises(DataError, match="there are no labels; give y"):
+    with pytest.raises(DataError, match="scored by its labels; give y"):
         tagger.score([[["a", "b"]]])
 
 

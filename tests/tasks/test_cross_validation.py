@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_validate
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import has_fit_parameter
 from support.grammar_of_arcs import treebank
@@ -31,6 +31,8 @@ from partwise import (
     load_model,
     save_model,
 )
+from partwise.datasets import tagged_text
+from partwise.metrics import get_scorer
 
 SHORT: dict[str, Any] = {"l2_max": 10.0, "factor": 0.2, "steps": 4, "cv": 3}
 EVERY = [
@@ -267,3 +269,30 @@ def test_fit_has_the_arguments_of_the_estimator_that_is_given_l2() -> None:
         SequenceTaggerCV().fit()
     with pytest.raises(TypeError, match="unexpected keyword argument 'foo'"):
         SequenceTaggerCV().fit([], [], foo=1)
+
+
+def test_files_that_were_read_are_cut_into_folds() -> None:
+    text, dev = tagged_text(40, seed=1), tagged_text(20, seed=2)
+    X, y = text.sentences(), text.split(text.labels or [])
+    read = SequenceTaggerCV(**SHORT, tol=0.01).fit(text)
+    lists = SequenceTaggerCV(**SHORT, tol=0.01, templates="default").fit(X, y)
+    np.testing.assert_array_equal(read.scores_, lists.scores_)
+    np.testing.assert_array_equal(read.coef_, lists.coef_)
+    spans = get_scorer("span_f1")
+    held = SequenceTaggerCV(**SHORT, tol=0.01, scoring=spans).fit(text, dev=(dev,))
+    gold = dev.split(dev.labels or [])
+    assert spans(held, dev) == spans(held, dev.sentences(), gold) == max(held.scores_[:, 0])
+    with pytest.raises(DataError, match="scored by its labels; give y"):
+        spans(held, dev.sentences())
+    with pytest.raises(DataError, match=r"no array; give scikit-learn sentences\(\) as X"):
+        cross_validate(SequenceTagger(), text)
+
+
+def test_default_templates_take_the_columns_that_there_are() -> None:
+    words, tagged = [["the", "dog"]], [[["the", "DT"], ["dog", "NN"]]]
+    one, two = (SequenceTagger(templates="default").fit(X, [["D", "N"]]) for X in (words, tagged))
+    assert "pos[0]=DT" in two.vocabulary_
+    assert "pos[0]=DT" not in one.vocabulary_
+    assert one.predict(words) == two.predict(tagged) == [["D", "N"]]
+    with pytest.raises(DataError, match="must be a list of strings"):
+        SequenceTagger(templates="default").fit([[{"a": 1}]], [["D"]])

@@ -103,10 +103,11 @@ def _labels(counts: Mapping[str, int], slips: Mapping[str, str]) -> list[str]:
     lines = [f"{counted(len(counts), 'label')}: {', '.join(told)}"]
     for label, meant in slips.items():
         times = {1: "once", 2: "twice"}[counts[label]]
-        lines.append(f"the label {label} occurs {times} only; was {meant} meant?")
+        lines.append(f"the label {_told(label)} occurs {times} only; was {_told(meant)} meant?")
     return lines
 
 
 def _told(label: str) -> str:
-    """Return a label as a list shows it: marks such as a comma in quotes."""
-    return label if any(map(str.isalnum, label)) else repr(label)
+    """Return a label as a list shows it: in quotes if it has no letter, or what cannot be seen."""
+    seen = label.isprintable() and label == label.strip()
+    return label if seen and any(map(str.isalnum, label)) else repr(label)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from partwise.counted import counted
 from partwise.errors import DataError
 from partwise.formats.attributes import Attributes
 from partwise.formats.layout import Layout
 
 __all__ = ["Columns"]
 
+T = TypeVar("T")
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Columns:
     r"""The tokens of a file, column by column.
 
@@ -48,8 +52,10 @@ class Columns:
     >>> from partwise.formats.columns import read_columns
     >>> _ = Path("t.txt").write_text("the DT B-NP\ndog NN I-NP\n")
     >>> text = read_columns("t.txt")
-    >>> text.split(text.fields[0]), text.split(text.labels)
-    ([['the', 'dog']], [['B-NP', 'I-NP']])
+    >>> text
+    <Columns of t.txt: 1 sentence, 2 tokens, 2 columns and a label>
+    >>> text.sentences(), text.split(text.labels)
+    ([[['the', 'DT'], ['dog', 'NN']]], [['B-NP', 'I-NP']])
     """
 
     path: str
@@ -66,6 +72,22 @@ class Columns:
     def __len__(self) -> int:
         """Return the number of tokens."""
         return len(self.lines)
+
+    def __repr__(self) -> str:
+        """Say in a line what there is: a file may have millions of tokens."""
+        held = "features by name" if self.attributes else counted(len(self.fields), "column")
+        return (
+            f"<Columns of {self.path}: {counted(len(self.lengths), 'sentence')}, "
+            f"{counted(len(self), 'token')}, {held} and {'no' if self.labels is None else 'a'} "
+            "label>"
+        )
+
+    def __array__(self, *_: object, **__: object) -> NoReturn:
+        """Refuse to be an array, which scikit-learn makes of what it cannot cut into folds."""
+        raise DataError(
+            f"{self!r} is no array; give scikit-learn sentences() as X, split(labels) as y, and "
+            "SequenceTagger templates='default', which makes the features that a file gets"
+        )
 
     def place(self, sentence: int, token: int) -> str:
         """Return ``file:line`` of a token of a sentence, both counted from 0."""
@@ -96,11 +118,24 @@ class Columns:
             layout=None if self.layout is None else self.layout.take(which),
         )
 
+    def sentences(self) -> list[list[list[str]]]:
+        """Return the tokens of every sentence, each as the list of its input columns."""
+        if self.attributes is not None:
+            raise DataError(
+                f"{self.path}: the tokens have features by name and no columns; read a file of "
+                "columns, or use `attributes`"
+            )
+        tokens = [list(values) for values in zip(*self.fields, strict=True)]
+        return self._by_sentence(tokens)
+
     def split(self, flat: Sequence[str]) -> list[list[str]]:
         """Split a flat list of one string per token into one list per sentence."""
         if len(flat) != len(self):
             raise DataError(
                 f"{self.path}: {len(flat)} values for {len(self)} tokens; give one per token"
             )
+        return self._by_sentence(flat)
+
+    def _by_sentence(self, flat: Sequence[T]) -> list[list[T]]:
         ends = np.cumsum(self.lengths).tolist()
         return [list(flat[a:b]) for a, b in zip([0, *ends[:-1]], ends, strict=True)]

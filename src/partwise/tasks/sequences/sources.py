@@ -228,6 +228,9 @@ class ColumnFile(Source):
     def take(self, which: Sequence[int]) -> ColumnFile:
         return replace(self, columns=self.columns.take(which))
 
+    def given(self) -> tuple[Any, Any, dict[str, Any]]:
+        return self.columns, None, {}
+
     def moved(self, lines: int) -> ColumnFile:
         return replace(self, columns=replace(self.columns, lines=self.columns.lines + lines))
 

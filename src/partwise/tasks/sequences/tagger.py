@@ -23,7 +23,8 @@ from ..stream import is_iterator, of_columns, of_pairs
 from .features import PositionFeatures
 from .partial_labels import is_certain
 from .sources import ColumnFile, Sequences
-from .template_file import as_templates
+from .template_file import DEFAULT, as_templates
+from .token_columns import default_templates
 from .trainers import TaggerTrainer
 
 __all__ = ["SequenceEstimator", "SequenceTagger", "SequenceTaggerCV"]
@@ -153,7 +154,9 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
         if isinstance(X, Columns):
             if X.labels is None or y is not None:
                 raise DataError("a file that was read has labels of its own; read them, without y")
-            templates = None if self.templates is None else as_templates(self.templates)
+            # Without templates, a file gets the default ones.
+            given = None if self.templates == DEFAULT else self.templates
+            templates = None if given is None else as_templates(given)
             weight = X.weights if sample_weight is None else sample_weight
             return ColumnFile(replace(X, weights=None), templates=templates), weight
         found = Sequences.of(X, lengths, X_transitions, y)
@@ -164,7 +167,15 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
                 "templates make the features of tokens and of transitions, so X must hold columns; "
                 "leave out lengths and X_transitions, or templates"
             )
+        if self.templates == DEFAULT:
+            found = found.checked()
+            return replace(found, templates=default_templates(found.X)), sample_weight
         return replace(found, templates=as_templates(self.templates)), sample_weight
+
+    def _labels_in(self, X: Any) -> Any:
+        if isinstance(X, Columns) and X.labels is not None:
+            return X.split(X.labels)
+        return super()._labels_in(X)
 
     def _in_batches(
         self,
@@ -345,7 +356,9 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
             -inf where a label was not seen in training or the constraints forbid the sequence.
         """
         more: Any = {"lengths": lengths, "X_transitions": X_transitions}
-        return self._model.log_proba(X, labels=_labels_of(X, y), n_jobs=self.n_jobs, **more)
+        return self._model.log_proba(
+            X, labels=self._labels_in(X) if y is None else y, n_jobs=self.n_jobs, **more
+        )
 
     def score(
         self,
@@ -367,7 +380,8 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
         model = self._model
         more: Any = {"lengths": lengths, "X_transitions": X_transitions}
         tokens = model.features.read(model.structure, X, **more)
-        gold = Sequences(None, y=_labels_of(X, y)).labels(tokens, self.missing_label)
+        y = self._labels_in(X) if y is None else y
+        gold = Sequences(None, y=y).labels(tokens, self.missing_label)
         known = np.array([is_certain(label) for label in gold], dtype=np.bool_)
         if not known.any():
             raise DataError("there are no tokens to score; give at least one with a label")
@@ -383,15 +397,6 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
         if kind not in kinds or not counts[kinds.index(kind)]:
             raise AttributeError(f"the tagger was fitted with {missing}")
         return np.asarray(model.layout.dense(model.weights, kinds.index(kind))[0])
-
-
-def _labels_of(X: Any, y: Any) -> Any:
-    """Return the labels of examples: those that were given, or those of a file that was read."""
-    if y is None and isinstance(X, Columns) and X.labels is not None:
-        return X.split(X.labels)
-    if y is None:
-        raise DataError("there are no labels; give y, or a file that was read with its labels")
-    return y
 
 
 @documented

@@ -6,7 +6,7 @@ import logging
 import os
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 from ...errors import DataError, ModelFileError
 from ...formats.columns import Columns
@@ -18,7 +18,10 @@ from .templates import TemplateSet
 from .token_columns import given_columns
 from .wapiti_regexp import whole_name
 
-__all__ = ["Templates", "as_templates", "templates_from_json"]
+__all__ = ["DEFAULT", "Templates", "as_templates", "templates_from_json"]
+
+#: The value of `templates` of estimators for the templates of column files.
+DEFAULT: Final = "default"
 
 _log = logging.getLogger(__name__)
 
@@ -254,8 +257,8 @@ def as_templates(given: Any) -> ColumnTemplates:
     if isinstance(given, Iterable):
         return Templates(given)
     raise DataError(
-        f"templates is {given!r}; give partwise.Templates, the path of a template file, or a list "
-        "of lines"
+        f"templates is {given!r}; give partwise.Templates, the path of a template file, a list of "
+        f"lines, or {DEFAULT!r}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ import numpy as np
 from ...errors import DataError
 from ...formats.columns import Columns
 from .extraction import ColumnTemplates
+from .templates import TemplateSet, template_for
 
-__all__ = ["as_columns", "given_columns"]
+__all__ = ["as_columns", "default_templates", "given_columns"]
 
 
 def as_columns(X: Any, n_inputs: int) -> Columns | None:
@@ -44,11 +46,8 @@ def given_columns(X: Any, templates: ColumnTemplates) -> Columns:
     Raises a DataError if the tokens are not columns.
     """
     X = list(X)
-    some = next((token for sequence in X for token in sequence), None)
-    n_inputs = templates.n_columns
-    if some is not None:
-        n_inputs = len(some) if isinstance(some, (list, tuple)) else 1
-    columns = as_columns(X, n_inputs)
+    some = _first_token(X)
+    columns = as_columns(X, templates.n_columns if some is None else _width(some))
     if columns is None:
         raise DataError(
             "templates are applied to columns, so every token of X must be a list of strings, one "
@@ -57,3 +56,19 @@ def given_columns(X: Any, templates: ColumnTemplates) -> Columns:
         )
     templates.check(columns)
     return columns
+
+
+def default_templates(X: Sequence[Any]) -> TemplateSet:
+    """Return the templates that a file with the columns of these tokens gets by default."""
+    some = _first_token(X)
+    n_inputs = 1 if some is None else _width(some)
+    return template_for(n_inputs, spelling=n_inputs == 1)
+
+
+def _first_token(X: Sequence[Any]) -> Any:
+    return next((token for sequence in X for token in sequence), None)
+
+
+def _width(token: Any) -> int:
+    """Return the number of columns of a token; what has none is refused by `as_columns`."""
+    return len(token) if isinstance(token, (list, tuple)) else 1

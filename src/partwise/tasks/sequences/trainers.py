@@ -272,11 +272,11 @@ class TaggerTrainer(SequenceTrainer):
         the tokens of that label, is at least this; and a pair of labels, if it occurs that often.
         The sum is 0 for a label that the feature was not seen with. This is
         ``feature.minfreq`` in CRFsuite.
-    templates : Templates, path, list of str or None
+    templates : Templates, path, list of str, "default" or None
         How features are made from X, if its tokens are columns: lists of strings, or strings if
         there is one column. They are in the language of CRF++ or Wapiti, see
         :class:`partwise.Templates`; here also the path of a file of them, or a list of its lines.
-        If None, tokens hold their features.
+        "default" makes the features that a column file gets. If None, tokens hold their features.
     """
 
     order: int = 1
