@@ -30,6 +30,7 @@ from .examples import (
 from .extraction import ColumnTemplates
 from .templates import TemplateSet, template_for
 from .token_columns import given_columns
+from .token_text import shown_attributes, shown_tokens
 from .tokens import Tokens, bare_tokens, known_tokens, made_tokens
 
 if TYPE_CHECKING:
@@ -136,6 +137,14 @@ class Sequences(Source):
             self.separator,
         )  # fmt: skip
         return replace(found, transitions=steps, transition_vocabulary=names)
+
+    def words(self) -> list[list[str]]:
+        """Return a text for every token, see `shown_tokens`."""
+        return [shown_tokens(sequence) for sequence in self.checked().X]
+
+    def sentences(self) -> list[list[Any]]:
+        """Return the labels of every sequence."""
+        return [list(labels) for labels in self.checked().y]
 
     def like(self, first: PositionFeatures | None) -> Sequences:
         """Return the sequences, with the names of features spelled as those of a first model."""
@@ -298,8 +307,15 @@ class ColumnFile(Source):
         return without_marks(self.columns.labels, missing)
 
     def words(self) -> list[list[str]]:
-        """Return the first column of every sentence."""
-        return self.columns.split(self.columns.fields[0])
+        """Return the first column of every sentence.
+
+        Files that give features by name have no columns. They get a text for every token, see
+        `shown_attributes`.
+        """
+        columns = self.columns
+        if columns.attributes is not None:
+            return columns.split(shown_attributes(columns.attributes, columns.lengths.tolist()))
+        return columns.split(columns.fields[0] if columns.fields else [""] * len(columns))
 
     def sentences(self) -> list[list[str]]:
         """Return the labels of every sentence."""
