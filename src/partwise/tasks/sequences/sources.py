@@ -16,6 +16,7 @@ from ...formats.attributes import Attributes
 from ...formats.columns import Columns
 from ...models.tally import Tally
 from ...problem.rows import Rows
+from ..base import no_labels
 from ..labels import order_of_labels
 from ..source import Source
 from .attributes import attribute_rows
@@ -319,7 +320,8 @@ class ColumnFile(Source):
 
     def sentences(self) -> list[list[str]]:
         """Return the labels of every sentence."""
-        assert self.columns.labels is not None
+        if self.columns.labels is None:
+            raise no_labels(self.path, len(self), "in the last column of a column file")
         return self.columns.split(self.columns.labels)
 
     def ordered(self, labels: set[str]) -> list[str]:
