@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Ints
+from .explanation import apart
 
 if TYPE_CHECKING:
     from ..models.model import Model
 
-__all__ = ["Element", "Elements", "elements_of"]
+__all__ = ["Element", "Elements", "at", "elements_of", "over"]
 
 
 @dataclass(frozen=True)

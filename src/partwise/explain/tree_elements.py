@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import Ints
 from ..structures.dependency.arcs import arc_ends
 from ..structures.grammar.constraints import allowed_spans, allowed_splits
-from .elements import Element, Elements, at
+from .elements import Element, Elements, at, over
 
 __all__ = ["ArcElements", "NodeElements"]
 
