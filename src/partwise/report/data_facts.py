@@ -105,9 +105,7 @@ def _faults(
     return [told], [" ".join(str(fault).splitlines()) for fault in verdict.faults[:_MOST_FAULTS]]
 
 
-def _odd_labels(
-    labels: dict[str, int], model: Model, found: Comparison, where: str
-) -> list[str]:
+def _odd_labels(labels: dict[str, int], model: Model, found: Comparison, where: str) -> list[str]:
     made = []
     if not found.by_tag and found.unit in ("token", "example", "word"):
         known = spelled(model.labels)

@@ -110,7 +110,7 @@ def report(
         feature_names = model._column_names().get("feature_names")
     facts = gather(
         task, model, None if path is None else os.fspath(path),
-        **{"trained" if on_training_data else "scored": given},
+        scored=None if on_training_data else given, trained=given if on_training_data else None,
         course=_course(model), examples=examples, feature_names=feature_names, n_jobs=n_jobs,
     )  # fmt: skip
     write_report(facts, output, card)

@@ -182,9 +182,7 @@ def gather(
         confusions=confusions(found),
         calibration=calibrated(found),
         odds_unit=found.odds.unit if found.odds is not None else "",
-        features=strongest_features(
-            model, [row.label for row in labels], examples, feature_names
-        ),
+        features=strongest_features(model, [row.label for row in labels], examples, feature_names),
         wrong=(
             wrong_examples(model, source, found, headline, n_jobs, feature_names)
             if examples

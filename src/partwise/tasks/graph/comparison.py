@@ -30,8 +30,7 @@ def compare_vertices(
     """Compare the labels of vertices."""
     found = [spelled(some) for some in model.predict(source, n_jobs=n_jobs)]
     labels = [
-        [spelled([label])[0] if is_certain(label) else None for label in of]
-        for of in source.labels
+        [spelled([label])[0] if is_certain(label) else None for label in of] for of in source.labels
     ]
     known = [[v for v, label in enumerate(of) if label is not None] for of in labels]
     if not any(known):
@@ -82,7 +81,10 @@ def _graph_print(graph: ReadGraph) -> int:
         if is_matrix(features):
             rows = csr_array(features)
             rows.sort_indices()
-            told = (rows.shape, *(part.tobytes() for part in (rows.data, rows.indices, rows.indptr)))
+            told = (
+                rows.shape,
+                *(part.tobytes() for part in (rows.data, rows.indices, rows.indptr)),
+            )
             parts.append((kind, group.vertices.tobytes(), told))
         else:
             parts.append((kind, group.vertices.tobytes(), repr(features)))

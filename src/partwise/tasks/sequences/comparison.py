@@ -89,9 +89,7 @@ def _row_prints(source: Table) -> list[int]:
 def _known(labels: Sequence[Any], missing: Any) -> list[_Known]:
     """Return labels as files spell them; None for those that are missing or a set of labels."""
     certain = [is_certain(one) and not is_missing(one, missing) for one in labels]
-    return [
-        spelled([one])[0] if sure else None for one, sure in zip(labels, certain, strict=True)
-    ]
+    return [spelled([one])[0] if sure else None for one, sure in zip(labels, certain, strict=True)]
 
 
 def compare_tags(

@@ -39,9 +39,7 @@ def given_table(model: Model, X: Any, y: Any) -> Table:
         raise _no_labels("one label per row")
     labels = list(y)
     if len(labels) != len(table):
-        raise DataError(
-            f"{len(labels)} labels for {len(table)} rows; give one label per row"
-        )
+        raise DataError(f"{len(labels)} labels for {len(table)} rows; give one label per row")
     flat = read_labels([labels], np.array([len(table)]), False, True, missing_of(model))
     held = np.empty(len(flat), dtype=object)
     held[:] = flat
