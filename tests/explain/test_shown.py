@@ -21,7 +21,7 @@ from partwise import (
     load_model,
     save_model,
 )
-from partwise.explain import Explanation, Explanations
+from partwise.explain import Difference, Explanation, Explanations, Part, RunnerUp
 from partwise.explain.elements import at, over
 from partwise.explain.explanation import apart
 from partwise.models.hashed_names import HashedNames, hashed_numbers, mixed
@@ -292,10 +292,17 @@ def test_numeric_tokens_are_in_quotes() -> None:
     assert 'position 0 "2": B-QTY' in text
     assert re.search(r'\[label 0 "2" B-QTY, not \S+\]', text)
     assert re.search(r"\[label 1 cups B-UNIT, not O\]", text)
-    assert re.search(r"\[transition \S+ -> \S+, in the runner-up\]  = -1 x ", text)
     assert 'position 0 "2": B-QTY' in read(found._repr_html_()).text
     segments = SegmentTagger(l2=0.1).fit(X, y).explain(X[:1])[0]
     assert segments.parts[0].title == 'segment 0-1 "2"'
+
+
+def test_what_only_the_runner_up_has() -> None:
+    rows = (Difference("", "transition", "constant", "", "O -> B", -1.0, 0.75, -0.75),)
+    part = Part("position", (1,), "cups", "O", 1.0, None, (), RunnerUp("B", 0.5, rows))
+    found = Explanation("tag", "log", ["O"], 1.0, None, (part,))
+    assert "constant  [transition O -> B, in the runner-up]  = -1 x 0.75" in found.to_text()
+    assert "O -> B, in the runner-up" in read(found._repr_html_()).text
 
 
 def test_arcs_and_phrases_quote_numbers() -> None:

@@ -95,12 +95,13 @@ def test_transitions_are_labelled() -> None:
 def test_a_table_is_text_and_columns_have_names() -> None:
     fitted = LinearClassifier().fit([[0.0, 1.0], [1.0, 0.0]], ["a", "b"])
     table = fitted.explain_weights(feature_names=["left", "right"])
-    assert {row.feature for row in table} == {"left", "right"}
+    assert {row.feature for row in table} == {"left", "right", "intercept"}
     assert table.to_text() == str(table)
     assert "left" in table.to_text()
-    assert {row.feature for row in fitted.explain_weights()} == {"x0", "x1"}
+    assert {row.feature for row in fitted.explain_weights()} == {"x0", "x1", "intercept"}
     part = fitted.explain([[1.0, 0.0]], feature_names=["left", "right"])[0].parts[0]
-    assert {one.feature for one in part.contributions} == {"left"}
+    assert {one.feature for one in part.contributions} <= {"left", "intercept"}
+    assert part.contributions[0].feature == "left"
 
 
 def test_a_frame_without_pandas_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
