@@ -13,8 +13,17 @@ import pytest
 from support.explained import CASES, case
 
 import partwise.models.explained
-from partwise import GraphLabeler, LinearClassifier, SequenceTagger, load_model, save_model
-from partwise.explain import Explanation, Explanations
+from partwise import (
+    GraphLabeler,
+    LinearClassifier,
+    SegmentTagger,
+    SequenceTagger,
+    load_model,
+    save_model,
+)
+from partwise.explain import Difference, Explanation, Explanations, Part, RunnerUp
+from partwise.explain.elements import at, over
+from partwise.explain.explanation import apart
 from partwise.models.hashed_names import HashedNames, hashed_numbers, mixed
 from partwise.models.numbered import NumberedFeatures
 from partwise.problem.layout import Layout
@@ -261,3 +270,46 @@ def test_examples_in_docstrings() -> None:
     failed, tried = doctest.testmod(partwise.models.explained)
     assert tried > 6
     assert failed == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [("2", '"2"'), ("1/2", '"1/2"'), ("½ cup", '"½ cup"'), ("-3", '"-3"'), ("cat", "cat"),
+     ("B2", "B2"), (",", ","), ("", "")],
+)  # fmt: skip
+def test_numbers_are_apart_from_positions(text: str, wanted: str) -> None:
+    assert apart(text) == wanted
+
+
+def test_numeric_tokens_are_in_quotes() -> None:
+    X = [[{"word": "2"}, {"word": "cups"}], [{"word": "3"}, {"word": "g"}]]
+    y = [["B-QTY", "B-UNIT"], ["B-QTY", "O"]]
+    tagger = SequenceTagger(l2=0.1).fit(X, y)
+    found = tagger.explain(X[:1])
+    assert [part.title for part in found[0].parts] == ['position 0 "2"', "position 1 cups"]
+    assert [part.text for part in found[0].parts] == ["2", "cups"]
+    text = found.to_text(top=None)
+    assert 'position 0 "2": B-QTY' in text
+    assert re.search(r'\[label 0 "2" B-QTY, not \S+\]', text)
+    assert re.search(r"\[label 1 cups B-UNIT, not O\]", text)
+    assert 'position 0 "2": B-QTY' in read(found._repr_html_()).text
+    segments = SegmentTagger(l2=0.1).fit(X, y).explain(X[:1])[0]
+    assert segments.parts[0].title == 'segment 0-1 "2"'
+
+
+def test_what_only_the_runner_up_has() -> None:
+    rows = (Difference("", "transition", "constant", "", "O -> B", -1.0, 0.75, -0.75),)
+    part = Part("position", (1,), "cups", "O", 1.0, None, (), RunnerUp("B", 0.5, rows))
+    found = Explanation("tag", "log", ["O"], 1.0, None, (part,))
+    assert "constant  [transition O -> B, in the runner-up]  = -1 x 0.75" in found.to_text()
+    assert "O -> B, in the runner-up" in read(found._repr_html_()).text
+
+
+def test_arcs_and_phrases_quote_numbers() -> None:
+    words = ["2", "cats"]
+    assert at(words, 0, 1) == '1 "2"'
+    assert at(words, 1) == "1 cats"
+    assert at(words, 5) == "5"
+    assert at([""], 0) == "0"
+    assert over(words, 0, 2) == '0-2 "2 cats"'
+    assert over([], 0, 2) == "0-2"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+import sys
 import zlib
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from support.explained import CASES, case
 
 from partwise import DataError, LinearClassifier, SequenceTagger, load_model, save_model
+from partwise.errors import MismatchError
 from partwise.explain import weight_table as module_function
 from partwise.explain.feature_names import feature_names
 from partwise.explain.slot_names import slot_names
@@ -88,6 +90,24 @@ def test_transitions_are_labelled() -> None:
     assert {row.kind for row in edges} == {"edge"}
     near = case("kernel-tagger")[0].explain_weights(transitions=True)
     assert {row.kind for row in near} == {"transition"}
+
+
+def test_a_table_is_text_and_columns_have_names() -> None:
+    fitted = LinearClassifier().fit([[0.0, 1.0], [1.0, 0.0]], ["a", "b"])
+    table = fitted.explain_weights(feature_names=["left", "right"])
+    assert {row.feature for row in table} == {"left", "right", "intercept"}
+    assert table.to_text() == str(table)
+    assert "left" in table.to_text()
+    assert {row.feature for row in fitted.explain_weights()} == {"x0", "x1", "intercept"}
+    part = fitted.explain([[1.0, 0.0]], feature_names=["left", "right"])[0].parts[0]
+    assert {one.feature for one in part.contributions} <= {"left", "intercept"}
+    assert part.contributions[0].feature == "left"
+
+
+def test_a_frame_without_pandas_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MismatchError, match=r"needs pandas.*pip install pandas.*to_dict"):
+        case("tagger")[0].explain_weights(as_frame=True)
 
 
 def test_messages() -> None:

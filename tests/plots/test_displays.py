@@ -152,3 +152,44 @@ def test_learning_curve(data: Any) -> None:
     assert display.ax_.get_xlabel() == "number of training examples"
     assert display.ax_.get_ylabel() == "token accuracy"
     assert styles(display.ax_) == [("-", "o"), ("--", "s")]
+
+
+def long_labels() -> tuple[list[list[str]], list[list[str]]]:
+    names = ["B-ORGANISATION-INTERNATIONAL", "I-ORGANISATION-INTERNATIONAL", "O"]
+    return [names * 3], [[*names * 2, *reversed(names)]]
+
+
+def check_whole(figure: Any) -> None:
+    """Everything that is drawn is within the figure."""
+    figure.canvas.draw()
+    box = figure.get_tightbbox()
+    width, height = figure.get_size_inches()
+    assert box.x0 >= -0.02
+    assert box.y0 >= -0.02
+    assert box.x1 <= width + 0.02
+    assert box.y1 <= height + 0.02
+
+
+def test_nothing_is_cut_off(tagger: SequenceTagger) -> None:
+    right, found = long_labels()
+    display = ConfusionDisplay.from_predictions(right, found)
+    check_whole(display.figure_)
+    assert display.plot().ax_.get_xlabel() == "predicted label"
+    check_whole(display.figure_)
+    X = [[{"w": label} for label in labels] for labels in right]
+    check_whole(TransitionsDisplay.from_estimator(SequenceTagger().fit(X, right)).figure_)
+    odds = CalibrationDisplay.from_predictions([True, False], [0.9, 0.4], n_bins=2)
+    check_whole(odds.figure_)
+    assert odds.plot().ax_.get_ylabel() == "fraction that is right"
+    check_whole(ConvergenceDisplay.from_estimator(tagger).figure_)
+
+
+def test_the_figure_of_the_user_stays_as_it_is() -> None:
+    import matplotlib.pyplot as plt
+
+    figure, (left, right) = plt.subplots(1, 2)
+    before = figure.get_layout_engine()
+    assert ConfusionDisplay.from_predictions(*long_labels(), ax=left).ax_ is left
+    odds = CalibrationDisplay.from_predictions([True, False], [0.9, 0.4], n_bins=2, ax=right)
+    assert odds.ax_ is right
+    assert figure.get_layout_engine() is before

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Ints
+from .explanation import apart
 
 if TYPE_CHECKING:
     from ..models.model import Model
 
-__all__ = ["Element", "Elements", "elements_of"]
+__all__ = ["Element", "Elements", "at", "elements_of", "over"]
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,22 @@ class PlainElements(Elements):
         return str(number)
 
 
-def at(words: Sequence[str], t: int) -> str:
-    """Return a position and its word, if that is known."""
-    return f"{t} {words[t]}" if t < len(words) else str(t)
+def at(words: Sequence[str], t: int, number: int | None = None) -> str:
+    """Return a position and its word, if that is known.
+
+    Parameters
+    ----------
+    words : sequence of str
+        The words of the example; "" where they are not known.
+    t : int
+        The position, from 0.
+    number : int or None
+        The number of the position; None is `t`.
+    """
+    word = words[t] if t < len(words) else ""
+    return f"{t if number is None else number} {apart(word)}".rstrip()
+
+
+def over(words: Sequence[str], start: int, end: int) -> str:
+    """Return the first position of a stretch and the one after its last, and its words."""
+    return f"{start}-{end} {apart(' '.join(words[start:end]))}".rstrip()

@@ -16,6 +16,7 @@ __all__ = [
     "Explanations",
     "Part",
     "RunnerUp",
+    "apart",
 ]
 
 
@@ -180,7 +181,7 @@ class Part:
         # The head of an arc is in its label.
         place = self.place[:1] if self.kind == "arc" else self.place
         where = "-".join(map(str, place))
-        return " ".join(item for item in (self.kind, where, self.text) if item)
+        return " ".join(item for item in (self.kind, where, apart(self.text)) if item)
 
     def speaking_for(self) -> tuple[Contribution, ...]:
         """Return the contributions above 0, largest first."""
@@ -280,6 +281,12 @@ class Explanations(list[Explanation]):
 
     def _repr_html_(self) -> str:
         return "".join(one._repr_html_() for one in self)
+
+
+def apart(text: str) -> str:
+    """Return a text as it is written after a number: in quotes if it begins with a number too."""
+    first = next((character for character in text if character.isalnum()), "")
+    return f'"{text}"' if first.isnumeric() else text
 
 
 def _plain(value: Any) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from ..tasks.constituency.tokens import encode
 from ..tasks.graph.factor_features import read_rows
 from ..tasks.sequences.segment_functions import function_of
 from ..tasks.sequences.sources import ColumnFile, Sequences, Table
+from ..tasks.sequences.token_text import attribute_words, token_words
 from ..tasks.sequences.tokens import made_tokens
 from .feature_names import columns
 
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["GivenText", "given_text"]
 
 _Some = Callable[[Sequence[int]], list[str]]
-
-#: The keys under which the features of a token usually hold the word, the most telling first.
-_WORD_KEYS: Final = ("word", "w", "form", "text", "token", "word.lower()", "lower")
 
 
 @dataclass(frozen=True)
@@ -207,23 +205,10 @@ def _unhashed(source: ColumnFile | Sequences, positions: Any) -> Any:
 
 def _words(source: Any) -> list[Sequence[str]]:
     if isinstance(source, ColumnFile):
-        if not source.columns.fields:
-            return []
+        named = source.columns.attributes
+        if named is not None:
+            return list(source.columns.split(attribute_words(named)))
         return list(source.words())
     if not isinstance(source, Sequences) or source.lengths is not None:
         return []
-    return [
-        [] if is_matrix(sequence) else [_word(token) for token in sequence] for sequence in source.X
-    ]
-
-
-def _word(token: Any) -> str:
-    """Return the word of a token, or "" if it does not say which of its features that is."""
-    if isinstance(token, str):
-        return token
-    if isinstance(token, Mapping):
-        held = (token.get(key) for key in _WORD_KEYS)
-        return next((value for value in held if isinstance(value, str)), "")
-    if isinstance(token, (list, tuple)) and token and isinstance(token[0], str):
-        return token[0]
-    return ""
+    return [token_words(sequence) for sequence in source.X]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..arrays import Ints
-from .elements import Element, Elements, at
+from .elements import Element, Elements, at, over
 
 __all__ = ["PositionElements", "SegmentElements"]
 
@@ -98,5 +98,5 @@ class SegmentElements(Elements):
             return at(words, number)
         if kind == 1:
             start, end = self.structure.segments(topo)[number].tolist()
-            return " ".join([f"{start}-{end}", *words[start:end]])
+            return over(words, start, end)
         return ""

@@ -79,7 +79,7 @@ def _contribution(one: Contribution) -> str:
 def place_and_label(one: Difference) -> tuple[str, str]:
     """Return the kind and place of a difference, and its two labels, in words."""
     label = f"{one.label}, not {one.instead}" if one.label and one.instead else one.label
-    return f"{one.kind} {one.where}".rstrip(), label or f"not {one.instead}"
+    return f"{one.kind} {one.where}".rstrip(), label or f"{one.instead}, in the runner-up"
 
 
 def _difference(one: Difference) -> str:

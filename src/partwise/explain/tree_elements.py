@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import Ints
 from ..structures.dependency.arcs import arc_ends
 from ..structures.grammar.constraints import allowed_spans, allowed_splits
-from .elements import Element, Elements, at
+from .elements import Element, Elements, at, over
 
 __all__ = ["ArcElements", "NodeElements"]
 
@@ -43,7 +43,7 @@ def _word(number: int, words: Sequence[str]) -> str:
     """Return the number of a word, counted from 1, and the word itself; 0 is the root."""
     if number == 0:
         return "0 (root)"
-    return f"{number} {words[number - 1]}" if number <= len(words) else str(number)
+    return at(words, number - 1, number)
 
 
 class NodeElements(Elements):
@@ -74,7 +74,7 @@ class NodeElements(Elements):
             return at(words, number)
         if named == "span":
             start, end = allowed_spans(topo)[number].tolist()
-            return " ".join([f"{start}-{end}", *words[start:end]])
+            return over(words, start, end)
         if named == "split" or (named == "rule" and self.structure.anchored):
             return "-".join(map(str, allowed_splits(topo)[number].tolist()))
         return ""

@@ -108,7 +108,10 @@ class WeightTable(Sequence[WeightRow]):
         return [asdict(row) for row in self._rows]
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with the columns feature, label, weight, count and kind."""
+        """Return a DataFrame with the columns feature, label, weight, count and kind.
+
+        It needs pandas; without it, a MismatchError is raised.
+        """
         try:
             pandas = import_module("pandas")
         except ImportError as error:
@@ -124,10 +127,14 @@ class WeightTable(Sequence[WeightRow]):
         columns["weight"] = np.array(columns["weight"], dtype=np.float64)
         return pandas.DataFrame(columns)
 
-    def __str__(self) -> str:
+    def to_text(self) -> str:
+        """Return the table as text for a terminal."""
         from .text import weights_text
 
         return weights_text(self)
+
+    def __str__(self) -> str:
+        return self.to_text()
 
     def __repr__(self) -> str:
         return f"WeightTable of {len(self)} of {self.total} weights"

@@ -40,6 +40,7 @@ def one_axes(ax: Any) -> Any:
     require_matplotlib()
     if ax is not None:
         return ax
+    # Labels and titles of a figure of ours are never cut off, however long they are.
     import matplotlib.pyplot as plt
 
     return plt.subplots(layout="constrained")[1]

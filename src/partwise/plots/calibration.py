@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.calibration import CalibrationDisplay as _CalibrationDisplay
 
 from ..errors import MismatchError
-from .axes import require_matplotlib, styled
+from .axes import one_axes, require_matplotlib, styled
 
 __all__ = ["CalibrationDisplay"]
 
@@ -78,10 +78,28 @@ class CalibrationDisplay(_CalibrationDisplay):
         display: CalibrationDisplay = super().from_predictions(
             right, np.asarray(y_prob, dtype=np.float64), **{"pos_label": 1, **options}
         )
-        styled(display.ax_)
-        display.ax_.set_xlabel("mean probability of the predicted label")
-        display.ax_.set_ylabel("fraction that is right")
         return display
+
+    def plot(self, *, ax: Any = None, **options: Any) -> CalibrationDisplay:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None
+            Where to draw; None makes a new figure.
+        **options
+            As in ``sklearn.calibration.CalibrationDisplay.plot``.
+
+        Returns
+        -------
+        CalibrationDisplay
+            The display itself.
+        """
+        super().plot(ax=one_axes(ax), **options)
+        styled(self.ax_)
+        self.ax_.set_xlabel("mean probability of the predicted label")
+        self.ax_.set_ylabel("fraction that is right")
+        return self
 
 
 def _odds(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.metrics import ConfusionMatrixDisplay
 
 from ..metrics.pairs import pairs
-from .axes import require_matplotlib
+from .axes import one_axes, require_matplotlib
 
 __all__ = ["ConfusionDisplay"]
 
@@ -71,6 +71,24 @@ class ConfusionDisplay(ConfusionMatrixDisplay):
             found = [label for _, labels, _ in every for label in labels]
         options = {"cmap": "Greys", "xticks_rotation": "vertical", **options}
         display: ConfusionDisplay = super().from_predictions(gold, found, **options)
-        display.ax_.set_xlabel("predicted label")
-        display.ax_.set_ylabel("right label")
         return display
+
+    def plot(self, *, ax: Any = None, **options: Any) -> ConfusionDisplay:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None
+            Where to draw; None makes a new figure.
+        **options
+            As in ``sklearn.metrics.ConfusionMatrixDisplay.plot``.
+
+        Returns
+        -------
+        ConfusionDisplay
+            The display itself.
+        """
+        super().plot(ax=one_axes(ax), **options)
+        self.ax_.set_xlabel("predicted label")
+        self.ax_.set_ylabel("right label")
+        return self

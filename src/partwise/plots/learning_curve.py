@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.model_selection import LearningCurveDisplay as _LearningCurveDisplay
 
-from .axes import require_matplotlib, styled
+from .axes import one_axes, styled
 
 __all__ = ["LearningCurveDisplay"]
 
@@ -44,8 +44,7 @@ class LearningCurveDisplay(_LearningCurveDisplay):
         LearningCurveDisplay
             The display itself.
         """
-        require_matplotlib()
-        super().plot(ax, **options)
+        super().plot(one_axes(ax), **options)
         for line, style, marker in zip(self.lines_ or [], ("-", "--"), ("o", "s"), strict=False):
             line.set(linestyle=style, marker=marker, markersize=4.5)
         for area, hatch in zip(self.fill_between_ or [], (None, "///"), strict=False):

@@ -110,7 +110,9 @@ def _file(data: DataFacts) -> list[str]:
     labels = ", ".join(f"{_code(name)} ({n:,})" for name, n in names[:_MOST_LABELS])
     more = f" and {len(names) - _MOST_LABELS:,} more" if len(names) > _MOST_LABELS else ""
     lines = [
-        f"- File for {data.role}: {_code(data.path)}", f"- Size: {size}",
+        f"- File for {data.role}: {_code(data.path)}" if data.file
+        else f"- Data for {data.role}: {_plain(data.path)}",
+        f"- Size: {size}",
         f"- Labels ({len(names):,}): {labels}{more}",
         *(f"- {_plain(text)}" for text in data.oddities),
         *(f"- {_code(text)}" for text in data.quoted),
@@ -225,7 +227,9 @@ def _made(facts: Facts) -> list[str]:
     settings = ", ".join(f"{name}={value!r}" for name, value in model.every_setting.items())
     lines = [
         f"- Command: {_code(facts.command or 'none: from Python')}",
-        f"- Model file: {_code(model.path)}, written by partwise {_plain(model.written_by)}",
+        f"- Model file: {_code(model.path)}, written by partwise {_plain(model.written_by)}"
+        if model.path is not None
+        else "- Model file: none; the model was given in Python",
         f"- Structure: {_plain(model.structure)}, {plural(model.n_features, 'feature')}, "
         f"{plural(model.n_labels, 'label')}, {plural(model.n_weights, 'weight')}",
         f"- Seed: {'not stored' if facts.seed is None else facts.seed}",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..formats.choice import Chosen
     from ..models.model import Model
     from ..tasks.base import Task
+    from .gathering import GivenFile
 
 __all__ = ["data_facts"]
 
@@ -29,25 +30,25 @@ _MOST_NAMES: Final = 8
 
 def data_facts(
     role: str,
-    path: str,
+    given: GivenFile,
     task: Task[Any],
     model: Model,
     found: Comparison,
-    format: Chosen | str | None = None,
 ) -> DataFacts:
-    """Describe a file.
+    """Describe a file, or other examples.
 
     Parameters
     ----------
-    role, path
-        What it was used for, and its name; ``-`` is stdin, which cannot be read again.
+    role
+        What it was used for.
+    given : GivenFile
+        The file; stdin cannot be read again.
     task, model
         The task and the model.
     found : Comparison
         The labels of the file beside those that the model predicts.
-    format
-        The format of the file.
     """
+    path = given.path
     support = {name: score.support for name, score in found.tallies.scores().by_type.items()}
     labels = {
         name: support[name]
@@ -58,16 +59,20 @@ def data_facts(
     if found.position != found.example:
         few = (found.lengths.min(), np.median(found.lengths), found.lengths.max())
         lengths = (int(few[0]), float(few[1]), int(few[2]))
-    oddities, quoted = _faults(path, task, model, format) if os.path.isfile(path) else ([], [])
-    oddities += _odd_labels(labels, model, found)
-    oddities += _repeated(found)
+    oddities: list[str] = []
+    quoted: list[str] = []
+    if given.file and os.path.isfile(path):
+        oddities, quoted = _faults(path, task, model, given.format)
+    where = "file" if given.file else "data"
+    oddities += _odd_labels(labels, model, found, where)
+    oddities += _repeated(found, where)
     if found.unscored:
         oddities.append(
             f"{_count(found.unscored, found.position)} without a known label, which are not scored."
         )
     return DataFacts(
         role, "<stdin>" if path == "-" else path, found.example, found.position, len(found.lengths),
-        int(found.lengths.sum()), lengths, labels, oddities, quoted,
+        int(found.lengths.sum()), lengths, labels, oddities, quoted, given.file,
     )  # fmt: skip
 
 
@@ -100,7 +105,7 @@ def _faults(
     return [told], [" ".join(str(fault).splitlines()) for fault in verdict.faults[:_MOST_FAULTS]]
 
 
-def _odd_labels(labels: dict[str, int], model: Model, found: Comparison) -> list[str]:
+def _odd_labels(labels: dict[str, int], model: Model, found: Comparison, where: str) -> list[str]:
     made = []
     if not found.by_tag and found.unit in ("token", "example", "word"):
         known = spelled(model.labels)
@@ -114,7 +119,7 @@ def _odd_labels(labels: dict[str, int], model: Model, found: Comparison) -> list
         absent = [name for name in known if name not in labels]
         if absent:
             made.append(
-                f"{_count(len(absent), 'label')} of the model not in the file: {_some(absent)}."
+                f"{_count(len(absent), 'label')} of the model not in the {where}: {_some(absent)}."
             )
     rare = [name for name, n in labels.items() if n < _RARE]
     if rare:
@@ -126,7 +131,7 @@ def _odd_labels(labels: dict[str, int], model: Model, found: Comparison) -> list
     return made
 
 
-def _repeated(found: Comparison) -> list[str]:
+def _repeated(found: Comparison, where: str) -> list[str]:
     """Return how many examples occur more than once, and how many of them with other labels."""
     labels: dict[int, Counter[int]] = defaultdict(Counter)
     for given, label in found.prints:
@@ -135,7 +140,7 @@ def _repeated(found: Comparison) -> list[str]:
     torn = sum(some.total() for some in labels.values() if len(some) > 1)
     made = []
     if again:
-        made.append(f"{_count(again, found.example)} equal to an earlier one of the same file.")
+        made.append(f"{_count(again, found.example)} equal to an earlier one of the same {where}.")
     if torn:
         made.append(f"{_count(torn, found.example)} equal to another one with other labels.")
     return made

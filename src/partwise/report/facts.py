@@ -61,14 +61,14 @@ class LabelScore:
 
 @dataclass(frozen=True)
 class DataFacts:
-    """What is known about one file.
+    """What is known about one file, or about examples from Python.
 
     Attributes
     ----------
     role : str
         What it was used for, in words.
     path : str
-        Its name.
+        Its name, or what the examples are, in words.
     example, position : str
         What its examples and their positions are called.
     n_examples, n_positions : int
@@ -81,6 +81,8 @@ class DataFacts:
         What looks odd, as sentences.
     quoted : sequence of str
         Further oddities that quote the data.
+    file : bool
+        Whether they are those of a file.
     """
 
     role: str
@@ -93,6 +95,7 @@ class DataFacts:
     labels: Mapping[str, int]
     oddities: Sequence[str] = ()
     quoted: Sequence[str] = ()
+    file: bool = True
 
 
 @dataclass(frozen=True)
@@ -101,8 +104,10 @@ class ModelFacts:
 
     Attributes
     ----------
-    name, path : str
-        The name of its file without folders, and with them.
+    name : str
+        The name of its file without folders, or that of its estimator.
+    path : str or None
+        Its file; None if it is in no file.
     task, summary : str
         Its task, and what that does.
     structure, loss, solver : str
@@ -124,7 +129,7 @@ class ModelFacts:
     """
 
     name: str
-    path: str
+    path: str | None
     task: str
     summary: str
     structure: str

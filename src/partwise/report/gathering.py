@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final
@@ -13,8 +13,10 @@ import numpy as np
 
 import partwise
 
-from ..errors import DataError
+from ..errors import DataError, MismatchError
 from ..models.file import read_header
+from ..models.model import Model
+from ..tasks.source import Source
 from .data_facts import data_facts
 from .facts import Course, Facts, ModelFacts
 from .scored import LEVEL, RESAMPLES, calibrated, confusions, label_scores, measures
@@ -24,27 +26,27 @@ from .wrong_examples import wrong_examples
 
 if TYPE_CHECKING:
     from ..formats.choice import Chosen
-    from ..models.model import Model
     from ..tasks.base import Task
-    from ..tasks.source import Source
 
-__all__ = ["GivenFile", "gather"]
+__all__ = ["GivenFile", "gather", "model_of"]
 
 _PACKAGES: Final = ("numpy", "scipy", "numba", "scikit-learn")
 
 
 @dataclass(frozen=True)
 class GivenFile:
-    """A file that was read.
+    """A file that was read, or other examples with their labels.
 
     Attributes
     ----------
     path : str
         Its name; ``-`` is stdin.
-    source : Source
+    source : Source, or what a reader of ``partwise.formats`` returned
         Its examples.
     format : Chosen, str or None
         Its format.
+    file : bool
+        Whether `path` is the name of a file. Otherwise it says in words what the examples are.
 
     Examples
     --------
@@ -62,14 +64,15 @@ class GivenFile:
     """
 
     path: str
-    source: Source
+    source: Any
     format: Chosen | str | None = None
+    file: bool = True
 
 
 def gather(
     task: Task[Any],
-    model: Model,
-    path: str,
+    model: Any,
+    path: str | None,
     *,
     scored: GivenFile | None = None,
     trained: GivenFile | None = None,
@@ -77,20 +80,24 @@ def gather(
     course: Course | None = None,
     examples: bool = True,
     command: str = "",
+    feature_names: Sequence[str] | None = None,
     n_jobs: int | None = 1,
 ) -> Facts:
     """Predict the labels of a file, and collect the facts of a report.
+
+    It is what :func:`partwise.report.report` and the command use. Use it to have the facts of
+    several files.
 
     Parameters
     ----------
     task : Task
         The task.
-    model : Model
-        The model.
-    path : str
-        Its file.
+    model : Model or estimator
+        The model, or a fitted estimator of partwise.
+    path : str or None
+        Its file; None if it is in no file.
     scored : GivenFile or None
-        The file to score the model on; None is the training file.
+        The file to score the model on; None is the training file, which `trained` then must name.
     trained : GivenFile or None
         The training file, if it is at hand.
     given : mapping or None
@@ -101,6 +108,8 @@ def gather(
         Whether the report may quote the data.
     command : str
         The command that makes the report.
+    feature_names : sequence of str or None
+        The names of the columns, if the features of the model only have numbers.
     n_jobs : int or None
         The number of threads.
 
@@ -112,7 +121,9 @@ def gather(
     Raises
     ------
     DataError
-        If the task does not compare predictions with labels.
+        If there are no labels, or the task does not compare predictions with labels.
+    MismatchError
+        If there is no file to score on, or `model` is no model.
 
     Examples
     --------
@@ -130,10 +141,16 @@ def gather(
     ('f1', True)
     """
     given = task.defaults("evaluate") if given is None else given
+    made_by, model = type(model).__name__, model_of(model)
     file = scored or trained
-    assert file is not None
+    if file is None:
+        raise MismatchError(
+            "there is nothing to score the model on; give scored=GivenFile(path, examples), or "
+            "trained= for the scores on its training data"
+        )
+    source = _source(task, model, file)
     found = task.compare(
-        model, file.source, given, n_jobs, probabilities=model.probabilistic
+        model, source, given, n_jobs, probabilities=model.probabilistic
     )  # fmt: skip
     if found is None:
         raise DataError(
@@ -142,17 +159,17 @@ def gather(
         )
     data = []
     if scored is not None and trained is not None:
-        seen = task.compare(model, trained.source, given, n_jobs)
+        seen = task.compare(model, _source(task, model, trained), given, n_jobs)
         assert seen is not None
-        data.append(data_facts("training", trained.path, task, model, seen, trained.format))
+        data.append(data_facts("training", trained, task, model, seen))
     role = "training and scoring" if scored is None else "scoring"
-    data.append(data_facts(role, file.path, task, model, found, file.format))
+    data.append(data_facts(role, file, task, model, found))
     if not examples:
         data = [replace(one, quoted=()) for one in data]
     headline = next(name for name in task.headline if name in found.measures)
     labels = label_scores(found)
     return Facts(
-        model=_model_facts(task, model, path),
+        model=_model_facts(task, model, path, made_by),
         data=data,
         course=course or Course(),
         on_training_data=scored is None,
@@ -165,8 +182,12 @@ def gather(
         confusions=confusions(found),
         calibration=calibrated(found),
         odds_unit=found.odds.unit if found.odds is not None else "",
-        features=strongest_features(model, [row.label for row in labels], examples),
-        wrong=(wrong_examples(model, file.source, found, headline, n_jobs) if examples else None),
+        features=strongest_features(model, [row.label for row in labels], examples, feature_names),
+        wrong=(
+            wrong_examples(model, source, found, headline, n_jobs, feature_names)
+            if examples
+            else None
+        ),
         usage=usage_of(model, task.name, path),
         versions=_versions(),
         seed=model.settings.get("random_state"),
@@ -174,15 +195,43 @@ def gather(
     )
 
 
-def _model_facts(task: Task[Any], model: Model, path: str) -> ModelFacts:
-    header = read_header(path)
+def model_of(given: Any) -> Model:
+    """Return a model, or that of a fitted estimator; raise a MismatchError for anything else."""
+    held = given if isinstance(given, Model) else getattr(given, "model_", None)
+    if isinstance(held, Model):
+        return held
+    name = type(given).__name__
+    # An estimator without a model raises an error for its attribute.
+    if hasattr(type(given), "_model"):
+        raise MismatchError(f"the {name} has not been fitted; call fit first")
+    if hasattr(given, "steps"):
+        raise MismatchError(
+            f"a {name} is no model of partwise; give its last step, and X as the steps before it "
+            "make it: pipeline[-1] and pipeline[:-1].transform(X)"
+        )
+    raise MismatchError(
+        f"{name} where a model is expected; give a fitted estimator of partwise, or what "
+        "partwise.load_model returns"
+    )
+
+
+def _source(task: Task[Any], model: Model, given: GivenFile) -> Source:
+    """Return the examples of a file; those that only were read are made into a source."""
+    held = given.source
+    return held if isinstance(held, Source) else task.source(model, held)
+
+
+def _model_facts(task: Task[Any], model: Model, path: str | None, made_by: str) -> ModelFacts:
+    writer = partwise.__version__ if path is None else str(read_header(path)["partwise"])
+    # A model alone says less than its task.
+    name = f"{task.name} model" if made_by == Model.__name__ else made_by
     support = getattr(model.features, "support", None)
     kernel = None
     if support is not None:
         settings = support.kernel.to_json()
         kernel = ", ".join(f"{name} {value}" for name, value in settings.items())
     return ModelFacts(
-        name=os.path.basename(path),
+        name=name if path is None else os.path.basename(path),
         path=path,
         task=task.name,
         summary=task.summary,
@@ -197,7 +246,7 @@ def _model_facts(task: Task[Any], model: Model, path: str) -> ModelFacts:
         n_nonzero=int(np.count_nonzero(model.weights)),
         certificate=model.certificate,
         settings=model.settings,
-        written_by=str(header["partwise"]),
+        written_by=writer,
         kernel=kernel,
         origin=None if model.origin is None else model.origin.objective,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..pictures import Markup, element
-from .facts import Facts
+from .facts import Facts, ModelFacts
 from .page_examples import examples_section, features_section
 from .page_parts import definitions, interval, per_cent, plural, section
 from .page_sections import (
@@ -133,12 +133,20 @@ def _use(facts: Facts) -> Markup:
     )  # fmt: skip
 
 
+def _model_file(model: ModelFacts) -> list[tuple[object, object]]:
+    if model.path is None:
+        return [("model file", "none; the model was given in Python")]
+    return [
+        ("model file", element("code", model.path)),
+        ("written by", f"partwise {model.written_by}"),
+    ]
+
+
 def _made(facts: Facts) -> Markup:
     model = facts.model
     rows: list[tuple[object, object]] = [
         ("command", element("code", facts.command or "none: from Python")),
-        ("model file", element("code", model.path)),
-        ("written by", f"partwise {model.written_by}"),
+        *_model_file(model),
         ("structure", f"{model.structure}, {plural(model.n_features, 'feature')}, "
                       f"{plural(model.n_labels, 'label')}"),
         ("seed", "not stored" if facts.seed is None else str(facts.seed)),

@@ -240,7 +240,9 @@ def _for(one: Any) -> Markup:
     """Return what the weight of a contribution or a difference is for."""
     where = getattr(one, "where", "")
     instead = getattr(one, "instead", "")
-    named = [label(one.label)] if one.label else []
-    against = [" not " if one.label else "not ", label(instead)] if instead else []
     at = [f" ({where})"] if where else []
-    return joined([*named, *against, *at])
+    if not instead:
+        return joined([label(one.label) if one.label else "", *at])
+    if not one.label:
+        return joined([label(instead), ", in the other answer", *at])
+    return joined([label(one.label), " not ", label(instead), *at])

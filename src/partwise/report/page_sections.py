@@ -26,7 +26,7 @@ def data_section(facts: Facts) -> Markup:
 
 def _file(data: DataFacts) -> Markup:
     rows: list[tuple[object, object]] = [
-        ("file", element("code", data.path)),
+        ("file", element("code", data.path)) if data.file else ("source", data.path),
         (f"{data.example}s", f"{data.n_examples:,}"),
     ]
     if data.lengths is not None:
@@ -49,7 +49,9 @@ def _file(data: DataFacts) -> Markup:
         told = [element("li", element("code", text)) for text in data.quoted]
         odd.append(element("li", "The first faults:", element("ul", *told)))
     rows.append(("oddities", element("ul", *odd) if odd else "none found"))
-    return joined([element("h3", f"File for {data.role}"), definitions(rows)])
+    return joined(
+        [element("h3", f"{'File' if data.file else 'Data'} for {data.role}"), definitions(rows)]
+    )
 
 
 def certificate_section(facts: Facts) -> Markup:

@@ -20,7 +20,9 @@ __all__ = [
 def lead_in_words(facts: Facts) -> str:
     """Return the report in two sentences."""
     model, data, best = facts.model, facts.data[-1], facts.measures[0]
-    where = "its training data" if facts.on_training_data else os.path.basename(data.path)
+    where = os.path.basename(data.path) if data.file else data.path
+    if facts.on_training_data:
+        where = "its training data"
     return (
         f"A model for {model.summary} (--task {model.task}, {model.loss} loss). On {where}, "
         f"{plural(data.n_examples, data.example)}, its score is {per_cent(best.score.value)} "

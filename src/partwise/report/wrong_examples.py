@@ -28,7 +28,12 @@ _LOOKED_AT: Final = 1000
 
 
 def wrong_examples(
-    model: Model, source: Source, found: Comparison, headline: str, n_jobs: int | None
+    model: Model,
+    source: Source,
+    found: Comparison,
+    headline: str,
+    n_jobs: int | None,
+    feature_names: Sequence[str] | None = None,
 ) -> list[WrongExample]:
     """Return the wrong examples of a file, those that the model is most sure about first.
 
@@ -44,13 +49,15 @@ def wrong_examples(
         The measure by which an example is right or wrong.
     n_jobs : int or None
         The number of threads.
+    feature_names : sequence of str or None
+        The names of the columns, if the features of the model only have numbers.
     """
     with silenced():
         if found.odds is not None:
             chosen = _by_probability(found.odds)
         else:
             chosen = _by_margin(model, source, found, headline, n_jobs)
-        return [_explained(model, source, found, i, sure) for i, sure in chosen]
+        return [_explained(model, source, found, one, feature_names) for one in chosen]
 
 
 def _by_probability(odds: Odds) -> list[tuple[int, str]]:
@@ -83,11 +90,18 @@ def _by_margin(
     ]
 
 
-def _explained(model: Model, source: Source, found: Comparison, i: int, sure: str) -> WrongExample:
+def _explained(
+    model: Model,
+    source: Source,
+    found: Comparison,
+    chosen: tuple[int, str],
+    feature_names: Sequence[str] | None,
+) -> WrongExample:
     from ..explain import explain_examples
 
-    quote = found.quote(i)
-    explanation = explain_examples(model, source.take([found.number(i)]))[0]
+    i, sure = chosen
+    quote, some = found.quote(i), source.take([found.number(i)])
+    explanation = explain_examples(model, some, feature_names=feature_names)[0]
     return WrongExample(found.number(i) + 1, sure, quote, _wrong_parts(explanation, quote))
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from ..errors import DataError
+from ..errors import DataError, MismatchError
 from .options import Option
 
 if TYPE_CHECKING:
@@ -190,6 +190,35 @@ class Task(ABC, Generic[Examples]):
         format : Chosen, str or None
             The format of the file and its options, or its name; None is the format of the task.
         """
+
+    def source(self, model: Model, X: Any, y: Any = None, **more: Any) -> Examples:
+        """Return examples from Python and their right labels, for a comparison.
+
+        Parameters
+        ----------
+        model : Model
+            A model of this task.
+        X, y, **more
+            As in `score` of the estimator of the task, or X what a reader of ``partwise.formats``
+            returned, with its labels.
+
+        Raises
+        ------
+        MismatchError
+            If the task does not have one of the further arguments.
+        """
+        raise DataError(
+            f"the task {self.name!r} takes no examples from Python; give a file that its method "
+            "read_for has read"
+        )
+
+    def refuse_others(self, more: Mapping[str, Any], *known: str) -> None:
+        """Raise a MismatchError for arguments of `source` that the task does not have."""
+        for name in more:
+            if name not in known:
+                raise MismatchError(
+                    f"examples of the task {self.name!r} have no argument {name!r}; leave it out"
+                )
 
     @abstractmethod
     def predict(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -135,8 +135,9 @@ class Estimator(Trainer, BaseEstimator):
             its parts add up to the score of the prediction.
         """
         more = {name: given for name, given in more.items() if given is not None}
+        names = self._names_of_columns(more.pop("feature_names", None))
         return self._model.explain(
-            self._readable(X), fixed=fixed, runners_up=runners_up, **self._column_names(), **more
+            self._readable(X), fixed=fixed, runners_up=runners_up, **names, **more
         )
 
     def explain_weights(
@@ -147,18 +148,24 @@ class Estimator(Trainer, BaseEstimator):
         feature: str | None = None,
         transitions: bool = False,
         as_frame: bool = False,
+        feature_names: Sequence[str] | None = None,
     ) -> Any:
         """Return the largest weights as a table.
 
         Parameters
         ----------
-        top, label, feature, transitions, as_frame
-            As in :meth:`partwise.models.model.Model.explain_weights`.
+        top, label, feature, transitions, as_frame, feature_names
+            As in :meth:`partwise.models.model.Model.explain_weights`. Without `feature_names`, a
+            classifier takes the names of the columns that it was fitted on.
         """
+        names = self._names_of_columns(feature_names)
         return self._model.explain_weights(
-            top, label=label, feature=feature, transitions=transitions, as_frame=as_frame,
-            **self._column_names(),
-        )  # fmt: skip
+            top, label=label, feature=feature, transitions=transitions, as_frame=as_frame, **names
+        )
+
+    def _names_of_columns(self, given: Sequence[str] | None) -> dict[str, Any]:
+        """Return the names of features that a user gives, or those that it was fitted on."""
+        return self._column_names() if given is None else {"feature_names": given}
 
     def _readable(self, X: Any) -> Any:
         """Return examples in a form that the model reads."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Source"]
+__all__ = ["Source", "named"]
 
 
 class Source(ABC):
@@ -57,3 +57,8 @@ class Source(ABC):
     def moved(self, lines: int) -> Self:
         """Return the examples with places further on in their file, by a number of lines."""
         return self
+
+
+def named(source: Source) -> str:
+    """Return the name of the file that examples were read from, for messages."""
+    return source.path or "the data"

@@ -22,6 +22,7 @@ from ..comparison import (
     spans_measures,
 )
 from ..missing import missing_of
+from ..source import named
 
 if TYPE_CHECKING:
     from ...models.model import Model
@@ -36,7 +37,7 @@ def compare_phrases(
     """Compare the phrases of trees."""
     known = [i for i, mine in enumerate(source.known(missing_of(model))) if mine is None]
     if not known:
-        raise DataError(f"{source.path}: no tree has all its labels, so none can be scored")
+        raise DataError(f"{named(source)}: no tree has all its labels, so none can be scored")
     unscored = len(source) - len(known)
     source = source.take(known) if unscored else source
     found = model.predict(source, n_jobs=n_jobs)

@@ -127,6 +127,13 @@ class BracketTask(Task["Trees"]):
             raise no_labels(source.path, len(source.trees), "brackets around phrases")
         return Trees.of(source)
 
+    def source(self, model: Model, X: Any, y: Any = None, **more: Any) -> Trees:
+        """Return trees, which are their own labels; y is not used."""
+        from .examples import Trees, read_trees
+
+        self.refuse_others(more)
+        return Trees(read_trees(X), getattr(X, "path", None))
+
     def predict(
         self,
         model: Model,

@@ -14,6 +14,7 @@ from ...metrics.attachment import POLICIES, scored_words
 from ...metrics.labels import Score
 from ..comparison import Comparison, Odds, Quote, Tallies, columns_of, marginals_of, prints_of
 from ..missing import missing_of
+from ..source import named
 from .treebank import Treebank, separated
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def compare_trees(
     trees = model.predict(source, n_jobs=n_jobs)
     made = _Trees(source, *separated(trees, labelled), _scored(source, punctuation))
     if not any(made.scored):
-        raise DataError(f"{source.path}: no word has a head to compare with")
+        raise DataError(f"{named(source)}: no word has a head to compare with")
     odds = None
     if probabilities:
         rows = []

@@ -148,6 +148,17 @@ class Parse(Task["Treebank"]):
         whole = labelled and missing_of(model) is None
         return Treebank.of_file(self.reader(format), path, labelled=whole)
 
+    def source(self, model: Model, X: Any, y: Any = None, **more: Any) -> Treebank:
+        from .gold import check_trees
+        from .treebank import Treebank
+
+        self.refuse_others(more, "labels")
+        labelled = bool(model.labels)
+        source = Treebank.of(X, y, more.get("labels"), labelled)
+        source = source.with_missing(missing_of(model), labelled)
+        check_trees(source.sentences, source.heads, source.relations, partial=True)
+        return source
+
     def predict(
         self,
         model: Model,

@@ -51,6 +51,10 @@ class Graphs(Source):
     def given(self) -> tuple[Any, Any, dict[str, Any]]:
         return self.X, self.labels, {}
 
+    def names(self) -> list[list[str]]:
+        """Return a name for every vertex of each graph: here its number, from 0."""
+        return [[f"vertex {v}" for v in range(len(graph.domains))] for graph in self.graphs]
+
     def take(self, which: Sequence[int]) -> Graphs:
         return Graphs(
             [self.X[i] for i in which],
@@ -88,6 +92,9 @@ class GraphFileSource(Graphs):
     def path(self) -> str:  # type: ignore[override]
         """The file that they were read from."""
         return self.file.path
+
+    def names(self) -> list[list[str]]:
+        return [list(graph.names) for graph in self.file.graphs]
 
     def take(self, which: Sequence[int]) -> GraphFileSource:
         some = super().take(which)

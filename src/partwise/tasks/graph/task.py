@@ -118,6 +118,21 @@ class GraphTask(Task["GraphFileSource"]):
             self.reader(format)(path, labelled=True, featured=features.featured)
         return source
 
+    def source(self, model: Model, X: Any, y: Any = None, **more: Any) -> Any:
+        from ...formats.graph_file import GraphFile
+        from .features import GraphFeatures
+        from .sources import GraphFileSource, Graphs
+
+        self.refuse_others(more)
+        if not isinstance(X, GraphFile):
+            if y is None:
+                raise DataError("no labels to compare with; give y, one list of labels per graph")
+            return Graphs.of(X, y, missing_of(model))
+        if y is not None:
+            raise DataError("a file that was read has labels of its own; leave y out")
+        assert isinstance(model.features, GraphFeatures)
+        return GraphFileSource.read(X, model.features.featured, missing_of(model))
+
     def predict(
         self,
         model: Model,

@@ -103,6 +103,12 @@ class Classify(KernelTask["Table"]):
             raise no_labels(data.path, len(data.rows), "at the start of each line")
         return Table(data.rows, data.labels, data.path)
 
+    def source(self, model: Model, X: Any, y: Any = None, **more: Any) -> Table:
+        from .given import given_table
+
+        self.refuse_others(more)
+        return given_table(model, X, y)
+
     def predict(
         self, model: Model, source: Table, *, k: int | None, marginals: bool, n_jobs: int | None
     ) -> Predictions:

@@ -11,6 +11,8 @@ import numpy as np
 
 from ...errors import DataError
 from ...metrics.labels import looks_like_spans, span_scores, spans
+from ...problem.rows import is_matrix
+from ..base import no_labels
 from ..comparison import (
     Comparison,
     Odds,
@@ -24,6 +26,12 @@ from ..comparison import (
 )
 from ..labels import label_scores, spelled
 from ..missing import missing_of
+from ..source import named
+from .examples import is_missing, read_matrix
+from .given import spelled_segments
+from .partial_labels import is_certain
+from .segment_features import scheme_of
+from .sources import Sequences
 
 if TYPE_CHECKING:
     from ...models.model import Model
@@ -31,18 +39,23 @@ if TYPE_CHECKING:
 
 __all__ = ["compare_classes", "compare_segments", "compare_tags"]
 
+#: The label of a token; None if it is not known for certain.
+_Known = str | None
+
 
 def compare_classes(
     model: Model, source: Table, n_jobs: int | None, probabilities: bool
 ) -> Comparison:
     """Compare the labels of examples."""
-    missing = missing_of(model)
-    scored = [i for i, label in enumerate(source.y) if label != missing]
+    if source.y is None:
+        raise no_labels(named(source), len(source), "at the start of each line")
+    known = _known(source.labels(source.untouched()), missing_of(model))
+    scored = [i for i, label in enumerate(known) if label is not None]
     if not scored:
-        raise DataError(f"{source.path}: no example has a label to compare with")
+        raise DataError(f"{named(source)}: no example has a label to compare with")
     unscored = len(source) - len(scored)
     source = source.take(scored) if unscored else source
-    gold = [str(label) for label in source.y]
+    gold = [label for label in known if label is not None]
     found = spelled(model.predict(source, n_jobs=n_jobs))
     tallies, confusions = _of_labels([[g] for g in gold], [[f] for f in found])
     odds = None
@@ -73,8 +86,18 @@ def _row_prints(source: Table) -> list[int]:
     return [hash((rows.indices[a:b].tobytes(), values[a:b].tobytes())) for a, b in pairwise(ends)]
 
 
+def _known(labels: Sequence[Any], missing: Any) -> list[_Known]:
+    """Return labels as files spell them; None for those that are missing or a set of labels."""
+    certain = [is_certain(one) and not is_missing(one, missing) for one in labels]
+    return [spelled([one])[0] if sure else None for one, sure in zip(labels, certain, strict=True)]
+
+
 def compare_tags(
-    model: Model, source: ColumnFile, scheme: str | None, n_jobs: int | None, probabilities: bool
+    model: Model,
+    source: ColumnFile | Sequences,
+    scheme: str | None,
+    n_jobs: int | None,
+    probabilities: bool,
 ) -> Comparison:
     """Compare the labels of tokens, or the spans that they spell."""
     found = [spelled(labels) for labels in model.predict(source, n_jobs=n_jobs)]
@@ -86,25 +109,37 @@ def compare_tags(
             table[np.arange(len(numbers[i])), numbers[i]].tolist()
             for i, table in marginals_of(model, source, n_jobs)
         ]
-    known = {*(source.columns.labels or ()), *spelled(model.labels)} - {missing_of(model)}
-    if scheme is None and looks_like_spans(known):
+    gold = [_known(labels, missing_of(model)) for labels in source.sentences()]
+    every = {label for labels in gold for label in labels if label is not None}
+    if scheme is None and looks_like_spans({*every, *spelled(model.labels)}):
         scheme = "conlleval"
-    return _compared(source, found, scheme, missing_of(model), rows)
+    return _compared(source, gold, found, scheme, rows)
 
 
 def compare_segments(
-    model: Model, source: ColumnFile, scheme: str, n_jobs: int | None, probabilities: bool
+    model: Model,
+    source: ColumnFile | Sequences,
+    scheme: str,
+    n_jobs: int | None,
+    probabilities: bool,
 ) -> Comparison:
-    """Compare the segments that a model finds with those that tags spell."""
+    """Compare the segments that a model finds with those of the data."""
     found = model.predict(source, n_jobs=n_jobs)
+    gold = [_known(labels, missing_of(model)) for labels in source.sentences()]
+    outside = model.meta.get("outside")
+    if scheme_of(model) is None:
+        lengths = [*map(len, gold)]
+        types = [_labels(*pair, outside) for pair in zip(found, lengths, strict=True)]
+        found = [spelled_segments(*pair, outside) for pair in zip(found, lengths, strict=True)]
+    else:
+        types = [_types(tags, outside) for tags in found]
     rows = None
     if probabilities:
-        outside = model.meta.get("outside")
         rows = []
         for i, table in marginals_of(model, source, n_jobs):
-            numbers = model.numbers_of(_types(found[i], outside))
+            numbers = model.numbers_of(types[i])
             rows.append(table[np.arange(len(numbers)), numbers].tolist())
-    return _compared(source, found, scheme, missing_of(model), rows, segments=True)
+    return _compared(source, gold, found, scheme, rows, segments=True)
 
 
 def _of_labels(
@@ -132,19 +167,19 @@ def _of_spans(
 
 
 def _compared(
-    source: ColumnFile,
+    source: ColumnFile | Sequences,
+    gold: list[list[_Known]],
     found: list[list[str]],
     scheme: str | None,
-    missing: str | None,
     rows: list[list[float]] | None,
     segments: bool = False,
 ) -> Comparison:
-    gold, words = source.sentences(), source.words()
-    known = [[t for t, label in enumerate(labels) if label != missing] for labels in gold]
+    words = source.words()
+    known = [[t for t, label in enumerate(labels) if label is not None] for labels in gold]
     n_known = sum(map(len, known))
     if not n_known:
-        raise DataError(f"{source.path}: no token has a label to compare with")
-    kept_gold = [[g[t] for t in of] for g, of in zip(gold, known, strict=True)]
+        raise DataError(f"{named(source)}: no token has a label to compare with")
+    kept_gold = [[label for label in labels if label is not None] for labels in gold]
     kept = [[f[t] for t in of] for f, of in zip(found, known, strict=True)]
     right = [
         [g == f for g, f in zip(*pair, strict=True)] for pair in zip(kept_gold, kept, strict=True)
@@ -161,16 +196,19 @@ def _compared(
         # Spans of sentences that are known in part cannot be compared.
         whole = [len(of) == len(labels) for of, labels in zip(known, gold, strict=True)]
         some = [
-            [g if ok else [] for g, ok in zip(side, whole, strict=True)] for side in (gold, found)
+            [g if ok else [] for g, ok in zip(side, whole, strict=True)]
+            for side in (kept_gold, found)
         ]
-        tallies, confusions = _of_spans(source.path, some[0], some[1], scheme)
+        tallies, confusions = _of_spans(named(source), some[0], some[1], scheme)
         measures |= spans_measures(tallies, len(gold))
     odds = None
     if rows is not None:
         flat: list[tuple[int, float, bool]] = []
         for i, of in enumerate(known):
             # The probability of a token in a segmenter is that of the label of its segment.
-            pair = [_types(side, None) if segments else side for side in (gold[i], found[i])]
+            pair: list[Sequence[Any]] = [gold[i], found[i]]
+            if segments:
+                pair = [_types(side, None) for side in pair]
             flat += [(i, rows[i][t], pair[0][t] == pair[1][t]) for t in of]
         odds = Odds.of("token", flat)
 
@@ -179,33 +217,61 @@ def _compared(
 
     return Comparison(
         "sentence", "token", "token" if scheme is None else "span",
-        source.columns.lengths, measures, tallies, confusions, odds,
-        prints_of(map(tuple, words), map(tuple, gold)), quote, source.n_positions - n_known,
+        np.array([*map(len, gold)], dtype=np.int64), measures, tallies, confusions, odds,
+        prints_of(_input_prints(source, words), map(tuple, gold)), quote,
+        sum(map(len, gold)) - n_known,
     )  # fmt: skip
 
 
-def _types(tags: list[str], outside: Any) -> list[Any]:
+def _input_prints(source: ColumnFile | Sequences, words: list[list[str]]) -> list[int]:
+    """Return a number for each sentence that is the same for equal ones."""
+    if isinstance(source, Sequences):
+        return [_sequence_print(sequence) for sequence in source.checked().X]
+    named_features = source.columns.attributes
+    if named_features is None:
+        return [hash(tuple(some)) for some in words]
+    tokens = iter(range(len(named_features)))
+    return [hash(tuple(tuple(named_features.of(next(tokens))) for _ in some)) for some in words]
+
+
+def _sequence_print(sequence: Any) -> int:
+    if not is_matrix(sequence):
+        return hash(tuple(map(repr, sequence)))
+    rows = read_matrix(sequence, "X")
+    values = np.ones(len(rows.indices)) if rows.values is None else rows.values
+    return hash((rows.indptr.tobytes(), rows.indices.tobytes(), values.tobytes()))
+
+
+def _labels(segments: Sequence[Any], length: int, outside: Any) -> list[Any]:
+    """Return the label of the segment that each token is in, from segments (start, end, label)."""
+    labels = [outside] * length
+    for start, end, label in segments:
+        labels[start:end] = [label] * (end - start)
+    return labels
+
+
+def _types(tags: Sequence[_Known], outside: Any) -> list[Any]:
     """Return the label of the segment that each token is in."""
     labels: list[Any] = [outside] * len(tags)
-    for kind, start, stop in spans(tags):
+    # A token whose tag is not known is in no segment.
+    for kind, start, stop in spans(["O" if tag is None else tag for tag in tags]):
         labels[start:stop] = [kind] * (stop - start)
     return labels
 
 
 def _quote(
     words: list[str],
-    gold: list[str],
+    gold: list[_Known],
     found: list[str],
     scheme: str | None,
     segments: bool,
     known: Sequence[int],
 ) -> Quote:
-    if scheme is None or len(known) < len(gold):
-        some = set(known)
-        right = [label if t in some else None for t, label in enumerate(gold)]
+    whole = [label for label in gold if label is not None]
+    if scheme is None or len(whole) < len(gold):
         wrong = frozenset((t,) for t in known if gold[t] != found[t])
-        return Quote("tags", words, right, found, wrong)
-    wanted, got = spans(gold, scheme), spans(found, scheme)
+        return Quote("tags", words, gold, found, wrong)
+    wanted, got = spans(whole, scheme), spans(found, scheme)
     places: frozenset[tuple[int, ...]]
     if segments:
         places = frozenset((one.start, one.stop) for one in got if one not in wanted)

@@ -120,6 +120,12 @@ class Segment(ColumnTask):
             )
         return read_inputs(self, model, features.positions, path, labelled, format)
 
+    def source(self, model: Model, X: Any, y: Any = None, **more: Any) -> Any:
+        from .given import given_segments
+
+        self.refuse_others(more, "lengths")
+        return given_segments(model, X, y, **more)
+
     def predict(
         self,
         model: Model,

@@ -16,6 +16,7 @@ from ...formats.attributes import Attributes
 from ...formats.columns import Columns
 from ...models.tally import Tally
 from ...problem.rows import Rows
+from ..base import no_labels
 from ..labels import order_of_labels
 from ..source import Source
 from .attributes import attribute_rows
@@ -30,6 +31,7 @@ from .examples import (
 from .extraction import ColumnTemplates
 from .templates import TemplateSet, template_for
 from .token_columns import given_columns
+from .token_text import shown_attributes, shown_tokens
 from .tokens import Tokens, bare_tokens, known_tokens, made_tokens
 
 if TYPE_CHECKING:
@@ -136,6 +138,14 @@ class Sequences(Source):
             self.separator,
         )  # fmt: skip
         return replace(found, transitions=steps, transition_vocabulary=names)
+
+    def words(self) -> list[list[str]]:
+        """Return a text for every token, see `shown_tokens`."""
+        return [shown_tokens(sequence) for sequence in self.checked().X]
+
+    def sentences(self) -> list[list[Any]]:
+        """Return the labels of every sequence."""
+        return [list(labels) for labels in self.checked().y]
 
     def like(self, first: PositionFeatures | None) -> Sequences:
         """Return the sequences, with the names of features spelled as those of a first model."""
@@ -301,12 +311,20 @@ class ColumnFile(Source):
         return without_marks(self.columns.labels, missing)
 
     def words(self) -> list[list[str]]:
-        """Return the first column of every sentence."""
-        return self.columns.split(self.columns.fields[0])
+        """Return the first column of every sentence.
+
+        Files that give features by name have no columns. They get a text for every token, see
+        `shown_attributes`.
+        """
+        columns = self.columns
+        if columns.attributes is not None:
+            return columns.split(shown_attributes(columns.attributes, columns.lengths.tolist()))
+        return columns.split(columns.fields[0] if columns.fields else [""] * len(columns))
 
     def sentences(self) -> list[list[str]]:
         """Return the labels of every sentence."""
-        assert self.columns.labels is not None
+        if self.columns.labels is None:
+            raise no_labels(self.path, len(self), "in the last column of a column file")
         return self.columns.split(self.columns.labels)
 
     def ordered(self, labels: set[str]) -> list[str]:

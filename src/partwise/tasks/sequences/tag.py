@@ -152,6 +152,12 @@ class Tag(ColumnTask, KernelTask["ColumnFile"]):
                 note_odd_labels(source.path, spelled(model.labels), missing)
         return source
 
+    def source(self, model: Model, X: Any, y: Any = None, **more: Any) -> Any:
+        from .given import given_tags
+
+        self.refuse_others(more, "lengths", "X_transitions")
+        return given_tags(model, X, y, **more)
+
     def predict(
         self,
         model: Model,
