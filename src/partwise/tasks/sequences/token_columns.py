@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,22 @@ from ...errors import DataError
 from ...formats.columns import Columns
 from .extraction import ColumnTemplates
 
-__all__ = ["as_columns", "given_columns"]
+__all__ = ["as_columns", "check_file", "given_columns"]
+
+
+def check_file(X: Any, y: Any) -> None:
+    """Raise a DataError if X is the name of a file, or a file that does not go with y."""
+    if isinstance(X, (str, os.PathLike)):
+        raise DataError(
+            f"X is {X!r}; to train on a file, read it first: fit(read_columns(path)), with "
+            "read_columns of partwise.formats.columns or another reader of partwise.formats"
+        )
+    if not isinstance(X, Columns):
+        return
+    if X.labels is None:
+        raise DataError(f"{X.path} was read without labels; read it with labelled=True, without y")
+    if y is not None:
+        raise DataError(f"{X.path} was read with labels of its own; leave y out")
 
 
 def as_columns(X: Any, n_inputs: int) -> Columns | None:
