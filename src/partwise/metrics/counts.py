@@ -23,8 +23,8 @@ def check_average(average: Any) -> None:
     """Raise a DataError unless the average is one of `AVERAGES`."""
     if average is None:
         raise DataError(
-            f"average is None; use one of {', '.join(AVERAGES)}. For one score per type of span use "
-            "span_scores(y_true, y_pred).by_type, and for one score per label of tokens "
+            f"average is None; use one of {', '.join(AVERAGES)}. For one score per type of span "
+            "use span_scores(y_true, y_pred).by_type, and for one score per label of tokens "
             "flat_f1_score of partwise.compat.sklearn_crfsuite.metrics, with average=None"
         )
     one_of("average", average, AVERAGES)

@@ -44,11 +44,12 @@ def _remedy(given: Any) -> str:
         )
     if hasattr(given, "best_estimator_"):
         return "is a search; save what it found: save_model(search.best_estimator_, path)"
-    if hasattr(given, "modelfile"):
-        # sklearn-crfsuite; the CRF of partwise.compat has model_ when it is fitted.
+    file = getattr(given, "modelfile", None)
+    if getattr(file, "name", None) is not None:
+        # That of sklearn-crfsuite; the CRF of partwise.compat has model_.
         return (
-            "has a model of CRFsuite, or none before fit; save what "
-            "partwise.read_model(crf.modelfile.name, 'crfsuite-model') returns"
+            "has a model of CRFsuite; save what partwise.read_model(crf.modelfile.name, "
+            "'crfsuite-model') returns"
         )
     if type(given).__module__.startswith("sklearn."):
         return "is an estimator of scikit-learn; save what partwise.model_of_sklearn makes of it"

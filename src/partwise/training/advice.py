@@ -48,7 +48,10 @@ def _advice(certificate: Certificate, max_passes: float, words: Words) -> str:
     larger = f"or use a larger {words.l2} or {words.tol}"
     raised = f"Raise {words.max_passes} (now {max_passes:g}), {words.again}"
     if certificate.steps is not None:
-        return f"{verdict} after {certificate.passes:.1f} passes and {certificate.steps.count} steps; {certificate.steps}. {raised}{larger}"
+        return (
+            f"{verdict} after {certificate.passes:.1f} passes and {certificate.steps.count} steps; "
+            f"{certificate.steps}. {raised}{larger}"
+        )
     return (
         f"relative gap {certificate.relative_gap:.3g} > {words.tol} {certificate.tol:.3g} after "
         f"{certificate.passes:.1f} passes ({verdict}); the objective is at most "

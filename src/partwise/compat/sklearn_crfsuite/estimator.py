@@ -215,6 +215,7 @@ calibration_max_trials
         if X_dev is not None:
             _append(trainer, X_dev, y_dev, 1, "X_dev", "y_dev")
         file.ensure_name()
+        assert file.name is not None
         try:
             trainer.train(file.name, holdout=-1 if X_dev is None else 1)
         except BaseException:

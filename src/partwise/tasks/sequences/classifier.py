@@ -55,7 +55,7 @@ def check_one_kind(y: Any) -> None:
 
 
 def check_no_dicts(X: Any) -> None:
-    """Raise a DataError if rows are dicts of features, which taggers take and classifiers do not."""
+    """Raise a DataError if rows are dicts of features; only taggers take these."""
     if isinstance(X, (list, tuple)) and X and isinstance(X[0], Mapping):
         raise DataError(
             "X holds dicts where a matrix is expected; make one of them with scikit-learn's "
