@@ -18,8 +18,8 @@ def check_file(X: Any, y: Any) -> None:
     """Raise a DataError if X is the name of a file, or a file that does not go with y."""
     if isinstance(X, (str, os.PathLike)):
         raise DataError(
-            f"X is {X!r}; to train on a file, read it first: fit(read_columns(path)), with "
-            "read_columns of partwise.formats.columns or another reader of partwise.formats"
+            f"X is of type {type(X).__name__}; give a list of sequences, or for a file what a "
+            "reader returns, such as partwise.formats.columns.read_columns(path)"
         )
     if not isinstance(X, Columns):
         return
