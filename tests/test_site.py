@@ -103,6 +103,21 @@ def test_the_reference_lists_names() -> None:
         assert page.count(f"\n{title}\n{'-' * len(title)}\n") == 1
 
 
+def test_messages_name_pages_by_titles_that_there_are() -> None:
+    titles = {path.read_text("utf-8").partition("\n")[0].removeprefix("# ") for path in
+              PAGES.values()}  # fmt: skip
+    named = []
+    for path in (ROOT / "src").rglob("*.py"):
+        source = path.read_text("utf-8")
+        # An installed package has no such files.
+        assert not re.search(r"docs/[\w/-]+\.md", source), path
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                named += re.findall(r"on the page '([^']+)'", node.value)
+    assert named
+    assert set(named) <= titles
+
+
 def test_links_of_files_at_the_root() -> None:
     text = "[docs/a.md](docs/a.md), [x](docs/a.md#b), [L](LICENSE), [w](https://w.org/)"
     assert root_page(text) == "[a.md](a.md), x, L, [w](https://w.org/)"

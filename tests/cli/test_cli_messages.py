@@ -66,7 +66,7 @@ def test_another_separator_is_hinted_at(run: Run, folder: Path, tmp_path: Path, 
     code, _, err = run("train", "--task", "tag", path, "--model", tmp_path / "m")
     assert code == 1
     assert f"{path}:1: 1 column where at least 2 are needed" in sentence(err)
-    assert f"or give --separator '{mark}', which makes 3 columns of it" in err
+    assert f"or give separator='{mark}' (--separator '{mark}'), which makes 3 columns" in err
     code, _, err = run("predict", folder / "tag", path)
     assert code == 1
     assert f"{path}:1: 1 column where the model takes 2 (without labels)" in sentence(err)

@@ -25,6 +25,13 @@ from sklearn.model_selection import (
 )
 from support.crfsuite_data import random_sequences
 
+from partwise import (
+    ConvergenceWarning,
+    ModelFileError,
+    SequenceTagger,
+    load_model,
+    save_model,
+)
 from partwise.compat import pycrfsuite as ours
 from partwise.compat.sklearn_crfsuite import CRF, metrics, scorers
 from partwise.compat.sklearn_crfsuite.sequences import sequence_array
@@ -224,6 +231,56 @@ def test_without_a_model() -> None:
             call([[{"a": 1}]])
     with pytest.raises(NotFittedError):
         crf.score([[{"a": 1}]], [["x"]])
+    with pytest.raises(NotFittedError, match="no model_ yet; call fit"):
+        crf.model_  # noqa: B018
+    assert not hasattr(crf, "model_")
+    with pytest.raises(ModelFileError, match="CRF has not been fitted"):
+        save_model(crf, "nothing.model")
+
+
+@pytest.mark.parametrize("transitions", [True, False])
+def test_the_model_is_one_of_partwise(data: Any, tmp_path: Path, transitions: bool) -> None:
+    X, y = data
+    crf = CRF(c1=0.1, c2=0.25, all_possible_transitions=transitions).fit(X, y)
+    # The estimator may be changed after its fit, and copied.
+    for one in (crf.set_params(c2=9.0), pickle.loads(pickle.dumps(crf))):
+        save_model(one, tmp_path / "a.model")
+        model = load_model(tmp_path / "a.model")
+        assert model.predict(X) == crf.predict(X).tolist()
+        assert (model.certificate, model.l2, model.l1) == (crf.certificate_, 0.5, 0.1)
+        assert model.origin is None
+    assert len(model.explain(X[:2])) == 2
+    tagger = SequenceTagger.from_model(model)
+    chosen = "all" if transitions else "observed"
+    assert (tagger.weights, tagger.transition_weights) == ("observed", chosen)
+
+
+def test_a_model_of_another_fit_is_not_certified(data: Any, tmp_path: Path) -> None:
+    X, y = data
+    path = str(tmp_path / "a.crfsuite")
+    crf = CRF(model_filename=path).fit(X, y)
+    assert crf.model_.certificate.converged
+    CRF(c2=0.1, model_filename=path).fit(X, y)
+    model = crf.model_
+    assert not model.certificate.known
+    assert model.origin is not None
+    assert not CRF("ap").fit(X, y).model_.certificate.known
+
+
+def test_parameters_have_the_names_of_crfsuite(data: Any) -> None:
+    X, y = data
+    with pytest.warns(ConvergenceWarning) as caught:
+        CRF(max_iterations=1, delta=1e-9).fit(X, y)
+    said = str(caught[0].message)
+    assert "> delta 1e-09 after 1.0 passes (stopped at max_iterations = 1)" in said
+    assert said.endswith(
+        "Raise max_iterations (now 1), scale the features to similar sizes, or use a larger c2 or "
+        "delta"
+    )
+    with pytest.raises(ValueError, match=r"c1 is -1.0; give 0 or a positive number"):
+        CRF(c1=-1).fit(X, y)
+    with pytest.raises(ValueError, match=r"c2 is -1.0; give a positive number"):
+        CRF(c2=-1).fit(X, y)
 
 
 def test_a_failed_fit_leaves_no_model(data: Any) -> None:
@@ -243,7 +300,13 @@ def test_a_failed_fit_leaves_no_model(data: Any) -> None:
         ([[{"a": 1}]], [["x"]], {"X_dev": []}, "both X_dev and y_dev"),
         ([[{"a": 1}]], [["x"]], {"X_dev": [[{"a": 1}]], "y_dev": []}, "X_dev has 1 sequences"),
         ([[{"a": 1}], [{"a": None}]], [["x"], ["y"]], {}, "X, sequence 1 .*token 0"),
-        ([[{"a": 1}], [{}]], [["x"], [3]], {}, "X, sequence 1 .*label 3"),
+        ([[{"a": 1}], [{}]], [["x"], [3]], {}, r"^y\[1\] .*label 3"),
+        ([[{"a": 1}], [{}]], [["x"], 3], {}, r"^y\[1\] .*the labels of a sequence are a int"),
+        ([[{"a": 1}], [{}]], ["x", "y"], {}, "^y holds 'x' and other single labels; give one list"),
+        ([[{"a": 1}] * 2], ["x", "y"], {}, "^y holds 'x' and other single labels; give one list"),
+        ([[{"a": 1}]], [["x"]], {"X_dev": [[{}]], "y_dev": ["x"]}, "^y_dev holds 'x'"),
+        ([[{"a": float("inf")}]], [["x"]], {}, "'a' is inf; give a finite number"),
+        ([[{"a": float("nan")}]], [["x"]], {}, "'a' is nan; leave out values that are missing"),
     ],
 )
 def test_bad_data_are_refused_by_place(X: Any, y: Any, more: Any, why: str) -> None:

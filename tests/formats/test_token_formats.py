@@ -352,8 +352,11 @@ def test_python_fits_what_readers_return(tmp_path: Path) -> None:
     three = SequenceTagger(tol=1e-8).fit(found, sample_weight=[1.0, 1.0])
     assert np.array_equal(one.coef_, two.coef_)
     assert not np.allclose(one.coef_, three.coef_)
-    with pytest.raises(DataError, match="labels of its own"):
+    with pytest.raises(DataError, match="labels of its own; leave y out"):
         SequenceTagger().fit(found, [["x"] * 3, ["y"] * 2])
+    bare = read_columns(put(tmp_path / "bare", b"a b\nc d\n"), labelled=False)
+    with pytest.raises(DataError, match="bare was read without labels; read it with labelled=True"):
+        SequenceTagger().fit(bare)
     words = read_columns(put(tmp_path / "in", b"a b X\nc d Y\n"))
     assert words.sentences() == [[["a", "b"], ["c", "d"]]]
     assert repr(words).endswith("1 sentence, 2 tokens, 2 columns and a label>")

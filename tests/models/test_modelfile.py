@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 from support.positions import PositionLabeller, fit_labeller
 from support.positions import PositionSettings as Settings
 
-from partwise import ModelFileError, load_model, save_model
+from partwise import ModelFileError, SequenceTagger, load_model, save_model
 from partwise.datasets import tagged_text
 from partwise.files.container import read_container, write_container
 from partwise.models.file import read_header
@@ -27,6 +29,14 @@ SAME_FOLDER = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     max_examples=200,
 )
+
+
+class Searched:
+    best_estimator_ = None
+
+
+class OfCRFsuite:
+    modelfile = Path("model.crfsuite")  # it has a name
 
 
 def tagger(**changes: Any) -> tuple[Model, Rows, Any]:
@@ -144,7 +154,14 @@ def test_what_cannot_be_saved_is_refused(tmp_path: Path) -> None:
         (dataclasses.replace(model, labels=("x",)), "1 names of labels where the multiclass has 2"),
         (dataclasses.replace(model, meta={"a": object()}), "cannot hold this header"),
         (dataclasses.replace(model, weights=model.weights * np.nan), "not finite"),
-        ("model", "str is not a trained model"),
+        ("model", "give the model first and the file second"),
+        (Path("model"), "give the model first and the file second"),
+        (3, "int is no model"),
+        (SequenceTagger(), "SequenceTagger has not been fitted.* call fit first"),
+        (make_pipeline(SequenceTagger()), r"save_model\(pipeline\[-1\], path\).* skops"),
+        (LogisticRegression(), "model_of_sklearn"),
+        (Searched(), "best_estimator_"),
+        (OfCRFsuite(), r"read_model\(crf.modelfile.name, 'crfsuite-model'\)"),
     ]
     for thing, says in bad:
         with pytest.raises(ModelFileError, match=says):

@@ -126,6 +126,10 @@ def test_data_held_out(iris: tuple[Any, Any]) -> None:
     assert sparse.l2_ == made.l2_
     with pytest.raises(DataError, match="needs folds"):
         LinearClassifierCV(**SHORT, rule="one-se").fit(X, y, dev=held_out)
+    with pytest.raises(
+        DataError, match=r"give a tuple: \(X_dev, y_dev\), \(X_dev,\) for data that"
+    ):
+        LinearClassifierCV(**SHORT).fit(X, y, dev=X)
 
 
 def test_held_out_data_must_have_the_same_features(iris: tuple[Any, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import pickle
 from collections.abc import Callable, Iterator
@@ -355,12 +356,49 @@ def test_tags_and_conventions(estimator: Any, data: Make, scoring: str) -> None:
     assert not hasattr(estimator, "set_output")
     fresh = clone(estimator)
     assert not fresh.__sklearn_is_fitted__()
+    for name in ("model_", "certificate_", "trace_", "n_iter_", "started_from_", "classes_"):
+        with pytest.raises(sklearn.exceptions.NotFittedError, match=f"no {name} yet; call fit"):
+            getattr(fresh, name)
+        assert not hasattr(fresh, name)
     with pytest.raises(sklearn.exceptions.NotFittedError):
         check_is_fitted(fresh)
     X, y = data()
     fresh.fit(*((X,) if y is None else (X, y)))
     check_is_fitted(fresh)
     assert fresh.__sklearn_is_fitted__()
+
+
+def test_attributes_that_there_are_not() -> None:
+    tagger = SequenceTagger(tol=0.1)
+    with pytest.raises(AttributeError, match="no attribute 'weight'") as found:
+        tagger.weight  # noqa: B018
+    assert not isinstance(found.value, ValueError)
+    tagger.fit(*strings())
+    for name, why in (("odd_", "no attribute 'odd_'"), ("n_features_in_", "with named features"),
+                      ("triples_", "order=1")):  # fmt: skip
+        with pytest.raises(AttributeError, match=why):
+            getattr(tagger, name)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "why"),
+    [
+        (SequenceTagger, {"c1": 0.1}, "no parameter 'c1'; c1 of CRFsuite is l1 here"),
+        (SequenceTagger, {"all_possible_transitions": True}, "give transition_weights='all'"),
+        (LinearClassifier, {"C": 1.0}, "no parameter 'C'; give l2 = 1 / C, or l2 = 2 / C for"),
+        (LinearClassifier, {"min_freq": 1}, "no parameter 'min_freq'; it has loss, l2, l1, "),
+        (DependencyParser, {"labeled": True}, "DependencyParser has .*; did you mean labelled"),
+        (partwise.SequenceTaggerCV, {"c2": 1}, "no parameter 'c2'; it has loss, l1"),
+        (partwise.SequenceTaggerCV, {"step": 1}, "did you mean steps?"),
+    ],
+)
+def test_unknown_parameters_are_answered_by_known_ones(kind: Any, given: Any, why: str) -> None:
+    with pytest.raises(TypeError, match=why):
+        kind(**given)
+    with pytest.raises(TypeError, match="takes its parameters by name"):
+        kind(*given.values())
+    assert "l1" in inspect.signature(kind).parameters
+    assert kind(l1=0.5).get_params()["l1"] == clone(kind(l1=0.5)).l1 == 0.5
 
 
 def test_numbers_of_features() -> None:

@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 
 NOTE: Final = (
     "waiting for the compiler, which takes up to a minute; compiled code is kept on disk, so only "
-    "the first run waits for it"
+    "the first run of each kind waits for it"
 )
 
 #: A function or two are compiled before anybody wonders, in seconds.

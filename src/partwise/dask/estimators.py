@@ -9,6 +9,7 @@ from ..tasks.constituency.estimator import ConstituencyParser
 from ..tasks.dependency.estimator import DependencyParser
 from ..tasks.description import documented
 from ..tasks.estimator import Estimator
+from ..tasks.parameter_names import named_parameters
 from ..tasks.sequences.classifier import LinearClassifier
 from ..tasks.sequences.tagger import SequenceTagger
 from ..tasks.trainer import Trainer
@@ -49,6 +50,7 @@ class ClusterEstimator(ClusterTrainer, Estimator):
 
 
 @documented
+@named_parameters
 @dataclass(eq=False, repr=False, kw_only=True)
 class DaskSequenceTagger(ClusterEstimator, SequenceTagger):
     """A linear-chain tagger that is trained on a Dask cluster, to a certified optimum.
@@ -129,6 +131,7 @@ class DaskSequenceTagger(ClusterEstimator, SequenceTagger):
 
 
 @documented
+@named_parameters
 @dataclass(eq=False, repr=False, kw_only=True)
 class DaskLinearClassifier(ClusterEstimator, LinearClassifier):
     """A linear classifier that is trained on a Dask cluster, to a certified optimum.
@@ -205,6 +208,7 @@ class DaskLinearClassifier(ClusterEstimator, LinearClassifier):
 
 
 @documented
+@named_parameters
 @dataclass(eq=False, repr=False, kw_only=True)
 class DaskDependencyParser(ClusterEstimator, DependencyParser):
     """A dependency parser that is trained on a Dask cluster, to a certified optimum.
@@ -285,6 +289,7 @@ class DaskDependencyParser(ClusterEstimator, DependencyParser):
 
 
 @documented
+@named_parameters
 @dataclass(eq=False, repr=False, kw_only=True)
 class DaskConstituencyParser(ClusterEstimator, ConstituencyParser):
     """A parser of phrase structure that is trained on a Dask cluster, to a certified optimum.

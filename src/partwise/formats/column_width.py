@@ -71,7 +71,7 @@ def common_width(
 
 
 def separator_hint(lines: list[str], width: int) -> str:
-    """Return a hint at ``--separator`` if another character splits all lines of one column alike.
+    """Return a hint at `separator` if another character splits all lines of one column alike.
 
     Parameters
     ----------
@@ -85,5 +85,8 @@ def separator_hint(lines: list[str], width: int) -> str:
     for mark in _OTHER_MARKS:
         counts = {line.count(mark) for line in lines}
         if len(counts) == 1 and 0 not in counts:
-            return f", or give --separator '{mark}', which makes {counts.pop() + 1} columns of it"
+            return (
+                f", or give separator={mark!r} (--separator {mark!r}), which makes "
+                f"{counts.pop() + 1} columns of it"
+            )
     return ""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
+from ..errors import DataError
 from ..values import one_of
 
-__all__ = ["AVERAGES", "Counts", "ratio"]
+__all__ = ["AVERAGES", "Counts", "check_average", "ratio"]
 
 AVERAGES: Final = ("micro", "macro", "weighted")
 """How the scores of labels or types are put together.
@@ -16,6 +17,17 @@ AVERAGES: Final = ("micro", "macro", "weighted")
 "micro" counts all of them as one, "macro" is the mean over them, and "weighted" is the mean,
 weighted by how often each of them is right.
 """
+
+
+def check_average(average: Any) -> None:
+    """Raise a DataError unless the average is one of `AVERAGES`."""
+    if average is None:
+        raise DataError(
+            f"average is None; use one of {', '.join(AVERAGES)}. For one score per type of span "
+            "use span_scores(y_true, y_pred).by_type, and for one score per label of tokens "
+            "flat_f1_score of partwise.compat.sklearn_crfsuite.metrics, with average=None"
+        )
+    one_of("average", average, AVERAGES)
 
 
 class Counts:
@@ -52,7 +64,7 @@ class Counts:
 
     def averaged(self, average: str, what: str) -> float:
         """Return "precision", "recall" or "f1", put together as `AVERAGES` says."""
-        one_of("average", average, AVERAGES)
+        check_average(average)
         rows = list(self._rows.values())
         if average == "micro":
             return _score([sum(column) for column in zip(*rows, strict=True)] or [0.0] * 3, what)

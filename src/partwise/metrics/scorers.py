@@ -10,8 +10,12 @@ from typing import Any, Final
 import numpy as np
 
 from ..errors import DataError
+from ..formats.tag_schemes import SCHEME_ALIASES
+from ..values import one_of
 from . import sequence_scores as sequences
 from . import tree_scores as trees
+from .counts import check_average
+from .labels import SCHEMES
 
 __all__ = ["Scorer", "ScorerGroup", "get_scorer", "get_scorers", "scorer_names"]
 
@@ -179,6 +183,10 @@ def get_scorer(name: str, **options: Any) -> Scorer:
         if option not in known:
             has = f"it has {', '.join(sorted(known))}" if known else "it has none"
             raise DataError(f"the scorer {name!r} has no option {option!r}; {has}")
+    if "scheme" in options:
+        one_of("scheme", options["scheme"], (*SCHEMES, *SCHEME_ALIASES))
+    if "average" in options:
+        check_average(options["average"])
     return Scorer(name, metric, {**own, **options})
 
 

@@ -22,6 +22,7 @@ from ..files.container import read_container, write_container
 from ..problem.losses import LOSS_NAMES
 from ..training.certificate import Certificate
 from .features import Features
+from .held_model import held_model
 from .kept_counts import Counts, pack_counts, unpack_counts
 from .origin import Origin
 from .registry import read_features
@@ -66,7 +67,8 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : Model or fitted estimator
-        The model, or an estimator that holds one as ``model_``.
+        The model, or an estimator that holds one as ``model_``. Of a pipeline, give the last step;
+        the steps before it are no part of the model.
     path : str or path-like
         The file. An existing file is replaced only when the new one is complete on disk. A symbolic
         link is kept, and the file behind it is replaced.
@@ -84,14 +86,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     >>> load_model("tags.model").predict([["the", "dog"]])
     [['DET', 'NOUN']]
     """
-    from .model import Model
-
-    held = getattr(model, "model_", model)
-    if not isinstance(held, Model):
-        raise ModelFileError(
-            f"{type(model).__name__} is not a trained model; fit it first, or give its model_"
-        )
-    write_container(path, *pack_model(held, os.fspath(path)))
+    write_container(path, *pack_model(held_model(model), os.fspath(path)))
 
 
 def pack_model(model: Model, path: str) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:

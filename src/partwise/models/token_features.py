@@ -95,7 +95,10 @@ def _finite(value: float | Real, name: str, s: int, t: int) -> float:
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        fail_token(s, t, f"feature {name!r} is {number}; leave out values that are missing")
+        remedy = (
+            "leave out values that are missing" if math.isnan(number) else "give a finite number"
+        )
+        fail_token(s, t, f"feature {name!r} is {number}; {remedy}")
     return number
 
 

@@ -59,6 +59,9 @@ class PathEstimator(_Base):
         score is within one standard error of the best.
     scoring : str, callable or None
         What is scored, as in scikit-learn; None is the method `score`.
+    memory_limit : float, str or None
+        The memory that a fit may take, in MiB or as in "4GB", "512MiB" or "50%". A fit that takes
+        more is refused.
 
     Attributes
     ----------

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
@@ -94,6 +95,18 @@ class Estimator(Trainer, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return "model_" in vars(self)
+
+    # mypy would take it for a promise that every attribute exists.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise scikit-learn's NotFittedError for what only a fit sets; it is called last."""
+            if name[:1] != "_" and name.endswith("_") and "model_" not in self.__dict__:
+                raise NotFittedError(
+                    f"this {type(self).__name__} has no {name} yet; call fit first"
+                )
+            # A property may have failed, and its own message is the better one.
+            return self.__getattribute__(name)
 
     def _html_repr(self) -> str:
         """Return the view of scikit-learn, with the certificate below it if there is one."""
@@ -185,7 +198,4 @@ class Estimator(Trainer, BaseEstimator):
 
     def _fitted(self) -> Model:
         """Return the model, for attributes; raise an AttributeError if there is none."""
-        model: Model | None = self.__dict__.get("model_")
-        if model is None:
-            raise AttributeError(f"the {type(self).__name__} has not been fitted; call fit first")
-        return model
+        return self.model_

@@ -27,8 +27,9 @@ def held_out_score(estimator: Estimator, dev: Any, scoring: Any) -> Callable[[Mo
     sound = isinstance(dev, tuple) and 1 <= len(dev) <= 3
     if not sound or (len(dev) == 3 and not isinstance(dev[2], Mapping)):
         raise DataError(
-            "dev does not say what to score on; give a tuple, (X_dev, y_dev), or (X_dev, y_dev, "
-            "more) with a dict of what else score takes"
+            "dev does not say what to score on; give a tuple: (X_dev, y_dev), (X_dev,) for data "
+            "that hold their labels, such as a file that was read, or (X_dev, y_dev, more) with a "
+            "dict of what else score takes"
         )
     from sklearn.metrics import check_scoring
 

@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.feature_extraction import DictVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -231,6 +232,17 @@ def test_bad_parameters_are_sentences(
 ) -> None:
     with pytest.raises(DataError, match=says):
         LinearClassifier(**parameters).fit(*iris)
+
+
+def test_dicts_need_a_vectorizer() -> None:
+    X, y = [{"a": 1.0}, {"b": 1.0}], ["x", "y"]
+    classifier = make_pipeline(DictVectorizer(), LinearClassifier()).fit(X, y)
+    assert classifier.predict(X).tolist() == y
+    for labels in (y, ["x", None]):
+        with pytest.raises(DataError, match=r"X holds dicts .* DictVectorizer"):
+            LinearClassifier().fit(X, labels)
+    with pytest.raises(DataError, match="DictVectorizer"):
+        classifier[-1].predict(X)
 
 
 @pytest.mark.parametrize(

@@ -342,7 +342,9 @@ TOKEN = {"w": "a"}
         ([[TOKEN], [TOKEN]], "xy", "y is of type str"),
         ([TOKEN, TOKEN], [["x"], ["y"]], "sequence 0 is a single dict"),
         (["a", "b"], [["x"], ["y"]], "sequence 0 is a single str"),
-        ("ab", [["x"]], "X is of type str"),
+        ("ab", [["x"]], "X is of type str.*read_columns"),
+        ([[TOKEN], [TOKEN, TOKEN]], ["x", "y", "x"], "flat list of 3 labels, which .* all tokens"),
+        ([[TOKEN], [TOKEN, TOKEN]], ["x"] * 4, "flat list of 4 labels, and X has 2 sequences"),
         (3, [["x"]], "X is of type int"),
         ([[TOKEN, TOKEN]], [["x", 1]], "'?1'? is of type int where the first label"),
         ([[TOKEN, TOKEN]], [["x", ("a",)]], "label of type tuple"),
@@ -353,7 +355,9 @@ TOKEN = {"w": "a"}
         ([np.eye(2), np.eye(3)], [["x", "y"], ["x"] * 3], "sequence 1 has 3 features"),
         ([np.eye(2), [TOKEN]], [["x", "y"], ["x"]], "sequence 1 is of type list"),
         ([np.array([[1.0], [np.inf]])], [["x", "y"]], "sequence 0, token 1"),
-        ([[{"w": float("nan")}]], [["x"]], "sequence 0, token 0"),
+        ([[{"w": float("nan")}]], [["x"]], "sequence 0, token 0.* leave out"),
+        ([[{"w": float("inf")}]], [["x"]], "sequence 0, token 0.* give a finite number"),
+        ([[{"w": 10**400}]], [["x"]], "sequence 0, token 0.* give a finite number"),
     ],
 )
 def test_bad_data_is_a_sentence(X: Any, y: Any, says: str) -> None:

@@ -8,7 +8,14 @@ from typing import Any, TypeAlias, TypeVar
 
 from ...errors import DataError
 
-__all__ = ["Attributes", "ItemError", "ItemSequence", "number_items", "read_labels"]
+__all__ = [
+    "Attributes",
+    "ItemError",
+    "ItemSequence",
+    "LabelListError",
+    "number_items",
+    "read_labels",
+]
 
 #: The attributes of a token with their values. A name may occur twice; its values add up.
 Attributes: TypeAlias = list[tuple[str, float]]
@@ -25,6 +32,10 @@ class ItemError(DataError, TypeError):
     python-crfsuite raises a TypeError or a SystemError in some of these cases, and accepts nonsense
     in others. A `DataError` is a ValueError.
     """
+
+
+class LabelListError(ItemError):
+    """Labels that python-crfsuite does not know."""
 
 
 class ItemSequence:
@@ -185,20 +196,23 @@ def _number(value: Any, name: str) -> float:
             "or a set"
         ) from None
     if not math.isfinite(number):
-        raise ItemError(f"the feature {name!r} is {number}; leave out values that are missing")
+        remedy = (
+            "leave out values that are missing" if math.isnan(number) else "give a finite number"
+        )
+        raise ItemError(f"the feature {name!r} is {number}; {remedy}")
     return number
 
 
 def read_labels(labels: Any) -> list[str]:
     """Return the labels of a sequence as strings."""
     if isinstance(labels, (str, bytes)) or not isinstance(labels, Iterable):
-        raise ItemError(
+        raise LabelListError(
             f"the labels of a sequence are a {type(labels).__name__}; give a list of strings"
         )
     found = []
     for label in labels:
         if not isinstance(label, (str, bytes)):
-            raise ItemError(
+            raise LabelListError(
                 f"the label {label!r} is a {type(label).__name__}; labels are strings, so give "
                 f"{str(label)!r}"
             )

@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from ...problem.losses import make_loss
 from ...problem.problem import Problem, build_problem
 from ...problem.weight_rule import WeightRule
 from ...structures.chain.structure import Chain
+from ...training.advice import Words, warn_unless_converged
 from ...training.certificate import Certificate
 from ...training.fit import Progress
 from ...training.loop import train
@@ -34,6 +35,8 @@ __all__ = ["Learned", "learn"]
 
 _log = logging.getLogger(__name__)
 
+#: The names of the parameters in CRFsuite, which has no way to go on with a training.
+_WORDS: Final = Words(tol="delta", max_passes="max_iterations", l2="c2", again="")
 NO_CERTIFICATE = (
     "no certificate: {} follows a rule of updates and minimises no objective that could be bounded"
 )
@@ -117,7 +120,8 @@ def _check(parameters: ParameterSet) -> None:
                 "a small positive number, such as c2=1e-3, with any c1"
             )
         if not value >= least or (value == least and name in ("delta", "max_iterations")):
-            raise DataError(f"{name} is {value}; give a positive number")
+            wanted = "0 or a positive number" if name == "c1" else "a positive number"
+            raise DataError(f"{name} is {value}; give {wanted}")
 
 
 def _problem(sample: Sample, n_labels: int, values: dict[str, Any]) -> Problem:
@@ -197,8 +201,10 @@ def _certified(
         tol=values["delta"],
         max_passes=values["max_iterations"],
         callbacks=[report],
+        quiet=True,
     )
     certificate = fit.certificate
+    warn_unless_converged(certificate, values["max_iterations"], _WORDS)
     return fit.weights, certificate, [f"partwise: {certificate.verdict}", f"{certificate}"]
 
 

@@ -8,13 +8,16 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from ...errors import DataError
+from ..crfsuite.items import ItemError, LabelListError
 from ..pycrfsuite import ParsedDump, Tagger
 from .metrics import flat_accuracy_score
 from .model_file import FileResource
+from .native_model import Record, native_model
 from .sequences import SequenceArray, sequence_array
 from .trainer import LinePerIterationTrainer
 
 if TYPE_CHECKING:
+    from ...models.model import Model
     from ...training.certificate import Certificate
     from ..pycrfsuite import TrainLogParser
 
@@ -95,6 +98,9 @@ calibration_max_trials
         and "arow".
     training_log_ : TrainLogParser or None
         The messages of training, read.
+    model_ : Model
+        The model as the rest of partwise takes it: for :func:`partwise.save_model`, and for
+        ``explain`` and ``explain_weights``. sklearn-crfsuite does not have it.
 
     Examples
     --------
@@ -166,6 +172,7 @@ calibration_max_trials
         self.trainer_cls = trainer_cls
         self.certificate_: Certificate | None = None
         self.training_log_: TrainLogParser | None = None
+        self._record: Record | None = None
         self._file: FileResource | None = None
         self._tagger: Tagger | None = None
         self._info_cached: ParsedDump | None = None
@@ -199,7 +206,7 @@ calibration_max_trials
         """
         if (X_dev is None) != (y_dev is None):
             raise DataError("Pass both X_dev and y_dev to use the holdout data")
-        self._tagger = self._info_cached = self.certificate_ = None
+        self._tagger = self._info_cached = self.certificate_ = self._record = None
         file = self.modelfile
         # Whatever happens, an earlier fit is over.
         file.cleanup()
@@ -208,6 +215,7 @@ calibration_max_trials
         if X_dev is not None:
             _append(trainer, X_dev, y_dev, 1, "X_dev", "y_dev")
         file.ensure_name()
+        assert file.name is not None
         try:
             trainer.train(file.name, holdout=-1 if X_dev is None else 1)
         except BaseException:
@@ -215,6 +223,7 @@ calibration_max_trials
             raise
         self.training_log_ = trainer.logparser
         self.certificate_ = trainer.certificate
+        self._record = Record.of(file.name, trainer)
         return self
 
     def predict(self, X: Any) -> SequenceArray:
@@ -271,6 +280,15 @@ calibration_max_trials
             tagger.open(file.name)
             self._tagger, self._info_cached = tagger, None
         return self._tagger
+
+    @property
+    def model_(self) -> Model:
+        """The model as the rest of partwise takes it; it is read when it is asked for."""
+        name = self.modelfile.name
+        if name is None:
+            raise NotFittedError("this CRF has no model_ yet; call fit, or give model_filename")
+        # Pickles of earlier versions have no record.
+        return native_model(name, vars(self).get("_record"))
 
     @property
     def classes_(self) -> list[str] | None:
@@ -350,6 +368,11 @@ calibration_max_trials
 def _append(trainer: Any, X: Any, y: Any, group: int, *names: str) -> None:
     """Append all sequences to the data of a trainer."""
     X, y = list(X), list(y)
+    if y and all(isinstance(labels, (str, bytes)) for labels in y):
+        raise ItemError(
+            f"{names[1]} holds {y[0]!r} and other single labels; give one list of labels per "
+            "sequence: [[label, label], [label]]"
+        )
     if len(X) != len(y):
         raise DataError(
             f"{names[0]} has {len(X)} sequences and {names[1]} has {len(y)}; give as many labels "
@@ -358,5 +381,7 @@ def _append(trainer: Any, X: Any, y: Any, group: int, *names: str) -> None:
     for s, (items, labels) in enumerate(zip(X, y, strict=True)):
         try:
             trainer.append(items, labels, group)
+        except LabelListError as error:
+            raise LabelListError(f"{names[1]}[{s}] (counted from 0): {error}") from error
         except DataError as error:
             raise type(error)(f"{names[0]}, sequence {s} (counted from 0): {error}") from error

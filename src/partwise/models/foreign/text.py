@@ -54,7 +54,8 @@ def read_bytes(path: str) -> bytes:
     if data.startswith(_PICKLES) and data[5:9] != b"\0\0\0{":
         raise ModelFileError(
             f"{path} is a pickle, and reading a pickle may run anything; export the model where it "
-            "was made (docs/converting.md has the lines for it), and convert the export"
+            "was made, and convert the export; the lines for it are on the page 'Bringing and "
+            "taking models' of the documentation"
         )
     return data
 

@@ -16,6 +16,7 @@ from ..cross_validation import PathEstimator
 from ..description import documented
 from ..estimator import Estimator, has_probabilities
 from ..label_list import LabelList
+from ..parameter_names import named_parameters
 from ..spans import ProbableSpan
 from ..stream import is_iterator, of_columns
 from .bracketing import Bracketing
@@ -32,6 +33,7 @@ __all__ = ["ConstituencyParser", "ConstituencyParserCV"]
 
 
 @documented
+@named_parameters
 @dataclass(eq=False, repr=False, kw_only=True)
 class ConstituencyParser(ConstituencyTrainer, Estimator):
     """A parser of phrase structure, trained to a certified optimum.
@@ -230,6 +232,7 @@ class ConstituencyParser(ConstituencyTrainer, Estimator):
 
 
 @documented
+@named_parameters
 @dataclass(eq=False, repr=False, kw_only=True)
 class ConstituencyParserCV(PathEstimator, ConstituencyParser):
     """A parser of phrase structure that chooses l2 by cross-validation or by data held out.

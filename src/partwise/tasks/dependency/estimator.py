@@ -17,6 +17,7 @@ from ..cross_validation import PathEstimator
 from ..description import documented
 from ..estimator import Estimator, has_probabilities
 from ..label_list import LabelList
+from ..parameter_names import named_parameters
 from ..stream import is_iterator, of_columns
 from .gold import check_trees
 from .trainer import DependencyTrainer
@@ -29,6 +30,7 @@ __all__ = ["DependencyParser", "DependencyParserCV"]
 
 
 @documented
+@named_parameters
 @dataclass(eq=False, repr=False, kw_only=True)
 class DependencyParser(DependencyTrainer, Estimator):
     """A dependency parser, trained to a certified optimum.
@@ -255,6 +257,7 @@ def _some(relations: Any, i: int, words: list[int]) -> list[list[str]] | None:
 
 
 @documented
+@named_parameters
 @dataclass(eq=False, repr=False, kw_only=True)
 class DependencyParserCV(PathEstimator, DependencyParser):
     """A dependency parser that chooses l2 by cross-validation or by data held out.

@@ -43,6 +43,9 @@ __all__ = [
 
 _log = logging.getLogger(__name__)
 
+#: The path of sentences that were given in Python.
+_GIVEN: Final = "<columns>"
+
 #: What to do with gold trees that are not projective where predicted ones must be.
 NONPROJECTIVE: Final = ("lift", "skip", "raise")
 
@@ -279,7 +282,7 @@ def number_trees(
 
 def _name(sentence: Sentence, i: int) -> str:
     """Return where a sentence stands: in its file, or among those that were given."""
-    if sentence.path == "<columns>":
+    if sentence.path == _GIVEN:
         return f"sentence {i} (counted from 0)"
     return sentence.where(1)
 
@@ -292,24 +295,43 @@ def _check_tree(sentence: Sentence, i: int, heads: Sequence[int], single_root: b
     if UNKNOWN in heads:
         raise DataError(
             f"{_name(sentence, i)}: word {list(heads).index(UNKNOWN) + 1} (counted from 1) has no "
-            "head; sentences to train on or to compare with must be parsed, unless missing_label "
-            "is '_'"
+            f"head; {_no_head(sentence)}"
         )
     try:
         cycle = find_cycle(heads)
     except DataError as error:
         raise DataError(f"{_name(sentence, i)}: {error}") from None
     if cycle:
-        raise DataError(
-            f"{_name(sentence, i)}: words {', '.join(map(str, cycle))} (counted from 1) are heads "
-            "of each other; correct one, so that all words hang from the root"
-        )
+        words, are = f"words {', '.join(map(str, cycle))}", "are heads of each other"
+        if len(cycle) == 1:
+            words, are = f"word {cycle[0]}", "is its own head"
+        raise DataError(f"{_name(sentence, i)}: {words} (counted from 1) {are}; {_no_root(heads)}")
     roots = [word for word, head in enumerate(heads, 1) if head == 0]
     if single_root and len(roots) > 1:
         raise DataError(
             f"{_name(sentence, i)}: words {roots[0]} and {roots[1]} (counted from 1) both have "
             "head 0 where one word may; attach one to the other, or allow several roots"
         )
+
+
+def _no_head(sentence: Sentence) -> str:
+    """Return what to do about a word without a head."""
+    if sentence.path == _GIVEN:
+        return (
+            f"it was left out or is {UNKNOWN}. Heads count words from 1, and 0 is the root: if "
+            "yours count from 0, add 1 to each; if the head is not known, set missing_label='_'"
+        )
+    return "sentences to train on or to compare with must be parsed, unless missing_label is '_'"
+
+
+def _no_root(heads: Sequence[int]) -> str:
+    """Return what to do about words that do not hang from the root."""
+    if 0 in heads:
+        return "correct one, so that all words hang from the root"
+    return (
+        "no word has the head 0, which is the root. Heads count words from 1: if yours count from "
+        "0, add 1 to each, and give 0 to the word that hangs from the root"
+    )
 
 
 def _crossing(heads: Sequence[int]) -> str:

@@ -17,6 +17,7 @@ from ..cross_validation import PathEstimator
 from ..description import documented
 from ..estimator import Estimator, has_probabilities
 from ..label_list import LabelList
+from ..parameter_names import named_parameters
 from ..stream import is_iterator, of_columns, of_pairs
 from .features import GraphFeatures
 from .labels import is_certain, read_labels
@@ -30,6 +31,7 @@ __all__ = ["GraphLabeler", "GraphLabelerCV"]
 
 
 @documented
+@named_parameters
 @dataclass(eq=False, repr=False, kw_only=True)
 class GraphLabeler(GraphTrainer, Estimator):
     """A labeller of the vertices of graphs, trained to a certified optimum.
@@ -250,6 +252,7 @@ def _array(labels: Sequence[Any]) -> Any:
 
 
 @documented
+@named_parameters
 @dataclass(eq=False, repr=False, kw_only=True)
 class GraphLabelerCV(PathEstimator, GraphLabeler):
     """A labeller of the vertices of graphs that chooses l2 by cross-validation or held-out data.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +19,7 @@ from ...models.hashed_names import hashed_indices
 from ..cross_validation import PathEstimator
 from ..description import documented
 from ..estimator import Estimator, has_probabilities
+from ..parameter_names import named_parameters
 from ..source import Source
 from ..stream import IteratorStream, Stream, is_iterator, parts
 from .examples import read_labels, read_matrix
@@ -30,7 +31,7 @@ from .trainers import ClassifierTrainer
 if TYPE_CHECKING:
     from ...models.model import Model
 
-__all__ = ["LinearClassifier", "LinearClassifierCV", "check_one_kind"]
+__all__ = ["LinearClassifier", "LinearClassifierCV", "check_no_dicts", "check_one_kind"]
 
 #: How many numbers of a matrix are read at a time, if it is not held in memory.
 _BATCH_VALUES: Final = 1 << 20
@@ -53,7 +54,17 @@ def check_one_kind(y: Any) -> None:
         )
 
 
+def check_no_dicts(X: Any) -> None:
+    """Raise a DataError if rows are dicts of features; only taggers take these."""
+    if isinstance(X, (list, tuple)) and X and isinstance(X[0], Mapping):
+        raise DataError(
+            "X holds dicts where a matrix is expected; make one of them with scikit-learn's "
+            "DictVectorizer: make_pipeline(DictVectorizer(), LinearClassifier())"
+        )
+
+
 @documented
+@named_parameters
 @dataclass(eq=False, repr=False, kw_only=True)
 class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
     """A linear classifier, trained to a certified optimum.
@@ -118,6 +129,7 @@ class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
         return self
 
     def _given(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Table, Any]:
+        check_no_dicts(X)
         if holds_partial(y):
             return self._given_partial(X, y), sample_weight
         check_one_kind(y)
@@ -220,6 +232,7 @@ class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
 
     def _readable(self, X: Any) -> Any:
         check_is_fitted(self)
+        check_no_dicts(X)
         return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
 
     def _column_names(self) -> dict[str, Any]:
@@ -333,6 +346,7 @@ class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
 
 
 @documented
+@named_parameters
 @dataclass(eq=False, repr=False, kw_only=True)
 class LinearClassifierCV(PathEstimator, LinearClassifier):
     """A linear classifier that chooses l2 by cross-validation or by held-out data.

@@ -16,6 +16,7 @@ from ...problem.rows import Rows, is_matrix
 from ..fixed import by_place
 
 __all__ = [
+    "check_label_lists",
     "is_missing",
     "read_features",
     "read_fixed",
@@ -254,9 +255,29 @@ def _is_label(item: Any) -> bool:
     return item is None or isinstance(item, (str, bytes, int, float, np.generic))
 
 
+def check_label_lists(items: Sequence[Any], n: int, n_tokens: int | None = None) -> None:
+    """Raise a DataError unless there is one list of labels per sequence, as far as numbers show.
+
+    Parameters
+    ----------
+    items
+        The labels of each sequence.
+    n, n_tokens
+        The number of sequences, and of all their tokens if it is known.
+    """
+    if len(items) == n:
+        return
+    if items and all(map(_is_label, items)):
+        also = ", which is the number of all tokens" if len(items) == n_tokens else ""
+        raise DataError(
+            f"y is one flat list of {len(items)} labels{also}, and X has {n} sequences; give one "
+            "list of labels per sequence: [[label, label], [label]]"
+        )
+    raise DataError(f"y has {len(items)} sequences where X has {n}")
+
+
 def _joined(items: Sequence[Any], lengths: Ints) -> list[Any]:
-    if len(items) != len(lengths):
-        raise DataError(f"y has {len(items)} sequences where X has {len(lengths)}")
+    check_label_lists(items, len(lengths), int(lengths.sum()))
     flat: list[Any] = []
     for s, (item, length) in enumerate(zip(items, lengths.tolist(), strict=True)):
         if _is_label(item) or not isinstance(item, Iterable):

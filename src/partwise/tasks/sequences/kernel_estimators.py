@@ -17,6 +17,7 @@ from ...training.settings import as_json
 from ...values import is_number
 from ..description import documented
 from ..estimator import Estimator
+from ..parameter_names import named_parameters
 from ..prepared import Prepared
 from .classifier import LinearClassifier
 from .features import PositionFeatures
@@ -166,6 +167,7 @@ def _support(model: Model) -> Support:
 
 
 @documented
+@named_parameters
 @dataclass(eq=False, repr=False, kw_only=True)
 class KernelClassifier(KernelEstimator, LinearClassifier):
     """A classifier with a kernel, trained to a certified optimum.
@@ -224,6 +226,7 @@ class KernelClassifier(KernelEstimator, LinearClassifier):
 
 
 @documented
+@named_parameters
 @dataclass(eq=False, repr=False, kw_only=True)
 class KernelTagger(KernelEstimator, SequenceTagger):
     """A linear-chain tagger with a kernel of tokens, trained to a certified optimum.

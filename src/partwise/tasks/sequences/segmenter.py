@@ -15,6 +15,7 @@ from ..cross_validation import PathEstimator
 from ..description import documented
 from ..estimator import has_probabilities
 from ..label_list import LabelList
+from ..parameter_names import named_parameters
 from ..spans import ProbableSpan
 from ..stream import is_iterator, of_columns, of_pairs
 from .partial_segments import cut_items, is_partial
@@ -33,6 +34,7 @@ __all__ = ["SegmentTagger", "SegmentTaggerCV"]
 
 
 @documented
+@named_parameters
 @dataclass(eq=False, repr=False, kw_only=True)
 class SegmentTagger(SegmentTrainer, SequenceEstimator):
     """A semi-Markov tagger, trained to a certified optimum.
@@ -284,6 +286,7 @@ class SegmentTagger(SegmentTrainer, SequenceEstimator):
 
 
 @documented
+@named_parameters
 @dataclass(eq=False, repr=False, kw_only=True)
 class SegmentTaggerCV(PathEstimator, SegmentTagger):
     """A semi-Markov tagger that chooses l2 by cross-validation or by held-out data.

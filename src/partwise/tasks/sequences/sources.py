@@ -21,6 +21,7 @@ from ..labels import order_of_labels
 from ..source import Source
 from .attributes import attribute_rows
 from .examples import (
+    check_label_lists,
     is_missing,
     read_features,
     read_labels,
@@ -94,10 +95,11 @@ class Sequences(Source):
                 transitions = _cut(self.transitions, steps)
             lists = {"X": _cut(self.X, self.lengths), "transitions": transitions, "y": labels}
         n = len(lists["X"] or ())
-        for name, what in (("y", "y"), ("transitions", "X_transitions")):
-            if lists[name] is not None and len(lists[name] or ()) != n:
-                raise DataError(f"{what} has {len(lists[name] or ())} sequences where X has {n}")
         X, transitions, y = (lists[name] for name in ("X", "transitions", "y"))
+        if y is not None:
+            check_label_lists(y, n)
+        if transitions is not None and len(transitions) != n:
+            raise DataError(f"X_transitions has {len(transitions)} sequences where X has {n}")
         return replace(self, X=X, lengths=None, transitions=transitions, y=y)
 
     def take(self, which: Sequence[int]) -> Sequences:

@@ -18,13 +18,14 @@ from ..cross_validation import PathEstimator
 from ..description import documented
 from ..estimator import Estimator, has_probabilities
 from ..label_list import LabelList
+from ..parameter_names import named_parameters
 from ..spans import ProbableSpan
 from ..stream import is_iterator, of_columns, of_pairs
 from .features import PositionFeatures
 from .partial_labels import is_certain
 from .sources import ColumnFile, Sequences
 from .template_file import DEFAULT, as_templates
-from .token_columns import default_templates
+from .token_columns import check_file, default_templates
 from .trainers import TaggerTrainer
 
 __all__ = ["SequenceEstimator", "SequenceTagger", "SequenceTaggerCV"]
@@ -59,6 +60,7 @@ class SequenceEstimator(Estimator):
 
 
 @documented
+@named_parameters
 @dataclass(eq=False, repr=False, kw_only=True)
 class SequenceTagger(TaggerTrainer, SequenceEstimator):
     """A linear-chain tagger, trained to a certified optimum.
@@ -151,9 +153,8 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
         lengths: Any = None,
         X_transitions: Any = None,
     ) -> tuple[Sequences | ColumnFile, Any]:
+        check_file(X, y)
         if isinstance(X, Columns):
-            if X.labels is None or y is not None:
-                raise DataError("a file that was read has labels of its own; read them, without y")
             # Without templates, a file gets the default ones.
             given = None if self.templates == DEFAULT else self.templates
             templates = None if given is None else as_templates(given)
@@ -400,6 +401,7 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
 
 
 @documented
+@named_parameters
 @dataclass(eq=False, repr=False, kw_only=True)
 class SequenceTaggerCV(PathEstimator, SequenceTagger):
     """A linear-chain tagger that chooses l2 by cross-validation or by held-out data.

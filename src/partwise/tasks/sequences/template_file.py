@@ -31,7 +31,8 @@ class Templates(ColumnTemplates):
 
     ``U01:%x[-1,0]/%x[0,0]`` gives each token a feature such as ``U01:the/dog``, from column 0 of
     the token before it and of its own. Lines that begin with B give features to pairs of
-    neighbouring labels. ``docs/templates.md`` describes the language.
+    neighbouring labels. The page Templates of the documentation describes the
+    language.
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,22 @@ from ...formats.columns import Columns
 from .extraction import ColumnTemplates
 from .templates import TemplateSet, template_for
 
-__all__ = ["as_columns", "default_templates", "given_columns"]
+__all__ = ["as_columns", "check_file", "default_templates", "given_columns"]
+
+
+def check_file(X: Any, y: Any) -> None:
+    """Raise a DataError if X is the name of a file, or a file that does not go with y."""
+    if isinstance(X, (str, os.PathLike)):
+        raise DataError(
+            f"X is of type {type(X).__name__}; give a list of sequences, or for a file what a "
+            "reader returns, such as partwise.formats.columns.read_columns(path)"
+        )
+    if not isinstance(X, Columns):
+        return
+    if X.labels is None:
+        raise DataError(f"{X.path} was read without labels; read it with labelled=True, without y")
+    if y is not None:
+        raise DataError(f"{X.path} was read with labels of its own; leave y out")
 
 
 def as_columns(X: Any, n_inputs: int) -> Columns | None:

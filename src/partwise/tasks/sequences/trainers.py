@@ -136,8 +136,9 @@ class ClassifierTrainer(PositionTrainer):
     Parameters
     ----------
     l2 : float
-        The regulariser: ``l2/2 |w|^2`` is added to the sum of the losses of all examples. It is
-        1/C in scikit-learn; the intercept is regularised too.
+        The regulariser: ``l2/2 |w|^2`` is added to the sum of the losses of all examples. With
+        three classes or more it is 1/C of scikit-learn, and with two classes 2/C, because there is
+        one weight vector per class; the intercept is regularised too.
     fit_intercept : bool
         Whether every class has a constant weight.
     intercept_scaling : float
