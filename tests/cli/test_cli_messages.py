@@ -106,6 +106,10 @@ def test_one_unknown_label_is_in_the_singular(run: Run, folder: Path, tmp_path: 
         (["explain", "m", "x", "--frist", "3"], "(see partwise explain --help)"),
         (["train", "x", "--task", "tag", "--model", "m", "--c1=2"], "c1 of CRFsuite is --l1 here"),
         (["path", "x", "--task", "tag", "--c2", "2"], "c2 of CRFsuite is half of l2 here"),
+        (["train", "x", "--task", "tag", "--modle", "m"], "did you mean --model?"),
+        (["train", "x", "--task", "tag", "--modle=m"], "unrecognized arguments: --modle=m"),
+        (["train", "x", "--task", "tag", "--", "--modle"], "are required: --model"),
+        (["explain", "m", "--", "x", "y"], "unrecognized arguments: y"),
         (["solvers", "lbfsg"], "unknown solver 'lbfsg'; did you mean lbfgs?"),
     ],
 )
@@ -129,6 +133,50 @@ def test_errors_of_usage_show_what_is_needed_and_not_all_options(run: Run) -> No
     assert code == 2
     assert "--model OUT" in err
     assert "--tol" not in err
+
+
+def test_help_is_given_whatever_else_is_wrong(run: Run) -> None:
+    code, out, err = run("train", "--modle", "m", "--help")
+    assert (code, err) == (0, "")
+    assert "--model OUT" in out
+
+
+# Inputs that would be overwritten
+
+
+@pytest.mark.parametrize("kind", ["the same", "a symbolic link", "a hard link", "another way"])
+def test_predict_does_not_overwrite_its_input(
+    run: Run, folder: Path, tmp_path: Path, kind: str
+) -> None:
+    path, out = tmp_path / "in.txt", tmp_path / "out.txt"
+    path.write_bytes((folder / "test.txt").read_bytes())
+    if kind == "the same":
+        out = path
+    elif kind == "a symbolic link":
+        out.symlink_to(path)
+    elif kind == "a hard link":
+        out.hardlink_to(path)
+    else:
+        (tmp_path / "sub").mkdir()
+        out = tmp_path / "sub" / ".." / "in.txt"
+    before = path.read_bytes()
+    for more in ([], ["--spans"], ["--json"]):
+        code, _, err = run("predict", folder / "tag", path, "--output", out, *more)
+        assert code == 2
+        assert f"--output {out} would overwrite an input; choose another name" in sentence(err)
+        assert path.read_bytes() == before
+
+
+def test_a_template_file_is_an_input(run: Run, folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "template"
+    path.write_text("U00:%x[0,0]\n", "ascii")
+    for verb in (["train"], ["path", "--folds", 2]):
+        code, _, err = run(
+            *verb, "--task", "tag", folder / "train.txt", "--template", path, "--model", path
+        )
+        assert code == 2
+        assert f"--model {path} would overwrite an input" in sentence(err)
+    assert path.read_text("ascii") == "U00:%x[0,0]\n"
 
 
 # Tags that are none

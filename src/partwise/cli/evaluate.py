@@ -25,7 +25,7 @@ __all__ = ["read_labelled", "run"]
 
 def run(arguments: argparse.Namespace) -> Outcome:
     """Evaluate a model on a file with labels."""
-    check_report(arguments, (arguments.model, arguments.file), {})
+    check_report(arguments, {})
     with noted_compilation():
         model, task, given, source, chosen = read_labelled(arguments)
         began = time.perf_counter()

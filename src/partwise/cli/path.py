@@ -64,15 +64,14 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("--folds 1 leaves nothing to train on; give 2 or more")
     check_stdin(arguments)
     check_cluster(arguments)
-    inputs = (arguments.file, arguments.dev, arguments.sample_weight)
     for option, target in (("--model", arguments.model), ("--plot", arguments.plot)):
         if target == "-":
             raise UsageError(f"{option} - is not possible: it needs a file of its own")
         if target is not None:
-            check_target(target, option, inputs)
+            check_target(arguments, target, option)
     check_apart(arguments.plot, "--plot", arguments.model, "--model")
     outputs = {"--model": arguments.model, "--plot": arguments.plot}
-    check_report(arguments, inputs, outputs)
+    check_report(arguments, outputs)
     if wants_report(arguments) and arguments.model is None:
         raise UsageError("a report is about a model file; give --model BEST too")
     if arguments.plot:

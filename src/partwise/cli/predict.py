@@ -23,7 +23,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     from partwise.models.file import load_model
 
     if arguments.output != "-":
-        check_target(arguments.output, "--output", (arguments.model,), devices=True)
+        check_target(arguments, arguments.output, "--output", devices=True)
     with noted_compilation():
         model = load_model(arguments.model)
         task = task_of(model.task)
