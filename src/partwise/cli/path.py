@@ -155,9 +155,11 @@ class _Walk:
             "total_seconds": time.perf_counter() - began,
             "metrics": metrics,
         }
+        # By one standard error, the l2 that is chosen need not have the best score.
+        how = "best" if arguments.rule == "best" else "chosen"
         lines = [
-            f"best: l2 = {model.l2:g}, {self.score_name} {at['score']:.4%}"
-            + ("" if edge is None else f"; the best l2 is the {edge} that was tried"),
+            f"{how}: l2 = {model.l2:g}, {self.score_name} {at['score']:.4%}"
+            + ("" if edge is None else f"; the {how} l2 is the {edge} that was tried"),
             "certified: " + in_words(model.certificate),
         ]
         if arguments.model is not None:
@@ -303,7 +305,9 @@ class _Table:
 
     def summary(self, rows: Sequence[Any], score_name: str) -> None:
         """Write the table of all folds."""
-        self.title("all folds: sums of passes and seconds, largest gap, mean score")
+        self.title(
+            "all folds: sums of passes and seconds, largest gap, mean score +- its standard error"
+        )
         total = 0.0
         for row in rows:
             total += row["passes"]
