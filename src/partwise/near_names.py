@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Final
 
 __all__ = ["did_you_mean"]
+
+#: How much less alike than the best a name may be, of 1 for equal names.
+_LESS: Final = 0.1
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
@@ -27,4 +31,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     'did you mean train?'
     """
     near = difflib.get_close_matches(name, sorted(known), n=3, cutoff=0.6)
+    likeness = [difflib.SequenceMatcher(None, one, name).ratio() for one in near]
+    # The best comes first; what is far less alike would only distract from it.
+    near = [one for one, found in zip(near, likeness, strict=True) if found > likeness[0] - _LESS]
     return f"did you mean {' or '.join(near)}?" if near else otherwise

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from support.commands import Run, one_object, runner, sentence, trained
 
 from partwise import load_model
+from partwise.cli.help_texts import INSPECT
 from partwise.formats.columns import read_columns
 
 
@@ -44,6 +47,33 @@ def test_inspect_json(run: Run, folder: Path) -> None:
     assert len(table) == 3
     assert {row["label"] for row in record["weights"]} == {"B-NP"}
     assert record["n_weights"] == len(model.weights)
+
+
+def test_inspect_names_features_where_none_matches(run: Run, folder: Path) -> None:
+    command = ["inspect", folder / "tag", "--feature", r"word\[0\]"]
+    code, out, err = run(*command)
+    assert code == 0
+    assert out.startswith("feature")
+    assert f"{folder / 'tag'}: no weights of features that match --feature" in err
+    named = err.rstrip("\n").rpartition("such as ")[2].split(", ")
+    assert len(named) == 5
+    assert len({name.partition("=")[0] for name in named}) == 5
+    for name in named:
+        code, out, err = run("inspect", folder / "tag", "--feature", f"^{re.escape(name)}$")
+        assert (code, err) == (0, "")
+        assert name in out
+    assert run(*command, "--quiet")[2] == ""
+    _, out, err = run(*command, "--transitions", "--json")
+    assert one_object(out)["weights"] == []
+    assert err.endswith("there are features such as constant\n")
+
+
+def test_the_examples_of_inspect_match_something(run: Run, folder: Path) -> None:
+    example = next(line for line in INSPECT.splitlines() if "--feature" in line)
+    pattern = shlex.split(example)[4]
+    code, out, err = run("inspect", folder / "tag", "--feature", pattern, "--json")
+    assert (code, err) == (0, "")
+    assert len(one_object(out)["weights"]) == 20
 
 
 def test_inspect_csv(run: Run, folder: Path) -> None:

@@ -265,6 +265,45 @@ def test_encodings(run: Run, folder: Path, tmp_path: Path) -> None:
     assert (code, found) == (1, [(1, 4), (4, 1)])
 
 
+@pytest.mark.parametrize(
+    ("data", "advice"),
+    [
+        ("caf\u00e9 O\n".encode("latin-1"), "LATIN1"),
+        ("\u201ccaf\u00e9\u201d O\n".encode("cp1252"), "CP1252"),
+        # The euro sign in UTF-8 has such bytes too, but there they are right.
+        ("\u20ac O\n".encode() + "caf\u00e9 O\n".encode("latin-1"), "LATIN1"),
+        # 0x81 is no character of Windows-1252.
+        (b"\x93x\x81 O\n", "LATIN1"),
+    ],
+)
+def test_the_encoding_that_is_suggested_fits(
+    run: Run, tmp_path: Path, data: bytes, advice: str
+) -> None:
+    path = tmp_path / "in"
+    path.write_bytes(b"a O\n" * 5 + data)
+    code, out, _ = run("validate", path)
+    assert code == 1
+    assert f"`iconv -f {advice} -t UTF-8`" in out
+    name = {"LATIN1": "latin-1", "CP1252": "cp1252"}[advice]
+    assert f"--encoding {name}" in out
+    assert run("validate", path, "--encoding", name)[0] == 0
+
+
+@pytest.mark.parametrize("text", ["Caf\u00e9 B-LOC\nist O\n" * 30, "a O\n" * 30])
+def test_validate_ends_at_a_file_that_is_no_utf8_at_all(
+    run: Run, tmp_path: Path, text: str
+) -> None:
+    path = tmp_path / "in"
+    path.write_bytes(text.encode("utf-16"))
+    code, out, _ = run("validate", path)
+    assert code == 1
+    first, last = out.splitlines()
+    assert first.startswith(f"{path}:1:1: byte 0xff is not UTF-8 text (byte 1 of the file); give ")
+    assert "--encoding utf-16" in first
+    assert last == f"{path}: 1 fault; there may be more after it"
+    assert run("validate", path, "--encoding", "utf-16")[0] == 0
+
+
 def test_boundaries_of_documents(run: Run, tmp_path: Path) -> None:
     text = "-DOCSTART- -X- O\n\nAnn NNP B-PER\nran VBD O\n\n-DOCSTART- -X- O\n\nit PRP O\n\n"
     path, model = tmp_path / "in", tmp_path / "m"
@@ -331,7 +370,8 @@ def test_validate_finds_all_faults(run: Run, tmp_path: Path) -> None:
         ":8:5: 'Q' is no tag of IOB2: a tag is O, or one of B, I followed by - and a type",
         ": 4 faults, tags by IOB2",
     ]
-    assert "write B-PER, or name another --scheme" in out
+    assert "sentence breaks IOB2; write B-PER, or name another --scheme" in out
+    assert "write B-LOC, correct the tag before it, or name another --scheme" in out
     code, out, _ = run("validate", path, "--scheme", "IOB1", "--json")
     found = one_object(out)
     assert (code, [one["line"] for one in found["faults"]]) == (1, [1, 2, 8, 14])

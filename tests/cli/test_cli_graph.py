@@ -160,7 +160,7 @@ def test_what_cannot_be_read_is_named(call: Run, model: Path, folder: Path, tmp_
     assert f"{bad}:2:8: the graph has no vertex 'b'" in err
     code, _, err = call("evaluate", model, folder / "bare")
     assert code == 1
-    assert "no labels; evaluate needs" in err
+    assert "no labels; give a file to score" in err
     bad.write_text("node a sea\nnode b ?\n", "utf-8")
     code, _, err = call("evaluate", model, bad)
     assert code == 1

@@ -199,7 +199,7 @@ def test_a_full_disk_is_named(
 def test_a_full_device_is_named(files: Path, run: Run) -> None:
     code, _, err = run("predict", files / "classify", files / "train.svm", "--output", "/dev/full")
     assert code == 1
-    assert "No space left on device; make room" in sentence(err)
+    assert "/dev/full: cannot be written (No space left on device); make room" in sentence(err)
 
 
 # Options

@@ -140,7 +140,11 @@ def test_folds(run: Run, files: Path, tmp_path: Path) -> None:
     assert code == 0
     assert out.count("fold ") == 3
     assert "the whole file" in out
-    assert "+-" in out
+    assert "mean score +- its standard error\n" in out
+    assert "  +- " in out
+    assert "\nchosen: l2 = " in out
+    assert "best:" not in out
+    assert "\nbest: l2 = " in run(*path)[1]
 
 
 @pytest.mark.parametrize("task", TASKS)

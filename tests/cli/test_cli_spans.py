@@ -87,9 +87,11 @@ def test_spans_are_those_of_the_estimator(
     code, out, _ = call("predict", folder / task, file, "--spans", *more, "--json")
     record = one_object(out)
     assert len(record["spans"]) == len(words)
-    assert [span["label"] for some in record["spans"] for span in some] == [
-        row[3] for row in wanted
-    ]
+    assert [
+        [str(i), str(span["start"]), str(span["end"]), span["label"], span["text"]]
+        for i, some in enumerate(record["spans"])
+        for span in some
+    ] == [[*row[:4], row[5]] for row in wanted]
 
 
 def test_pairs(call: Run, folder: Path, tmp_path: Path) -> None:

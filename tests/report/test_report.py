@@ -304,12 +304,37 @@ def test_path_and_evaluate_write_reports(run: Run, folder: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
+    ("name", "old", "new", "said"),
+    [
+        ("tag", "-PP", "-QQ", r"\d+ spans with a label that the model does not know \(QQ\); they"),
+        ("segment", "-PP", "-QQ", r"\d+ spans with a label that the model does not know \(QQ\);"),
+        ("brackets", "(PP ", "(QQ ", r"\d+ phrases with a label that the model does not know"),
+        ("graph", " sea ", " lake ", r"\d+ vertices with a label that the model does not know"),
+    ],
+)
+def test_labels_that_the_model_does_not_know_are_odd(
+    run: Run, folder: Path, tmp_path: Path, name: str, old: str, new: str, said: str
+) -> None:
+    path, data = model_and_data(folder, name)
+    page, renamed = tmp_path / "r.html", tmp_path / "renamed"
+    text = data.read_text("utf-8")
+    assert old in text
+    renamed.write_text(text.replace(old, new), "utf-8")
+    assert run("report", path, renamed, "--output", page)[0] == 0
+    assert re.search(said, check(page.read_text("utf-8")).text)
+    assert run("report", path, data, "--output", page)[0] == 0
+    assert "does not know" not in check(page.read_text("utf-8")).text
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("evaluate", "M", "D", "--no-examples"), "--no-examples is about a report"),
         (("evaluate", "M", "D", "--report", "-"), "--report - is not possible"),
         (("evaluate", "M", "D", "--report", "M"), "--report .* would overwrite an input"),
-        (("report", "M", "D", "--output", "T/x", "--card", "T/x"), "--card and --report are both"),
+        (("report", "M", "D", "--output", "M"), "--output .* would overwrite an input"),
+        (("evaluate", "M", "D", "--card", "D"), "--card .* would overwrite an input"),
+        (("report", "M", "D", "--output", "T/x", "--card", "T/x"), "--card and --output are both"),
         (("report", "M", "D", "--output", "T/no/x"), "the folder .* does not exist"),
         (("train", "--task", "classify", "D", "--model", "T/x", "--report", "T/x"),
          "--report and --model are both"),

@@ -58,3 +58,19 @@ def test_refuses(body: Any, status: int, code: str, where: str | None) -> None:
     fault = caught.value
     assert (fault.status, fault.code, fault.where) == (status, code, where)
     assert fault.record()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"txet": "a"}, "inputs[0] has 'txet' only; give one of 'text' or 'tokens'"),
+        ({"a": 1, "b": 2}, "inputs[0] has 'a' and 'b' only; give one of"),
+        ({}, "inputs[0] is empty; give one of"),
+        ({"text": "a", "tokens": ["a"]}, "inputs[0] has 'text' and 'tokens'; give one of"),
+        ({"x" * 500: 1}, "inputs[0] has '" + "x" * 39 + " only; give one of"),
+    ],
+)
+def test_names_the_keys_that_are_there(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(Fault) as caught:
+        _CHECK({"inputs": [given]}, "")
+    assert str(caught.value.record()["error"]["message"]).startswith(said)

@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     except (DataError, MismatchError) as error:
         raise UsageError(str(error)) from error
     if arguments.target != "-":
-        check_target(arguments.target, "OUT", (arguments.source,), devices=True)
+        check_target(arguments, arguments.target, "OUT", devices=True)
     elif arguments.json:
         raise UsageError("with --json, stdout holds the record; name a file to write to")
     done = convert(

@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         raise UsageError(f"--to {target} can only be read; use one of {', '.join(fitting)}")
     if "-" in (arguments.source, arguments.target):
         raise UsageError("a model cannot be read from stdin or written to stdout; give a file")
-    check_target(arguments.target, "OUT", (arguments.source,))
+    check_target(arguments, arguments.target, "OUT")
     began = time.perf_counter()
     try:
         model = read_model(arguments.source, source, inputs=arguments.inputs)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from partwise.compiled.compilation import noted_compilation
 from partwise.tasks.registry import task_of
 
+from .given_model import given_model
 from .options import checked_format, given_options
 from .outcome import Outcome
 from .report_files import check_report, report_lines, reported, wants_report
@@ -25,7 +26,7 @@ __all__ = ["read_labelled", "run"]
 
 def run(arguments: argparse.Namespace) -> Outcome:
     """Evaluate a model on a file with labels."""
-    check_report(arguments, (arguments.model, arguments.file), {})
+    check_report(arguments, {})
     with noted_compilation():
         model, task, given, source, chosen = read_labelled(arguments)
         began = time.perf_counter()
@@ -55,9 +56,7 @@ def read_labelled(
     arguments: argparse.Namespace,
 ) -> tuple[Model, Task[Any], dict[str, Any], Any, Chosen]:
     """Return the model, its task, the options, the file with the labels, and its format."""
-    from partwise.models.file import load_model
-
-    model = load_model(arguments.model)
+    model = given_model(arguments)
     task = task_of(model.task)
     task.check(model)
     given = given_options(arguments, task, "evaluate")

@@ -12,6 +12,7 @@ from partwise.errors import DataError
 from partwise.tasks.missing import missing_of
 from partwise.tasks.registry import task_of
 
+from .given_model import given_model
 from .options import checked_format
 from .outcome import Outcome, UsageError, logged_warnings
 from .resemblance import explained
@@ -26,10 +27,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
     """Explain the predictions for a file."""
     if arguments.first is not None and arguments.only is not None:
         raise UsageError("--first and --only both choose examples; give one of them")
-    from partwise.models.file import load_model
-
     with noted_compilation():
-        model = load_model(arguments.model)
+        model = given_model(arguments)
         task = task_of(model.task)
         task.check(model)
         chosen = checked_format(arguments, task, model)

@@ -58,10 +58,11 @@ Trains for l2 = --l2-max, then for --factor times that, and so on, each from whe
 ended and each certified at --tol; prints a row for every l2 as it is done, and writes the model
 with the best score. The score is the share of right labels; F1 where there are spans, segments or
 brackets; UAS for trees, LAS with --labelled. With --folds, the l2 is chosen by the mean score of
-the folds, and the model is trained on the whole file. Ctrl-C ends the path and keeps what is done;
-so does an l2 that is not certified after --max-passes. Both give exit code 3. If the best l2 is the
-smallest or the largest that was tried, a message says so; --extend N then goes on beyond it: with
---dev to smaller values until one is not the best, else to N further values at that end."""
+the folds, shown with its standard error after +-, and the model is trained on the whole file.
+Ctrl-C ends the path and keeps what is done; so does an l2 that is not certified after --max-passes.
+Both give exit code 3. If the best l2 is the smallest or the largest that was tried, a message says
+so; --extend N then goes on beyond it: with --dev to smaller values until one is not the best, else
+to N further values at that end."""
 
 _PREDICT: Final = """\
 examples:
@@ -107,13 +108,13 @@ INSPECT: Final = """\
 examples:
   partwise inspect chunks.model
   partwise inspect chunks.model --label B-NP --top 50
-  partwise inspect chunks.model --feature "word\\[0\\]" --csv > weights.csv
+  partwise inspect chunks.model --feature "^w\\[0\\]=" --csv > weights.csv
   partwise inspect chunks.model --transitions
 
 Lists the weights of the largest size. The label of a transition is "from -> to"; --label also finds
 the transitions and rules that hold it. Counts say how often a feature occurs in the training data;
 files of older versions and converted models have none. Features without names are called x0, x1
-and so on: x0 is index 1 of an svmlight file."""
+and so on: x0 is index 1 of an svmlight file. If --feature matches none, some are named."""
 
 SERVE: Final = """\
 examples:
@@ -176,7 +177,8 @@ examples:
 
 Prints every fault as FILE:LINE:CHARACTER: what is wrong; what to do. Tags such as B-NP and I-NP
 are checked too, by --scheme or by the scheme that they seem to follow. With faults, the exit code
-is 1. Of a sound file the labels are counted, and those that look misspelled are named."""
+is 1. Of a sound file the labels are counted. Labels that look misspelled are named, unless some
+lines cannot be read."""
 
 DEMO: Final = """\
 examples:

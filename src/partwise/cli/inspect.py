@@ -5,14 +5,24 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import logging
 import re
+from typing import TYPE_CHECKING, Final
 
 from partwise.errors import DataError
 
 from .outcome import Outcome, UsageError
 
+if TYPE_CHECKING:
+    from partwise.models.model import Model
+
 __all__ = ["run"]
 
+_log = logging.getLogger(__name__)
+
+#: Where no feature matches, so many of the largest weights are looked at, to name so many features.
+_LOOKED_AT: Final = 200
+_NAMED: Final = 5
 _COLUMNS = ("feature", "label", "weight", "count", "kind")
 
 
@@ -34,6 +44,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
         )
     except DataError as error:
         raise DataError(f"{arguments.model}: {error}") from error
+    if arguments.feature is not None and not len(table):
+        _hint(arguments, model)
     record = {
         "model": arguments.model,
         "task": model.task,
@@ -47,6 +59,24 @@ def run(arguments: argparse.Namespace) -> Outcome:
     writer.writerow(_COLUMNS)
     writer.writerows([getattr(row, name) for name in _COLUMNS] for row in table)
     return Outcome(record, text.getvalue())
+
+
+def _hint(arguments: argparse.Namespace, model: Model) -> None:
+    """Name some features, of different kinds as far as possible, where none matched."""
+    table = model.explain_weights(
+        _LOOKED_AT, label=arguments.label, transitions=arguments.transitions
+    )
+    # The name of a feature ends in its value: w[0]=the.
+    kinds: dict[str, str] = {}
+    for row in table:
+        kinds.setdefault(row.feature.partition("=")[0], row.feature)
+    if kinds:
+        _log.warning(
+            "%s: no weights of features that match --feature %r; there are features such as %s",
+            arguments.model,
+            arguments.feature,
+            ", ".join([*kinds.values()][:_NAMED]),
+        )
 
 
 def _check(pattern: str) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from partwise.errors import DataError, MismatchError
@@ -129,10 +130,17 @@ def _arguments(option: Option) -> dict[str, Any]:
     if option.kind in READERS:
         told["type"] = READERS[option.kind]
     if option.choices:
-        told["choices"] = option.choices
+        told["choices"] = (*option.choices, *option.aliases)
+    if option.aliases:
+        told["type"] = partial(_meant, option.aliases)
     if option.metavar is not None:
         told["metavar"] = option.metavar
     return told
+
+
+def _meant(aliases: Mapping[str, str], text: str) -> str:
+    """Return the value that an option has by one of its names."""
+    return aliases.get(text, text)
 
 
 def given_options(arguments: argparse.Namespace, task: Task[Any], verb: str) -> dict[str, Any]:

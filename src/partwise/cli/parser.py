@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any, Final, NoReturn
+from typing import Any
 
 import partwise
 from partwise.formats.tag_schemes import SCHEME_ALIASES, TAG_SCHEMES
-from partwise.near_names import did_you_mean
 from partwise.problem.losses import LOSS_NAMES
 from partwise.tasks.base import Task
 from partwise.tasks.registry import all_tasks
@@ -39,6 +38,7 @@ from .outcome import USAGE, Outcome, deliver, refuse
 from .readers import fraction, natural, not_negative, passes, positive, seed, size, threads
 from .report_files import add_no_examples, add_report
 from .serve_options import add_serve_options
+from .strict_parser import Refused, StrictParser
 
 __all__ = ["build_parser", "run", "verb_of"]
 
@@ -48,61 +48,13 @@ def run(argv: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if argv is None else argv
     try:
         arguments = build_parser().parse_args(given)
-    except _Refused as error:
+    except Refused as error:
         return refuse(str(error), "--json" in given)
     except SystemExit as stop:
         # argparse ends the process itself, after help.
         return stop.code if isinstance(stop.code, int) else USAGE
     arguments.command_line = shlex.join(["partwise", *given])
     return deliver(arguments, verb_of(arguments.command))
-
-
-#: Options of CRFsuite that have other names here.
-_OF_CRFSUITE: Final = {
-    "--c1": "c1 of CRFsuite is --l1 here",
-    "--c2": "c2 of CRFsuite is half of l2 here, so l2 is twice that number",
-}
-
-
-class _Refused(Exception):
-    """Arguments that cannot be understood."""
-
-
-class _Parser(argparse.ArgumentParser):
-    verbs: Mapping[str, argparse.ArgumentParser] | None = None
-
-    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse the arguments; what is wrong with those of a verb is said by its own parser."""
-        verbs = self.verbs or {}
-        if args and not args[0].startswith("-") and args[0] not in verbs:
-            known = f"use one of {', '.join(verbs)}"
-            self.error(f"unknown command {args[0]!r}; {did_you_mean(args[0], verbs, known)}")
-        found, unknown = self.parse_known_args(args, namespace)
-        if unknown:
-            verb = verbs[found.command]
-            options = [name for action in verb._actions for name in action.option_strings]
-            hints = [_hint(one, options) for one in unknown if one.startswith("--")]
-            told = "; ".join(dict.fromkeys(filter(None, hints)))
-            verb.error(
-                f"unrecognized arguments: {' '.join(unknown)}" + (f"; {told}" if told else "")
-            )
-        return found
-
-    def error(self, message: str) -> NoReturn:
-        # What is needed only: all options of a verb would hide the message that follows.
-        needed = [one for one in self._actions if one.required or not one.option_strings]
-        usage = self.formatter_class(prog=f"{self.prog} [options]")
-        usage.add_usage(None, needed, [])
-        sys.stderr.write(usage.format_help())
-        raise _Refused(f"{message} (see {self.prog} --help)")
-
-
-def _hint(given: str, options: Sequence[str]) -> str:
-    """Return what somebody may have meant by an option that a verb does not have."""
-    name = given.partition("=")[0]
-    if name in _OF_CRFSUITE and "--l1" in options:
-        return _OF_CRFSUITE[name]
-    return did_you_mean(name, options)
 
 
 def verb_of(name: str) -> Callable[[argparse.Namespace], Outcome]:
@@ -117,7 +69,7 @@ def verb_of(name: str) -> Callable[[argparse.Namespace], Outcome]:
 
 def build_parser() -> argparse.ArgumentParser:
     """Build the parser of all verbs."""
-    parser = _Parser(
+    parser = StrictParser(
         prog="partwise",
         description="Train linear models of structured labels to a certified optimum.",
         epilog="example:\n  partwise train --task tag train.txt --model chunks.model\n"

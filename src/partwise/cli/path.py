@@ -64,15 +64,14 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("--folds 1 leaves nothing to train on; give 2 or more")
     check_stdin(arguments)
     check_cluster(arguments)
-    inputs = (arguments.file, arguments.dev, arguments.sample_weight)
     for option, target in (("--model", arguments.model), ("--plot", arguments.plot)):
         if target == "-":
             raise UsageError(f"{option} - is not possible: it needs a file of its own")
         if target is not None:
-            check_target(target, option, inputs)
+            check_target(arguments, target, option)
     check_apart(arguments.plot, "--plot", arguments.model, "--model")
     outputs = {"--model": arguments.model, "--plot": arguments.plot}
-    check_report(arguments, inputs, outputs)
+    check_report(arguments, outputs)
     if wants_report(arguments) and arguments.model is None:
         raise UsageError("a report is about a model file; give --model BEST too")
     if arguments.plot:
@@ -156,9 +155,11 @@ class _Walk:
             "total_seconds": time.perf_counter() - began,
             "metrics": metrics,
         }
+        # By one standard error, the l2 that is chosen need not have the best score.
+        how = "best" if arguments.rule == "best" else "chosen"
         lines = [
-            f"best: l2 = {model.l2:g}, {self.score_name} {at['score']:.4%}"
-            + ("" if edge is None else f"; the best l2 is the {edge} that was tried"),
+            f"{how}: l2 = {model.l2:g}, {self.score_name} {at['score']:.4%}"
+            + ("" if edge is None else f"; the {how} l2 is the {edge} that was tried"),
             "certified: " + in_words(model.certificate),
         ]
         if arguments.model is not None:
@@ -304,7 +305,9 @@ class _Table:
 
     def summary(self, rows: Sequence[Any], score_name: str) -> None:
         """Write the table of all folds."""
-        self.title("all folds: sums of passes and seconds, largest gap, mean score")
+        self.title(
+            "all folds: sums of passes and seconds, largest gap, mean score +- its standard error"
+        )
         total = 0.0
         for row in rows:
             total += row["passes"]

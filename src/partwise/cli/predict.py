@@ -10,6 +10,7 @@ from partwise.compiled.compilation import noted_compilation
 from partwise.tasks.registry import task_of
 
 from .filter import answers, can_answer
+from .given_model import given_model
 from .options import checked_format, given_options
 from .outcome import Outcome, UsageError, logged_warnings
 from .resemblance import explained
@@ -20,12 +21,10 @@ __all__ = ["run"]
 
 def run(arguments: argparse.Namespace) -> Outcome:
     """Predict the labels of a file and write them."""
-    from partwise.models.file import load_model
-
     if arguments.output != "-":
-        check_target(arguments.output, "--output", (arguments.model,), devices=True)
+        check_target(arguments, arguments.output, "--output", devices=True)
     with noted_compilation():
-        model = load_model(arguments.model)
+        model = given_model(arguments)
         task = task_of(model.task)
         task.check(model)
         given = given_options(arguments, task, "predict")

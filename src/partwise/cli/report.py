@@ -17,7 +17,7 @@ __all__ = ["run"]
 def run(arguments: argparse.Namespace) -> Outcome:
     """Score a model on a file, and write what there is to say about it."""
     began = time.perf_counter()
-    check_report(arguments, (arguments.model, arguments.file), {})
+    check_report(arguments, {})
     with noted_compilation():
         model, task, given, source, chosen = read_labelled(arguments)
         with logged_warnings(arguments.file):

@@ -64,7 +64,9 @@ def wants_report(arguments: argparse.Namespace) -> bool:
 
 
 def check_report(
-    arguments: argparse.Namespace, inputs: tuple[str | None, ...], outputs: Mapping[str, str | None]
+    arguments: argparse.Namespace,
+    outputs: Mapping[str, str | None],
+    more: tuple[str | None, ...] = (),
 ) -> None:
     """Raise an error now for a report that could not be written after the work.
 
@@ -72,20 +74,21 @@ def check_report(
     ----------
     arguments : argparse.Namespace
         The arguments.
-    inputs : tuple of str or None
-        Files that must not be overwritten.
     outputs : mapping of str to str or None
         The other files that will be written, by their options.
+    more : tuple of str or None
+        Further files that must not be overwritten, beside those that the verb reads.
     """
     if arguments.no_examples and not wants_report(arguments):
         raise UsageError("--no-examples is about a report; give --report FILE or --card FILE too")
     others = dict(outputs)
-    for option, path in (("--report", arguments.report), ("--card", arguments.card)):
+    page = "--output" if arguments.command == "report" else "--report"
+    for option, path in ((page, arguments.report), ("--card", arguments.card)):
         if path is None:
             continue
         if path == "-":
             raise UsageError(f"{option} - is not possible: it needs a file of its own")
-        check_target(path, option, inputs)
+        check_target(arguments, path, option, more=more)
         for other, name in others.items():
             check_apart(path, option, name, other)
         others[option] = path

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 from pathlib import Path
+from typing import Final
 
 from partwise.errors import DataError
 
@@ -11,23 +13,35 @@ from .outcome import UsageError
 
 __all__ = ["check_apart", "check_target"]
 
+#: The arguments that name files to be read, whatever the verb.
+_READ: Final = ("file", "source", "dev", "sample_weight", "template")
+#: The verbs whose ``--model`` is written; all others read it.
+_WRITES_MODEL: Final = ("train", "path")
+
 
 def check_target(
-    path: str, option: str, inputs: tuple[str | None, ...] = (), devices: bool = False
+    arguments: argparse.Namespace,
+    path: str,
+    option: str,
+    *,
+    devices: bool = False,
+    more: tuple[str | None, ...] = (),
 ) -> None:
     """Raise an error for a file that cannot be written, before the work begins.
 
     Parameters
     ----------
+    arguments : argparse.Namespace
+        The arguments of the verb. No file that they name as one to read may be overwritten.
     path : str
         The file that will be written.
     option : str
         The option that the user gave it with.
-    inputs : tuple of str or None
-        Files that must not be overwritten.
     devices : bool
         Whether a device or a pipe is allowed. A file that is written completely or not at all
         replaces what has its name, which must never be a device.
+    more : tuple of str or None
+        Further files that must not be overwritten.
     """
     target = Path(path)
     if target.is_dir():
@@ -40,10 +54,16 @@ def check_target(
         raise DataError(f"{path}: the folder {folder} does not exist; create it first")
     if not os.access(folder, os.W_OK):
         raise DataError(f"{path}: the folder {folder} is not writable; choose another for {option}")
-    for other in inputs:
+    for other in (*_inputs(arguments), *more):
         known = other and other != "-" and target.is_file() and os.path.exists(other)
         if known and os.path.samefile(target, str(other)):
             raise UsageError(f"{option} {path} would overwrite an input; choose another name")
+
+
+def _inputs(arguments: argparse.Namespace) -> list[str | None]:
+    """Return the files that a verb reads."""
+    names = _READ if arguments.command in _WRITES_MODEL else (*_READ, "model")
+    return [getattr(arguments, name, None) for name in names]
 
 
 def check_apart(path: str | None, option: str, other: str | None, other_option: str) -> None:

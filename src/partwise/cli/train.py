@@ -189,15 +189,14 @@ def _check(arguments: argparse.Namespace) -> None:
         )
     if arguments.out_of_core is not None:
         _check_folder(arguments)
-    inputs = (arguments.file, arguments.dev, arguments.sample_weight)
-    check_target(arguments.model, "--model", inputs)
-    _check_checkpoint(arguments, inputs)
+    check_target(arguments, arguments.model, "--model")
+    _check_checkpoint(arguments)
     if arguments.plot == "-":
         raise UsageError("--plot - is not possible: a picture needs a file of its own")
     if arguments.plot:
         from partwise.plots import require_matplotlib
 
-        check_target(arguments.plot, "--plot", (*inputs, arguments.resume))
+        check_target(arguments, arguments.plot, "--plot", more=(arguments.resume,))
         check_apart(arguments.plot, "--plot", arguments.model, "--model")
         require_matplotlib()
     outputs = {
@@ -205,7 +204,7 @@ def _check(arguments: argparse.Namespace) -> None:
         "--plot": arguments.plot,
         "--checkpoint": arguments.checkpoint,
     }
-    check_report(arguments, (*inputs, arguments.resume), outputs)
+    check_report(arguments, outputs, (arguments.resume,))
     if wants_report(arguments) and arguments.out_of_core is not None and arguments.dev is None:
         raise UsageError(
             "a report with --out-of-core needs --dev FILE, to score the model on: the training "
@@ -225,12 +224,12 @@ def _check_folder(arguments: argparse.Namespace) -> None:
         folder.close()
 
 
-def _check_checkpoint(arguments: argparse.Namespace, inputs: tuple[str | None, ...]) -> None:
+def _check_checkpoint(arguments: argparse.Namespace) -> None:
     """Raise an error for options of checkpoints that do not go together."""
     if arguments.checkpoint == "-" or arguments.resume == "-":
         raise UsageError("a checkpoint or a model to go on from needs a file of its own, not -")
     if arguments.checkpoint is not None:
-        check_target(arguments.checkpoint, "--checkpoint", inputs)
+        check_target(arguments, arguments.checkpoint, "--checkpoint")
         check_apart(arguments.checkpoint, "--checkpoint", arguments.model, "--model")
     if arguments.as_start and arguments.resume is None:
         raise UsageError("--as-start needs --resume FILE, to start from")

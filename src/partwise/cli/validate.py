@@ -64,6 +64,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
     n = len(found.faults)
     more = "" if found.complete else "; there may be more after it"
     lines = _listed(found.faults)
+    if found.readable:
+        lines += _slips(found.labels, slips)
     lines.append(f"{found.path}: {counted(n, 'fault')}{checked}{more}")
     return Outcome(record, "\n".join(lines), BAD_DATA)
 
@@ -100,7 +102,12 @@ def _labels(counts: Mapping[str, int], slips: Mapping[str, str]) -> list[str]:
     if len(told) > _MOST_LABELS + _RAREST_LABELS:
         left = counted(len(told) - _MOST_LABELS - _RAREST_LABELS, "label")
         told[_MOST_LABELS:-_RAREST_LABELS] = [f"... {left} between (--json lists all) ..."]
-    lines = [f"{counted(len(counts), 'label')}: {', '.join(told)}"]
+    return [f"{counted(len(counts), 'label')}: {', '.join(told)}", *_slips(counts, slips)]
+
+
+def _slips(counts: Mapping[str, int], slips: Mapping[str, str]) -> list[str]:
+    """Return a line for each label that looks misspelled."""
+    lines = []
     for label, meant in slips.items():
         times = {1: "once", 2: "twice"}[counts[label]]
         lines.append(f"the label {_told(label)} occurs {times} only; was {_told(meant)} meant?")

@@ -14,7 +14,7 @@ __all__ = ["NOTE", "listen", "noted_compilation"]
 _log = logging.getLogger(__name__)
 
 NOTE: Final = (
-    "waiting for the compiler, which takes up to a minute; compiled code is kept on disk, so only "
+    "waiting for the compiler, which takes about a minute; compiled code is kept on disk, so only "
     "the first run of each kind waits for it"
 )
 

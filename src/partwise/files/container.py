@@ -38,12 +38,13 @@ import numpy.typing as npt
 from ..errors import ModelFileError
 from .whole_files import remedy, replacing
 
-__all__ = ["FORMAT_VERSION", "container_kind", "read_container", "strict_json", "write_container"]
+__all__ = ["FORMAT_VERSION", "MAGIC", "container_kind", "read_container", "strict_json",
+           "write_container"]  # fmt: skip
 
 #: The one version of the layout that this release reads and writes.
 FORMAT_VERSION: Final = 1
 
-_MAGIC: Final = b"partwise\n"
+MAGIC: Final = b"partwise\n"
 _PROLOGUE: Final = struct.Struct("<9sxHxxxx32sQQ")
 _HASHED_FROM: Final = 48
 _ALIGNMENT: Final = 64
@@ -151,7 +152,7 @@ def container_kind(path: str | os.PathLike[str]) -> str | None:
             return None
         with open(path, "rb") as file:
             prologue = file.read(_PROLOGUE.size)
-            if len(prologue) < _PROLOGUE.size or not prologue.startswith(_MAGIC):
+            if len(prologue) < _PROLOGUE.size or not prologue.startswith(MAGIC):
                 return None
             size = _PROLOGUE.unpack(prologue)[-1]
             if size > os.fstat(file.fileno()).st_size:
@@ -248,7 +249,7 @@ def _write_body(file: BinaryIO, text: bytes, packed: Mapping[str, npt.NDArray[An
         file.write(data)
         digest.update(data)
 
-    file.write(_PROLOGUE.pack(_MAGIC, FORMAT_VERSION, bytes(32), 0, 0)[:_HASHED_FROM])
+    file.write(_PROLOGUE.pack(MAGIC, FORMAT_VERSION, bytes(32), 0, 0)[:_HASHED_FROM])
     put(struct.pack("<QQ", end, len(text)))
     put(text)
     for array in packed.values():
@@ -268,7 +269,7 @@ def _fail(source: Path, what: str, remedy: str = "copy or train it again") -> No
 def _checked_text(source: Path, file: BinaryIO, size: int) -> bytes:
     """Check magic, version, length and digest, and return the bytes of the JSON header."""
     prologue = file.read(_PROLOGUE.size)
-    if prologue[: len(_MAGIC)] != _MAGIC[: len(prologue)] or not prologue:
+    if prologue[: len(MAGIC)] != MAGIC[: len(prologue)] or not prologue:
         _fail(source, "is not a partwise model file", "give a file that partwise saved")
     if len(prologue) < _PROLOGUE.size:
         _fail(source, f"is truncated: {size:,} bytes where any model has {_PROLOGUE.size:,}")
@@ -279,7 +280,7 @@ def _checked_text(source: Path, file: BinaryIO, size: int) -> bytes:
             f"is of format version {version} and this partwise reads version {FORMAT_VERSION}",
             "use the release that wrote it, or train it again",
         )
-    if prologue != _PROLOGUE.pack(_MAGIC, version, digest, length, text_length):
+    if prologue != _PROLOGUE.pack(MAGIC, version, digest, length, text_length):
         _fail(source, "is damaged: its prologue has bytes set that must be zero")
     if length > size:
         _fail(source, f"is truncated: {size:,} bytes where its header promises {length:,}")

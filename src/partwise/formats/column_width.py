@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final
 
 import numpy as np
@@ -15,6 +16,8 @@ __all__ = ["common_width", "separator_hint"]
 
 #: Characters that separate columns in files of other programs.
 _OTHER_MARKS: Final = ";,|"
+#: The share of the lines that such a character has to split alike.
+_NEARLY_ALL: Final = 0.8
 
 
 def common_width(
@@ -70,23 +73,22 @@ def common_width(
     return width
 
 
-def separator_hint(lines: list[str], width: int) -> str:
-    """Return a hint at `separator` if another character splits all lines of one column alike.
+def separator_hint(lines: list[str]) -> str:
+    """Return advice to give `separator`, if another character splits lines of one column alike.
+
+    A few lines may differ, since a token can be that character itself.
 
     Parameters
     ----------
     lines : list of str
         The lines of tokens.
-    width : int
-        The number of columns that was found.
     """
-    if width != 1:
-        return ""
     for mark in _OTHER_MARKS:
-        counts = {line.count(mark) for line in lines}
-        if len(counts) == 1 and 0 not in counts:
+        [(count, n)] = Counter(line.count(mark) for line in lines).most_common(1) or [(0, 0)]
+        if count and n >= _NEARLY_ALL * len(lines):
+            of = "it" if n == len(lines) else "most lines"
             return (
-                f", or give separator={mark!r} (--separator {mark!r}), which makes "
-                f"{counts.pop() + 1} columns of it"
+                f"give separator={mark!r} (--separator {mark!r}), which makes {count + 1} columns "
+                f"of {of}"
             )
     return ""

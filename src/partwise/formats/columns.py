@@ -119,9 +119,7 @@ def read_columns(
     table = [flat[column::width] for column in range(width)]
     labels = None if label is None else table[label]
     if labels is not None and "" in labels:
-        for token in [t for t, value in enumerate(labels) if not value]:
-            text = "empty label; remove the trailing tab or add the label"
-            faults.add(name, int(where[token]), text, 1 + len(lines[token]))
+        _report_empty(name, lines, labels, where, mark if label == width - 1 else None, faults)
     ends = np.append(np.flatnonzero(np.diff(where) > 1) + 1, len(where))
     lengths = np.diff(ends, prepend=0).astype(np.int64)
     fields = tuple(table[column] for column in chosen)
@@ -142,6 +140,27 @@ def _named_separator(separator: str | None) -> str | None:
             f"the separator {separator!r} cannot separate columns; give a character, tab or blank"
         )
     return mark
+
+
+def _report_empty(
+    name: str,
+    lines: list[str],
+    labels: list[str],
+    where: NDArray[np.int64],
+    mark: str | None,
+    faults: Faults,
+) -> None:
+    """Report empty labels, but not in lines that have faults already.
+
+    `mark` is what separates columns if the labels are the last of them, and otherwise None.
+    """
+    known = {fault.line for fault in faults.found}
+    last = "" if mark is None else f"remove the {'tab' if mark == chr(9) else repr(mark)} at the "
+    remedy = f"{last}end of the line or add the label" if last else "add the label"
+    for token in [t for t, value in enumerate(labels) if not value]:
+        line = int(where[token])
+        if line not in known:
+            faults.add(name, line, f"empty label; {remedy}", 1 + len(lines[token]))
 
 
 def _layout(
@@ -194,18 +213,20 @@ def _token_lines(text: str, mark: str | None) -> tuple[list[str], str, list[tupl
 def _has_labels(
     place: str, lines: list[str], width: int, labelled: bool, inputs: int | None
 ) -> bool:
+    split = separator_hint(lines) if width == 1 else ""
+    hint = f", or {split}" if split else ""
     if inputs is not None:
         if width not in (inputs, inputs + 1):
             raise DataError(
                 f"{place}: {counted(width, 'column')} where the model takes {inputs} (without "
                 f"labels) or {inputs + 1} (with the label last); give it the columns it was "
-                f"trained with{separator_hint(lines, width)}"
+                f"trained with{hint}"
             )
         return width == inputs + 1
     if labelled and width == 1:
         raise DataError(
             f"{place}: 1 column where at least 2 are needed; put the inputs first and the label "
-            f"last{separator_hint(lines, width)}"
+            f"last{hint}"
         )
     return labelled
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from partwise.formats.tag_schemes import TAG_SCHEMES
+from partwise.formats.tag_schemes import SCHEME_ALIASES, TAG_SCHEMES
 
 __all__ = ["OPTIONS", "Option"]
 
@@ -32,6 +32,8 @@ class Option:
         The values that it may have; empty if it may have any.
     metavar : str or None
         The name of its value in the help.
+    aliases : mapping of str to str
+        Other names of some of the values on the command line.
     """
 
     flag: str
@@ -40,6 +42,7 @@ class Option:
     kind: str = "text"
     choices: tuple[Any, ...] = ()
     metavar: str | None = None
+    aliases: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def name(self) -> str:
@@ -86,11 +89,15 @@ _LABEL_NAMES: Final = Option(
 )
 _TOKENIZER: Final = Option(
     "--tokenizer",
-    "how text without tokens is cut: words and single marks, or at blanks only (default: words)",
-    choices=("words", "blanks"),
+    "how text without tokens is cut: words and single marks; the same with don't, well-kept and "
+    "3/4 whole, as serve cuts text; or at blanks only (default: words)",
+    choices=("words", "compounds", "blanks"),
 )
 _SPAN_TAGS: Final = Option(
-    "--span-tags", "the tags that spans become (default: IOB2)", choices=tuple(TAG_SCHEMES)
+    "--span-tags",
+    "the tags that spans become (default: IOB2)",
+    choices=tuple(TAG_SCHEMES),
+    aliases=SCHEME_ALIASES,
 )
 
 _SPANS: Final = (_TOKENIZER, _SPAN_TAGS, _ENCODING)

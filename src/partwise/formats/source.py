@@ -16,20 +16,23 @@ from typing import IO, Any, BinaryIO, Final, NamedTuple, TextIO
 
 from partwise.errors import DataError
 from partwise.files.whole_files import remedy, replacing
+from partwise.formats.encodings import encoding_advice, no_line_is_utf8
 from partwise.formats.faults import STRICT, Faults
 from partwise.memory import memory_limit
 
-__all__ = ["GZIP_MAGIC", "Text", "check_encoding", "check_size", "damaged_gzip", "fed", "opened",
-           "read_text", "universal", "unreadable", "writing"]  # fmt: skip
+__all__ = ["GZIP_MAGIC", "NotTextError", "Text", "check_encoding", "check_size", "damaged_gzip",
+           "fed", "opened", "read_text", "universal", "unreadable", "writing"]  # fmt: skip
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
-_UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n|$)")
-_HEAD = 8192  # bytes that show whether a file is text
 _CHUNK: Final = 1 << 20
 #: Text may take 1 / _SHARE of the memory, because the strings that it is split into take several
 #: times more.
 _SHARE: Final = 8
+
+
+class NotTextError(DataError):
+    """Bytes of which no line can be read: of another encoding throughout, or no text at all."""
 
 
 class _Fed(NamedTuple):
@@ -102,6 +105,8 @@ def read_text(
     ------
     DataError
         If the source is missing, is a damaged gzip file, or has another encoding.
+    NotTextError
+        If all of it is in another encoding or is no text. It is raised whatever `faults` says.
     """
     if isinstance(source, Text):
         return source
@@ -141,16 +146,27 @@ def _undecodable(
     name: str, data: bytes, error: UnicodeDecodeError, encoding: str | None, faults: Faults
 ) -> str:
     """Report the bytes that cannot be decoded, and return the text with marks in their places."""
+    # Imported here, because it loads numpy, and help does not.
+    from partwise.files.container import MAGIC
+
+    if data.startswith(MAGIC):
+        raise NotTextError(
+            f"{name}: is a model file or a checkpoint of partwise and no data; give a file of "
+            "examples"
+        )
     codec = encoding or "utf-8"
-    remedy = _remedy(data, encoding)
+    remedy = encoding_advice(data, encoding)
     given = _fed.get()
     moved = 0 if given is None else given.moved
+    whole = encoding is None and no_line_is_utf8(data)
 
     def report(line: int, begin: bytes, byte: int, at: int) -> None:
         text = universal(begin.decode(codec, "replace").removeprefix("\ufeff"))
         what = "UTF-8 text" if encoding is None else f"text in {encoding}"
         where = f"byte {at + moved + 1:,} of the file"
         sentence = f"byte 0x{byte:02x} is not {what} ({where}); {remedy}"
+        if whole:
+            raise NotTextError(f"{name}:1: {sentence}")
         faults.add(name, line + text.count("\n"), sentence, len(text) - text.rfind("\n"))
 
     if not faults.keep or "\n".encode(codec) != b"\n":
@@ -163,19 +179,6 @@ def _undecodable(
                 begin, byte = line.group()[: bad.start], line.group()[bad.start]
                 report(number, begin, byte, line.start() + bad.start)
     return data.decode(codec, "replace")
-
-
-def _remedy(data: bytes, encoding: str | None) -> str:
-    if encoding is not None:
-        return "give --encoding the name of another encoding, or leave it out for UTF-8"
-    if data.startswith(_UTF16_BOMS):
-        return "give --encoding utf-16, or convert the file with `iconv -f UTF-16 -t UTF-8`"
-    if b"\0" in data[:_HEAD]:
-        return "the file is not text at all; give another"
-    return (
-        "name its encoding, for example --encoding latin-1, or convert the file, for example with "
-        "`iconv -f LATIN1 -t UTF-8`"
-    )
 
 
 def universal(text: str) -> str:
@@ -316,8 +319,14 @@ def writing(path: str | os.PathLike[str]) -> Iterator[TextIO]:
     if os.path.exists(target) and not os.path.isfile(target):
         # A device or a pipe (/dev/stdout) must not be replaced by a file, and a pipe behind a link
         # has no name.
-        with _open(target) as raw, _text(raw, target) as stream:
-            yield stream
+        try:
+            with _open(target) as raw, _text(raw, target) as stream:
+                yield stream
+        except BrokenPipeError:
+            # Its reader went away, which is no fault.
+            raise
+        except OSError as error:
+            raise _unwritable(target, error) from error
         return
     try:
         with replacing(target) as raw, _text(raw, target) as stream:

@@ -10,7 +10,7 @@ from typing import Final
 from partwise.errors import DataError
 from partwise.formats.json_lines import first_object
 
-__all__ = ["EXAMPLES", "STYLES", "SpanStyle", "signs", "tokenizer_of"]
+__all__ = ["EXAMPLES", "STYLES", "TOKENIZERS", "SpanStyle", "signs", "tokenizer_of"]
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,27 @@ def signs(style: str, lines: Sequence[str]) -> str | None:
     return "the first line is an object with a text" + (f" and {keys[0]}" if keys else "")
 
 
-_TOKENIZERS: Final = {"words": re.compile(r"\w+|[^\w\s]"), "blanks": re.compile(r"\S+")}
+#: The patterns of a token. None can match in two ways, so that the time is linear in the text.
+TOKENIZERS: Final = {
+    "words": re.compile(r"\w+|[^\w\s]"),
+    "compounds": re.compile(
+        r"[^\W_]+(?:(?:['\u2019\-]|(?<=\d)[.,:/](?=\d))[^\W_]+)*|\.+|[^\w\s]|_+"
+    ),
+    "blanks": re.compile(r"\S+"),
+}
 
 
 def tokenizer_of(name: str | None) -> re.Pattern[str]:
-    """Return the pattern of a token; None is "words"."""
-    if name is not None and name not in _TOKENIZERS:
-        raise DataError(f"unknown tokenizer {name!r}; use one of {', '.join(_TOKENIZERS)}")
-    return _TOKENIZERS[name or "words"]
+    """Return the pattern of a token.
+
+    Parameters
+    ----------
+    name : {"words", "compounds", "blanks"} or None
+        "words" are runs of letters, digits and underscores, and single other characters.
+        "compounds" keep apostrophes and hyphens inside of words (``don't``, ``well-kept``),
+        separators between digits (``1,000.5``, ``3/4``) and runs of dots. "blanks" are what stands
+        between white space. None is "words".
+    """
+    if name is not None and name not in TOKENIZERS:
+        raise DataError(f"unknown tokenizer {name!r}; use one of {', '.join(TOKENIZERS)}")
+    return TOKENIZERS[name or "words"]

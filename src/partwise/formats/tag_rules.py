@@ -94,5 +94,5 @@ def _remedy(scheme: TagScheme, before: str | None, now: str | None) -> str:
     for letter in scheme.sides:
         instead = "O" if letter == "O" else letter + (now or "O")[1:]
         if now not in (None, "O") and letter != "O" and may_follow(scheme, before, instead):
-            return f"write {instead}"
+            return f"write {instead}" + (", correct the tag before it" if before else "")
     return "correct one of the two tags" if now is not None else f"correct {before}"

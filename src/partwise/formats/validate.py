@@ -13,7 +13,7 @@ from partwise.errors import DataError, FormatError
 from partwise.formats.choice import Chosen
 from partwise.formats.faults import Fault, Faults
 from partwise.formats.label_counts import label_counts
-from partwise.formats.source import Text, read_text
+from partwise.formats.source import NotTextError, Text, read_text
 from partwise.formats.tag_rules import broken_rule, likely_scheme
 from partwise.formats.tag_schemes import SCHEME_ALIASES, TAG_SCHEMES
 from partwise.formats.tokens import Columns
@@ -39,6 +39,9 @@ class Verdict:
         Whether these are all faults. Some formats can only be read up to the first one.
     labels : dict of str to int
         How often each label occurs in the examples that could be read, the most frequent one first.
+    readable : bool
+        Whether all lines could be read, so that all faults are about tags and `labels` counts all
+        labels.
     """
 
     path: str
@@ -47,6 +50,7 @@ class Verdict:
     scheme: str | None = None
     complete: bool = True
     labels: dict[str, int] = field(default_factory=dict)
+    readable: bool = True
 
 
 def validate(
@@ -104,7 +108,13 @@ def validate(
     name = "<stdin>" if os.fspath(path) == "-" else os.fspath(path)
     wanted: dict[str, Any] = {}
     if form.finds_all:
-        source = read_text(path, chosen.options.get("encoding"), faults)
+        try:
+            source = read_text(path, chosen.options.get("encoding"), faults)
+        except NotTextError as error:
+            # Faults of lines mean nothing in a text that was not decoded.
+            with faults.from_errors(name):
+                raise error
+            return Verdict(name, faults.found, 0, None, False, {}, False)
         wanted["faults"] = faults
     found: Any = None
     try:
@@ -115,11 +125,12 @@ def validate(
         # What concerns the whole file ends the reading.
         with faults.from_errors(name):
             raise error
-    complete = form.finds_all or not faults.found
+    readable = not faults.found
+    complete = form.finds_all or readable
     labels = {} if found is None else label_counts(found)
     if not isinstance(found, Columns):
         n_examples = 0 if found is None else len(getattr(found, "lines", found))
-        return Verdict(name, _ordered(faults), n_examples, None, complete, labels)
+        return Verdict(name, _ordered(faults), n_examples, None, complete, labels, readable)
     if found.labels is None:
         scheme = None
     else:
@@ -127,7 +138,8 @@ def validate(
         if scheme is not None:
             text = source.text.split("\n") if isinstance(source, Text) else None
             _check_tags(found, text, scheme, faults)
-    return Verdict(name, _ordered(faults), len(found.lengths), scheme, complete, labels)
+    n_examples = len(found.lengths)
+    return Verdict(name, _ordered(faults), n_examples, scheme, complete, labels, readable)
 
 
 def _ordered(faults: Faults) -> list[Fault]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..errors import PartwiseError
+from ..formats.tag_schemes import UNTYPED
 from ..formats.validate import validate
 from ..tasks.comparison import Comparison
 from ..tasks.labels import spelled
@@ -105,18 +106,35 @@ def _faults(
     return [told], [" ".join(str(fault).splitlines()) for fault in verdict.faults[:_MOST_FAULTS]]
 
 
+def _known(model: Model, found: Comparison) -> list[str]:
+    """Return the labels of a model as the scores by label name them, and none but these."""
+    if found.unit == "phrase":
+        from ..tasks.constituency.bracketing import Bracketing
+
+        return list(Bracketing.of(model).labels)
+    names = spelled(model.labels)
+    if found.unit != "span":
+        return names
+    if model.task == "segment":
+        outside = model.meta.get("outside")
+        return [name for name, label in zip(names, model.labels, strict=True) if label != outside]
+    # Spans are scored by the types of their tags.
+    return list(dict.fromkeys(name[1:].strip("-") or UNTYPED for name in names if name != "O"))
+
+
 def _odd_labels(labels: dict[str, int], model: Model, found: Comparison, where: str) -> list[str]:
     made = []
-    if not found.by_tag and found.unit in ("token", "example", "word"):
-        known = spelled(model.labels)
+    if not found.by_tag:
+        known = _known(model, found)
         unknown = [name for name in labels if name not in set(known)]
         if unknown:
             n = sum(labels[name] for name in unknown)
+            counted = "it counts as an error" if n == 1 else "they count as errors"
             made.append(
-                f"{_count(n, found.position)} with a label that the model does not know "
-                f"({_some(unknown)}); they count as errors."
+                f"{_count(n, found.unit)} with a label that the model does not know "
+                f"({_some(unknown)}); {counted}."
             )
-        absent = [name for name in known if name not in labels]
+        absent = [name for name in known if name not in labels and found.unit != "phrase"]
         if absent:
             made.append(
                 f"{_count(len(absent), 'label')} of the model not in the {where}: {_some(absent)}."

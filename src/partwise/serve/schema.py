@@ -137,8 +137,11 @@ def _one_of(schemas: list[Schema]) -> Check:
             raise _wrong(where, f"is {_told(value)}; give an object with {keys}", "wrong_type")
         present = [key for key in checks if key in value]
         if len(present) != 1:
-            found = " and ".join(map(repr, present)) or "none of them"
-            raise _wrong(where, f"has {found}; give one of {keys}", "missing")
+            others = [f"{key!r:.40}" for key in value]
+            found = " and ".join(map(repr, present)) or " and ".join(others[:_SHOWN])
+            found += "" if present else " only"
+            what = f"has {found}" if value else "is empty"
+            raise _wrong(where, f"{what}; give one of {keys}", "missing")
         checks[present[0]](value, where)
 
     return check

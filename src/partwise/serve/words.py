@@ -1,8 +1,7 @@
 """Plain text as sentences of tokens, by simple rules that need no language.
 
-A token is a run of letters and digits, with single apostrophes and hyphens inside (``don't``,
-``well-kept``) and with single separators between digits (``1,000.5``, ``3/4``); a run of dots; or
-any other character that is no white space. A sentence ends at the end of a line, and after ``.``,
+A model that was trained on texts gets the tokens that it was trained on; any other model gets those
+of the tokenizer "compounds". A sentence ends at the end of a line, and after ``.``,
 ``!``, ``?`` or ``…`` with the quotes and brackets that close there, if white space follows and then
 anything but a small letter. A dot after a single capital (``J. Smith``) or a common title ends
 none.
@@ -10,13 +9,16 @@ none.
 
 from __future__ import annotations
 
-import re
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-__all__ = ["Word", "sentences"]
+from ..formats.choice import Chosen
+from ..formats.span_styles import STYLES, TOKENIZERS, tokenizer_of
 
-# No token can be matched in two ways, so that the time is linear in the text.
-_TOKEN: Final = re.compile(r"[^\W_]+(?:(?:['\u2019\-]|(?<=\d)[.,:/](?=\d))[^\W_]+)*|\.+|[^\w\s]|_+")
+if TYPE_CHECKING:
+    from ..models.model import Model
+
+__all__ = ["Word", "sentences", "tokenizer_for"]
+
 _ENDS: Final = frozenset(".!?…")
 _CLOSING: Final = frozenset("\"'\u201d\u2019»)]")
 _TITLES: Final = frozenset({"Mr", "Mrs", "Ms", "Dr", "Prof", "St", "No", "vs"})
@@ -30,14 +32,28 @@ class Word(NamedTuple):
     end: int
 
 
-def sentences(text: str) -> list[list[Word]]:
-    """Cut a text into sentences of tokens; sentences without tokens are left out."""
+def tokenizer_for(model: Model) -> str:
+    """Return the name of the tokenizer for a model: the one that it was trained with, if any."""
+    chosen = Chosen.of(None).after(model.meta.get("format"))
+    if chosen.name not in STYLES:
+        return "compounds"
+    name: str = chosen.options.get("tokenizer", "words")
+    # A model file may hold anything.
+    return name if name in TOKENIZERS else "words"
+
+
+def sentences(text: str, tokenizer: str = "compounds") -> list[list[Word]]:
+    """Cut a text into sentences of tokens; sentences without tokens are left out.
+
+    Raises a DataError if there is no tokenizer of that name.
+    """
+    token = tokenizer_of(tokenizer)
     found: list[list[Word]] = []
     begin = 0
     for line in text.splitlines(keepends=True):
         words = [
             Word(match[0], match.start(), match.end())
-            for match in _TOKEN.finditer(text, begin, begin + len(line))
+            for match in token.finditer(text, begin, begin + len(line))
         ]
         found += _cut(words)
         begin += len(line)

@@ -289,7 +289,7 @@ class Task(ABC, Generic[Examples]):
         return None
 
 
-def no_labels(path: str, n_examples: int, where: str) -> DataError:
+def no_labels(path: str, n_examples: int, where: str, hint: str = "") -> DataError:
     """Return the error for a file that must have labels and has none.
 
     Parameters
@@ -300,8 +300,10 @@ def no_labels(path: str, n_examples: int, where: str) -> DataError:
         How many examples it has.
     where : str
         Where the labels are expected, ``"in the last column"`` for example.
+    hint : str
+        What else may help, to follow the sentence.
     """
     missing = "no labels" if n_examples else "no examples"
     return DataError(
-        f"{path}: {missing}; evaluate needs a file with the right labels in it ({where})"
+        f"{path}: {missing}; give a file to score with the right labels in it ({where}){hint}"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -104,10 +104,20 @@ class SpanTable(Predictions):
 
         with writing(path) as stream:
             stream.write("example\tstart\tend\tlabel\tprobability\ttext\n")
-            for number, (some, words) in enumerate(zip(self.found, self.words, strict=True)):
-                for start, end, label, probability in some:
-                    text = " ".join(words[start:end]).replace("\t", " ")
+            for number, some in enumerate(self._with_text()):
+                for (start, end, label, probability), text in some:
+                    text = text.replace("\t", " ")
                     stream.write(f"{number}\t{start}\t{end}\t{label}\t{probability:.6f}\t{text}\n")
 
     def record(self) -> dict[str, Any]:
-        return {"spans": [[span._asdict() for span in some] for some in self.found]}
+        return {
+            "spans": [
+                [{**span._asdict(), "text": text} for span, text in some]
+                for some in self._with_text()
+            ]
+        }
+
+    def _with_text(self) -> Iterator[list[tuple[ProbableSpan, str]]]:
+        """Yield the spans of every example with their words."""
+        for some, words in zip(self.found, self.words, strict=True):
+            yield [(span, " ".join(words[span.start : span.end])) for span in some]

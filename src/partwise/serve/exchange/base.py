@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..faults import Fault
-from ..words import sentences
+from ..words import sentences, tokenizer_for
 
 if TYPE_CHECKING:
     from ...models.model import Model
@@ -158,7 +158,7 @@ class Exchange(ABC):
                 f"the model needs more than words; give {self.field!r}: {self.reads()['about']}",
                 where,
             )  # fmt: skip
-        found = sentences(text)
+        found = sentences(text, tokenizer_for(self.model))
         if not found:
             raise Fault(422, "no_words", "the text has no words; give at least one", where)
         items = []

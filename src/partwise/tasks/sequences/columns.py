@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import DataError, MismatchError
+from ...formats.column_width import separator_hint
+from ...formats.tag_schemes import SCHEME_ALIASES
 from ...metrics.labels import (
     SCHEMES,
     SpanScores,
@@ -41,6 +44,8 @@ __all__ = [
     "tag_scores",
 ]
 
+_log = logging.getLogger(__name__)
+
 #: The programs whose template files can be read.
 DIALECTS: Final = ("crfpp", "wapiti")
 
@@ -60,7 +65,12 @@ DIALECT: Final = Option(
     "knows, otherwise crfpp)",
     choices=DIALECTS,
 )
-SCHEME: Final = Option("--scheme", "how to read spans (default: conlleval)", choices=SCHEMES)
+SCHEME: Final = Option(
+    "--scheme",
+    "how to read spans (default: conlleval)",
+    choices=SCHEMES,
+    aliases=SCHEME_ALIASES,
+)
 
 
 def looks_like_columns(lines: Sequence[str]) -> int:
@@ -155,9 +165,23 @@ def read_inputs(
     if by_name and (features.vocabulary is None or not chosen.format(task.format).by_name):
         raise not_columns()
     columns = task.reader(chosen)(path, inputs=0 if by_name else features.n_inputs)
-    if labelled and columns.labels is None:
-        raise no_labels(columns.path, len(columns.lengths), "in the last column of a column file")
+    if columns.labels is None:
+        split = "" if by_name else _other_separator(task, chosen, columns)
+        if labelled:
+            hint = f", or {split}" if split else ""
+            where = "in the last column of a column file"
+            raise no_labels(columns.path, len(columns.lengths), where, hint)
+        # What comes on stdin is read again and again, and a part of it may look like anything.
+        if split and columns.path != "<stdin>":
+            _log.warning("%s: every line is read as one token; %s", columns.path, split)
     return ColumnFile(columns)
+
+
+def _other_separator(task: Task[Any], chosen: Chosen, columns: Columns) -> str:
+    """Return advice to name a separator, if the only column of a file looks like several."""
+    if (chosen.name or task.format) != "columns" or len(columns.fields) != 1:
+        return ""
+    return separator_hint(columns.fields[0])
 
 
 def tag_scores(

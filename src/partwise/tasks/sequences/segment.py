@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import DataError
-from ...formats.tag_schemes import SEGMENT_SCHEMES
+from ...formats.tag_schemes import SCHEME_ALIASES, SEGMENT_SCHEMES
 from ..fixed import FIXED
 from ..missing import missing_of
 from ..options import CLASS_WEIGHT, HASHING, MIN_COUNT, MISSING, Option
@@ -78,6 +78,7 @@ class Segment(ColumnTask):
                 "--tags",
                 "how tags spell segments (default: IOB2, IOBES or BILOU, by their letters)",
                 choices=SEGMENT_SCHEMES,
+                aliases=SCHEME_ALIASES,
             ),
             Option(
                 "--start-end",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...errors import MismatchError
-from ...formats.tag_schemes import TAG_SCHEMES
+from ...formats.tag_schemes import SCHEME_ALIASES, TAG_SCHEMES
 from ..fixed import FIXED
 from ..missing import missing_of
 from ..options import CLASS_WEIGHT, HASHING, MIN_COUNT, MISSING, Option
@@ -43,7 +43,7 @@ PAIR_MARGINALS: Final = Option(
     kind="switch",
 )
 #: The constraints that the command line offers.
-PRESETS: Final = ("BIO", *TAG_SCHEMES)
+PRESETS: Final = (*TAG_SCHEMES, *SCHEME_ALIASES)
 
 
 class Tag(ColumnTask, KernelTask["ColumnFile"]):
@@ -130,11 +130,14 @@ class Tag(ColumnTask, KernelTask["ColumnFile"]):
     def read(
         self, path: str, given: Mapping[str, Any], like: ColumnFile | None = None
     ) -> ColumnFile:
-        from .odd_tags import SCORED, note_odd_tags
+        from .odd_tags import SCORED, note_broken_tags, note_odd_tags
 
         source = super().read(path, given, like)
         trained = f"the model gets labels that spell no spans, and {SCORED}"
-        note_odd_tags(source.columns, given["missing"], trained if like is None else SCORED)
+        odd = note_odd_tags(source.columns, given["missing"], trained if like is None else SCORED)
+        # With constraints, such tags are refused.
+        if like is None and not odd and given["constraints"] is None:
+            note_broken_tags(source.columns, given["missing"])
         return source
 
     def read_for(
