@@ -83,7 +83,7 @@ def test_another_separator_is_hinted_at_if_most_lines_have_it(run: Run, tmp_path
     path.write_text("the O\ndog B-NP\nsaw O\n, O\nAnn B-NP\n\n" * 8, "ascii")
     assert run("train", "--task", "tag", path, "--model", model, "--tol", 0.1, "-q")[0] == 0
     path.write_text(text, "ascii")
-    hint = "give --separator ',', which makes 2 columns of most lines"
+    hint = "give separator=',' (--separator ','), which makes 2 columns of most lines"
     code, out, _ = run("validate", path)
     assert code == 1
     assert f"{path}:1:1: 1 column where at least 2 are needed" in out
