@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import DataError, MismatchError
-from ...formats.column_width import separator_hint
 from ...formats.tag_schemes import SCHEME_ALIASES
 from ...metrics.labels import (
     SCHEMES,
@@ -179,6 +178,8 @@ def read_inputs(
 
 def _other_separator(task: Task[Any], chosen: Chosen, columns: Columns) -> str:
     """Return advice to name a separator, if the only column of a file looks like several."""
+    from ...formats.column_width import separator_hint
+
     if (chosen.name or task.format) != "columns" or len(columns.fields) != 1:
         return ""
     return separator_hint(columns.fields[0])
