@@ -16,8 +16,9 @@ from ..models.vocabulary import Vocabulary, fit_rows
 from ..problem.rows import Rows, is_matrix
 from ..tasks.constituency.tokens import encode
 from ..tasks.graph.factor_features import read_rows
+from ..tasks.sequences.column_file import ColumnFile
 from ..tasks.sequences.segment_functions import function_of
-from ..tasks.sequences.sources import ColumnFile, Sequences, Table
+from ..tasks.sequences.sources import Sequences, Table
 from ..tasks.sequences.token_text import attribute_words, token_words
 from ..tasks.sequences.tokens import made_tokens
 from .feature_names import columns

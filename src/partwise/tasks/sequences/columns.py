@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from ...formats.choice import Chosen
     from ...formats.columns import Columns
     from ...models.model import Candidate, Model
+    from .column_file import ColumnFile
     from .extraction import ColumnTemplates
     from .features import PositionFeatures
-    from .sources import ColumnFile
 
 __all__ = [
     "DIALECT",
@@ -83,7 +83,7 @@ def read_training(
 ) -> ColumnFile:
     """Read a file of tokens with labels, as `Task.read` does."""
     from ...formats.choice import Chosen
-    from .sources import ColumnFile
+    from .column_file import ColumnFile
 
     templates = like.templates if like is not None else _templates(given)
     n_columns = None if like is None else len(like.columns.fields) + 1
@@ -157,7 +157,7 @@ def read_inputs(
     Without `format`, the file is read in the format that the model was trained with.
     """
     from ...formats.choice import Chosen
-    from .sources import ColumnFile, not_columns
+    from .column_file import ColumnFile, not_columns
 
     chosen = Chosen.of(format).after(model.meta.get("format"))
     by_name = features.templates is None

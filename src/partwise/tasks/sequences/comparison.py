@@ -35,7 +35,8 @@ from .sources import Sequences
 
 if TYPE_CHECKING:
     from ...models.model import Model
-    from .sources import ColumnFile, Table
+    from .column_file import ColumnFile
+    from .sources import Table
 
 __all__ = ["compare_classes", "compare_segments", "compare_tags"]
 

@@ -27,9 +27,10 @@ from ...models.hashed_names import HashedNames, hashed_indices, is_size
 from ...models.tally import Tally
 from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows, is_matrix
+from .column_file import ColumnFile
 from .examples import read_fixed, read_labels
 from .extraction import MAX_COLUMNS, ColumnTemplates
-from .sources import ColumnFile, Sequences, Table
+from .sources import Sequences, Table
 from .support import Support
 from .template_file import templates_from_json
 from .token_columns import as_columns

@@ -14,13 +14,14 @@ from ...formats.columns import Columns
 from ...formats.svmlight import SvmlightData
 from ...problem.rows import is_matrix
 from ..missing import missing_of
+from .column_file import ColumnFile
 from .examples import read_labels
 from .features import PositionFeatures
 from .partial_segments import cut_items, is_partial
 from .segment_features import features_of, scheme_of
 from .segment_tags import Segment, tags_of
 from .segmentations import read_segmentations
-from .sources import ColumnFile, Sequences, Table
+from .sources import Sequences, Table
 
 if TYPE_CHECKING:
     from ...models.model import Model

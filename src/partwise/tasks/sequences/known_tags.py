@@ -14,7 +14,7 @@ from .segment_tags import segments_of
 
 if TYPE_CHECKING:
     from ...models.model import Model
-    from .sources import ColumnFile
+    from .column_file import ColumnFile
 
 __all__ = ["known_segments", "known_tags"]
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ...formats.choice import Chosen
     from ...models.model import Model
     from ..comparison import Comparison
-    from .sources import ColumnFile
+    from .column_file import ColumnFile
 
 __all__ = ["Segment"]
 

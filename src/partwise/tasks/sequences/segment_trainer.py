@@ -11,13 +11,14 @@ from ...models.model import Model
 from ...models.training_examples import check_weights
 from ...values import is_integer
 from ..prepared import Prepared
+from .column_file import ColumnFile
 from .partial_segments import PartialSegmentation, cut_items, find_partial, is_partial
 from .segment_features import SegmentFeatures, SegmentTokens, features_of, scheme_of
 from .segment_fit import prepare_segments
 from .segment_functions import BUILT_IN, name_of
 from .segment_tags import Segment, longest_segment
 from .segmentations import held, read_segmentations, segment_tokens
-from .sources import ColumnFile, Sequences
+from .sources import Sequences
 from .tokens import Tokens
 from .trainers import SequenceTrainer
 

@@ -15,10 +15,11 @@ from ...errors import DataError
 from ...formats.tag_schemes import SEGMENT_SCHEMES
 from ...problem.rows import is_matrix
 from ...values import is_integer, one_of
+from .column_file import ColumnFile
 from .examples import read_labels
 from .segment_functions import words_of
 from .segment_tags import Segment, guess_scheme, numbered_place, segments_of
-from .sources import ColumnFile, Sequences, Table
+from .sources import Sequences, Table
 
 if TYPE_CHECKING:
     from ...structures.segments.structure import SegmentConstraints

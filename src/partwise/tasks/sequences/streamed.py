@@ -20,7 +20,8 @@ from .tokens import bare_tokens
 
 if TYPE_CHECKING:
     from ...structures.base import Structure
-    from .sources import ColumnFile, Sequences, Table
+    from .column_file import ColumnFile
+    from .sources import Sequences, Table
     from .tokens import Tokens
     from .trainers import PositionTrainer
 

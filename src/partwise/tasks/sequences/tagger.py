@@ -21,9 +21,10 @@ from ..label_list import LabelList
 from ..parameter_names import named_parameters
 from ..spans import ProbableSpan
 from ..stream import is_iterator, of_columns, of_pairs
+from .column_file import ColumnFile
 from .features import PositionFeatures
 from .partial_labels import is_certain
-from .sources import ColumnFile, Sequences
+from .sources import Sequences
 from .template_file import DEFAULT, as_templates
 from .token_columns import check_file, default_templates
 from .trainers import TaggerTrainer

@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     from ...training.early_stopping import Watch
     from ...training.fit import Fit
     from ..preparation import Preparation
+    from .column_file import ColumnFile
     from .partial_labels import Labelled
-    from .sources import ColumnFile, Sequences, Table
+    from .sources import Sequences, Table
     from .tokens import Tokens
 
 __all__ = ["ClassifierTrainer", "PositionTrainer", "SequenceTrainer", "TaggerTrainer"]

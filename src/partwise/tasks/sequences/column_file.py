@@ -1,0 +1,187 @@
+"""The sentences of a column file as examples for a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ...counted import counted
+from ...errors import DataError
+from ...formats.attributes import Attributes
+from ...formats.columns import Columns
+from ...models.tally import Tally
+from ..base import no_labels
+from ..labels import order_of_labels
+from ..source import Source
+from .attributes import attribute_rows
+from .extraction import ColumnTemplates
+from .sources import without_marks
+from .templates import TemplateSet, template_for
+from .token_text import shown_attributes
+from .tokens import Tokens, bare_tokens, known_tokens, made_tokens
+
+if TYPE_CHECKING:
+    from .features import PositionFeatures
+
+__all__ = ["ColumnFile", "not_columns"]
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnFile(Source):
+    """The sentences of a column file, or of data with the same columns.
+
+    Attributes
+    ----------
+    columns : Columns
+        The file.
+    spelling : bool or None
+        Whether features use the spelling of words. If None, only if there is one column.
+    templates : ColumnTemplates or None
+        How features are made from the columns in training. If None, by the default templates.
+    transition_features : bool
+        Whether the default templates also give features to pairs of neighbouring tokens.
+    format : mapping or None
+        The format of the file and its options, for the model to keep; None for the default.
+    """
+
+    columns: Columns
+    spelling: bool | None = None
+    templates: ColumnTemplates | None = None
+    transition_features: bool = False
+    format: Mapping[str, Any] | None = None
+
+    @property
+    def path(self) -> str:  # type: ignore[override]
+        """The file that they were read from."""
+        return self.columns.path
+
+    def __len__(self) -> int:
+        return len(self.columns.lengths)
+
+    @property
+    def n_positions(self) -> int:
+        return len(self.columns)
+
+    def take(self, which: Sequence[int]) -> ColumnFile:
+        return replace(self, columns=self.columns.take(which))
+
+    def given(self) -> tuple[Any, Any, dict[str, Any]]:
+        return self.columns, None, {}
+
+    def moved(self, lines: int) -> ColumnFile:
+        return replace(self, columns=replace(self.columns, lines=self.columns.lines + lines))
+
+    @property
+    def weights(self) -> Any:
+        return self.columns.weights
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        return {} if self.format is None else {"format": dict(self.format)}
+
+    @property
+    def by_name(self) -> bool:
+        """Whether the file gives features by name, so that there are no templates."""
+        return self.columns.attributes is not None
+
+    def like(self, first: PositionFeatures | None) -> ColumnFile:
+        """Choose the templates to train with: those of a first model, or the default ones."""
+        if self.by_name:
+            if self.spelling is not None:
+                raise DataError(
+                    f"{self.path}: the features of the file have names, so their spelling cannot "
+                    "be looked into; leave --spelling out"
+                )
+            return self
+        n_inputs = len(self.columns.fields)
+        templates = self.templates
+        if first is not None:
+            if first.templates is None:
+                raise DataError(
+                    f"{self.path}: the model to start from takes attributes, that is features by "
+                    "name, and no columns; give a file of attributes with --format crfsuite, or "
+                    "start without the model"
+                )
+            if first.n_inputs != n_inputs:
+                raise DataError(
+                    f"{self.path}: {counted(n_inputs, 'input column')} where the model to "
+                    f"start from was trained with {first.n_inputs}; give the columns it was "
+                    "trained with, or start without it"
+                )
+            templates = templates or first.templates
+        if templates is None or self.spelling is not None:
+            spelling = n_inputs == 1 if self.spelling is None else self.spelling
+            templates = template_for(n_inputs, spelling)
+        if self.transition_features and isinstance(templates, TemplateSet):
+            templates = replace(templates, steps=True)
+        return replace(self, templates=templates)
+
+    def tokens(self, known: PositionFeatures | None = None) -> Tokens:
+        """Apply the templates, those of the model if there is one."""
+        if self.columns.attributes is not None:
+            return _named_tokens(self.columns, self.columns.attributes, known)
+        if known is None:
+            templates = self.templates or self.like(None).templates
+            assert templates is not None
+            return made_tokens(self.columns, templates)
+        if known.templates is None or known.vocabulary is None:
+            raise not_columns()
+        return known_tokens(self.columns, known.templates, known)
+
+    def untouched(self) -> Tokens:
+        """Return the tokens without features, for a look at their labels."""
+        return bare_tokens(self.columns.lengths)
+
+    def labels(self, tokens: Tokens, missing: Any = None) -> list[Any]:
+        """Return the labels of all tokens, one after the other; None where they are missing."""
+        assert self.columns.labels is not None
+        return without_marks(self.columns.labels, missing)
+
+    def words(self) -> list[list[str]]:
+        """Return the first column of every sentence.
+
+        Files that give features by name have no columns. They get a text for every token, see
+        `shown_attributes`.
+        """
+        columns = self.columns
+        if columns.attributes is not None:
+            return columns.split(shown_attributes(columns.attributes, columns.lengths.tolist()))
+        return columns.split(columns.fields[0] if columns.fields else [""] * len(columns))
+
+    def sentences(self) -> list[list[str]]:
+        """Return the labels of every sentence."""
+        if self.columns.labels is None:
+            raise no_labels(self.path, len(self), "in the last column of a column file")
+        return self.columns.split(self.columns.labels)
+
+    def ordered(self, labels: set[str]) -> list[str]:
+        """Return distinct labels in the order of their numbers."""
+        return sorted(labels, key=order_of_labels)
+
+    def place(self, s: int, t: int) -> str:
+        """Return ``file:line`` of token t of sentence s."""
+        return self.columns.place(s, t)
+
+
+def _named_tokens(
+    columns: Columns, attributes: Attributes, known: PositionFeatures | None
+) -> Tokens:
+    """Number features that have names; in prediction, look them up."""
+    if known is None:
+        rows, names = attribute_rows(attributes)
+        return Tokens(rows, columns.lengths, rows.n_features, names)
+    if known.vocabulary is None:
+        raise not_columns()
+    tally = Tally()
+    rows, names = attribute_rows(attributes, known.vocabulary, tally)
+    templates, n_inputs = known.templates, known.n_inputs
+    return Tokens(rows, columns.lengths, n_inputs, names, templates, tally=tally)
+
+
+def not_columns() -> DataError:
+    """Return the error for a column file and a model that cannot read columns."""
+    return DataError(
+        "the model was not trained on column files, so files cannot be given to it; use it from "
+        "Python, with partwise.load_model, or give its features by name, with --format crfsuite"
+    )
