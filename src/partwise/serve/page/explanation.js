@@ -13,12 +13,17 @@ function featureOf(one) {
   const where = one.where ? ` at ${one.where}` : "";
   const value = one.value === 1 || one.value === null ? "" : ` × ${number(one.value)}`;
   if (one.instead !== undefined) {
-    const pair = `${one.label || "none"} rather than ${one.instead || "none"}`;
-    return `${one.feature}${value}${where} (${pair})`;
+    return `${one.feature}${value}${where} (${sides(one)})`;
   }
   const own = one.kind === "transition" || one.kind === "rule" || one.kind === "split";
   return own ? `${one.kind} ${one.label}${one.feature === "constant" ? "" : `, ${one.feature}`}${value}`
     : `${one.feature}${value}`;
+}
+
+// What a difference is about: the label of the prediction and that of the runner-up, or one of them.
+function sides(one) {
+  if (!one.instead) return `${one.label}, not in the runner-up`;
+  return one.label ? `${one.label} rather than ${one.instead}` : `${one.instead}, in the runner-up`;
 }
 
 function contributions(part) {
