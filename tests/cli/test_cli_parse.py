@@ -138,9 +138,9 @@ def test_three_columns(run: Run, files: Path) -> None:
 
 
 def test_marginals_go_to_misc(run: Run, files: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out.conllu"
-    predict = ["predict", files / "relations", "--marginals", "--output", out]
-    assert run(*predict, files / "test.conllu")[0] == 0
+    out, again = tmp_path / "out.conllu", tmp_path / "again.conllu"
+    predict = ["predict", files / "relations", "--marginals", "--output"]
+    assert run(*predict, out, files / "test.conllu")[0] == 0
     once = out.read_text("utf-8")
     misc = [line.split("\t")[9] for line in once.splitlines() if re.match(r"\d+\t", line)]
     number = r"(0\.\d{6}|1\.000000)"
@@ -150,8 +150,8 @@ def test_marginals_go_to_misc(run: Run, files: Path, tmp_path: Path) -> None:
     assert any(one and one[1] for one in found)
     assert all(one and float(one[2]) >= float(one[3]) for one in found)
     # Those of an earlier run are replaced.
-    assert run(*predict, out)[0] == 0
-    assert out.read_text("utf-8") == once
+    assert run(*predict, again, out)[0] == 0
+    assert again.read_text("utf-8") == once
 
 
 def test_marginals_leave_phead_alone(run: Run, files: Path, tmp_path: Path) -> None:
