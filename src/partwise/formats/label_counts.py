@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -86,23 +86,35 @@ def likely_slips(counts: Mapping[str, int]) -> dict[str, str]:
     types: Counter[str] = Counter()
     for label, n in counts.items():
         types[_type(label, tags)] += n
+    frequent: defaultdict[str, set[tuple[int, str]]] = defaultdict(set)
+    for other, n in types.items():
+        if n >= _TIMES:
+            for key in _shortened(other):
+                frequent[key].add((n, other))
     found = {}
     for label in counts:
         kind = _type(label, tags)
         n = types[kind]
         if n > _RARE or len(kind) < _SHORTEST:
             continue
-        near = [
-            other for other, m in types.items() if m >= _TIMES * n and _nearly_alike(kind, other)
-        ]
+        alike = set().union(*(frequent[key] for key in _shortened(kind) if key in frequent))
+        near = [(m, other) for m, other in alike if m >= _TIMES * n and _nearly_alike(kind, other)]
         if near:
-            meant = max(near, key=lambda other: types[other])
-            found[label] = label[: len(label) - len(kind)] + meant
+            found[label] = label[: len(label) - len(kind)] + max(near)[1]
     return found
 
 
 def _type(label: str, tags: bool) -> str:
     return label[2:] if tags and is_span_tag(label) and label != "O" else label
+
+
+def _shortened(name: str) -> set[str]:
+    """Return a name in small letters, as it is and without any one character.
+
+    Names that are nearly alike have one of these in common, by which they are found among many.
+    """
+    small = name.lower()
+    return {small, *(small[:i] + small[i + 1 :] for i in range(len(small)))}
 
 
 def _nearly_alike(a: str, b: str) -> bool:
