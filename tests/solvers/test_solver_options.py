@@ -15,7 +15,7 @@ from partwise.errors import DataError, MismatchError
 from partwise.problem.dual_point import DualPoint
 from partwise.solvers.base import Solver
 from partwise.solvers.eg.base import Annealing
-from partwise.solvers.options import offered_options
+from partwise.solvers.options import Preset, offered_options, settled_options
 from partwise.solvers.registry import SOLVERS, make_solver
 
 #: Values that make sense, for every option that some solver has.
@@ -139,6 +139,32 @@ def test_options_that_do_not_go_together_are_another_error() -> None:
     problem = make_instance("multiclass", "hinge").problem
     with pytest.raises(MismatchError, match="use order='permutation'"):
         make_solver("online-eg", goal_of(problem), {"order": "focused"})
+
+
+@pytest.mark.parametrize(
+    ("name", "preset"), [(name, preset) for name in SOLVERS for preset in SOLVERS[name].presets]
+)
+def test_a_preset_stands_for_ordinary_options(name: str, preset: str) -> None:
+    form, options = SOLVERS[name].presets[preset]
+    assert form.endswith(".")
+    assert options
+    assert settled_options(SOLVERS[name], {"preset": preset}) == options
+    assert settled_options(SOLVERS[name], options) == options
+
+
+def test_a_preset_and_what_contradicts_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = SOLVERS["batch-eg"]
+    monkeypatch.setattr(batch, "presets", {"slow": Preset("The slow one.", {"first_step": 0.25})})
+    assert make("batch-eg", preset="slow", first_step=0.25).eta == 0.25  # type: ignore[attr-defined]
+    assert make("batch-eg", preset="slow", start=1.0).eta == 0.25  # type: ignore[attr-defined]
+    words = "the preset slow of batch-eg stands for first_step=0.25, and first_step is 0.5; leave"
+    with pytest.raises(DataError, match=words):
+        make("batch-eg", preset="slow", first_step=0.5)
+    with pytest.raises(DataError, match="batch-eg has no preset 'fast'; it has slow"):
+        make("batch-eg", preset="fast")
+    model = LinearClassifier(solver="batch-eg", solver_options={"preset": "slow"}, max_passes=1)
+    with pytest.warns(UserWarning, match="gap"):
+        model.fit([[0.0], [1.0]], [0, 1])
 
 
 def test_a_solver_from_elsewhere_need_not_say_what_it_takes(

@@ -12,7 +12,7 @@ from partwise.problem.evaluation import Evaluator
 from partwise.problem.problem import Problem
 from partwise.solvers.base import Solver
 from partwise.solvers.goal import Goal
-from partwise.solvers.options import check_options
+from partwise.solvers.options import settled_options
 
 AnySolver = TypeVar("AnySolver", bound=Solver)
 
@@ -50,6 +50,6 @@ def solver_of(
     **options: Any,
 ) -> AnySolver:
     """Make a solver; what is not part of the goal is an option."""
-    check_options(kind, options)
+    options = settled_options(kind, options)
     goal = goal_of(problem, l2, seed, l1=l1, point=point, initial_weights=initial_weights)
     return kind(goal, **options)

@@ -48,7 +48,11 @@ def _read(text: str, solvers: list[type[Solver]], arguments: argparse.Namespace)
         raise UsageError(
             f"--solver-option {text!r} is no NAME=VALUE; {_listed(solvers, arguments)}"
         )
-    able = [solver for solver in solvers if name in offered_options(solver)]
+    able = [
+        solver
+        for solver in solvers
+        if name in offered_options(solver) or (name == "preset" and solver.presets)
+    ]
     # Without one that has the option, the first one says so.
     for solver in able or solvers[:1]:
         try:

@@ -74,6 +74,12 @@ def _page(facts: SolverFacts) -> str:
     lines += ["", "options (--solver-option NAME=VALUE):" if facts.options else _without(facts)]
     for option in facts.options:
         lines += _option(option)
+    if facts.presets:
+        lines += ["", "published forms (--solver-option preset=NAME):"]
+    for name, preset in facts.presets.items():
+        expanded = ", ".join(f"{key}={spelled(value)}" for key, value in preset.options.items())
+        lines += [f"  {name}", _wrapped(f"      {preset.form}", 6)]
+        lines.append(_wrapped(f"      stands for: {expanded}", 8))
     return "\n".join(lines)
 
 

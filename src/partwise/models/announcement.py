@@ -10,6 +10,7 @@ from ..errors import DataError
 from ..memory import in_bytes
 from ..problem.footprint import held_bytes
 from ..problem.problem import Problem
+from ..solvers.options import settled_options
 from ..solvers.registry import SOLVERS
 from ..training.settings import Parameters
 from .vocabulary import Vocabulary
@@ -55,8 +56,8 @@ def training_bytes(problem: Problem, settings: Parameters, held: Any, features: 
     features : object
         The rows of features that are still in memory after the problem is built.
     """
-    options = settings.solver_arguments()
     solver = SOLVERS[settings.solver]
+    options = settled_options(solver, settings.solver_arguments())
     footprint = solver.footprint(problem, float(settings.l2), float(settings.l1), options)
     footprint = replace(footprint, vectors=footprint.vectors + _copies(problem))
     scratch = 8 * thread_count(settings.n_jobs) * (problem.work_size + 6 * problem.max_parts)
@@ -100,7 +101,7 @@ def disk_announcement(problem: Problem, settings: Parameters, held: Any) -> str:
         What is in memory all the time: the encoder.
     """
     solver = SOLVERS[settings.solver]
-    options = settings.solver_arguments()
+    options = settled_options(solver, settings.solver_arguments())
     footprint = solver.footprint(problem, float(settings.l2), float(settings.l1), options)
     vectors = 8.0 * (footprint.vectors + _copies(problem)) * problem.storage.n_places
     examples = 8.0 * footprint.examples * problem.n_examples

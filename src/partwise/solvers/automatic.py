@@ -33,7 +33,7 @@ from .composite import CompositeSolver
 from .eg.base import LINEAR, Annealing, easy_l2
 from .eg.online import OnlineEG
 from .goal import Goal
-from .options import check_options
+from .options import settled_options
 from .primal import PrimalSolver
 from .registry import SOLVERS, offered
 
@@ -79,14 +79,14 @@ class Automatic(CompositeSolver):
                 name, why = "proximal-eg", "it starts from weights"
             else:
                 goal = replace(goal, initial_weights=None)
+        method = SOLVERS[name]
+        options = settled_options(method, options)
         if goal.problem.loss.tau == 0.0:
             options.setdefault("nearness", None)
         elif name == "online-eg":
             options.setdefault("order", "focused")
             if not goal.warm:
                 options.setdefault("annealing", default_annealing(goal.problem, goal.l2))
-        method = SOLVERS[name]
-        check_options(method, options)
         self._say(name, f"{why}; {options}" if options else why)
         self.machine = method(goal, **options)
 
@@ -98,7 +98,7 @@ class Automatic(CompositeSolver):
         name, _ = first_choice(problem, l2, l1, options)
         if problem.loss.tau == 0.0:
             options = {"nearness": None, **options}
-        return SOLVERS[name].footprint(problem, l2, l1, options)
+        return SOLVERS[name].footprint(problem, l2, l1, settled_options(SOLVERS[name], options))
 
     def _is_good(self, goal: Goal) -> bool:
         """Return whether the initial weights are worth starting from."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,6 +16,7 @@ from ..problem.evaluation import Slope
 from ..problem.footprint import Footprint
 from ..problem.problem import Problem
 from .goal import Goal
+from .options import Preset
 from .papers import Paper
 
 
@@ -75,6 +76,8 @@ class Solver(ABC):
         An optional package that this solver needs.
     papers : tuple of Paper
         Where the method was published.
+    presets : mapping of str to Preset
+        The published forms that can be asked for by name.
     on_disk : bool
         Whether the solver can work on a problem that is on disk: it visits the examples block by
         block, and holds nothing else that is as long as the parts of all examples.
@@ -100,6 +103,7 @@ class Solver(ABC):
     takes_l1: ClassVar[bool] = False
     package: ClassVar[str | None] = None
     papers: ClassVar[tuple[Paper, ...]] = ()
+    presets: ClassVar[Mapping[str, Preset]] = {}
     on_disk: ClassVar[bool] = False
     threads: ClassVar[bool] = False
     occupies: ClassVar[Footprint] = Footprint(vectors=5, parts=3, examples=8)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from .base import Solver
-from .options import allowed_words, default_options
+from .options import Preset, allowed_words, default_options
 from .papers import Paper
 
 __all__ = ["OptionFacts", "SolverFacts", "facts_of"]
@@ -82,6 +83,8 @@ class SolverFacts:
         An optional package that it needs.
     options : tuple of OptionFacts
         Its options.
+    presets : mapping of str to Preset
+        The published forms that it has by name.
     papers : tuple of Paper
         Where it was published.
     """
@@ -95,6 +98,7 @@ class SolverFacts:
     threads: bool
     package: str | None
     options: tuple[OptionFacts, ...]
+    presets: Mapping[str, Preset]
     papers: tuple[Paper, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -109,6 +113,10 @@ class SolverFacts:
             "threads": self.threads,
             "package": self.package,
             "options": [vars(option) for option in self.options],
+            "presets": {
+                name: {"form": preset.form, "options": dict(preset.options)}
+                for name, preset in self.presets.items()
+            },
             "papers": [paper._asdict() for paper in self.papers],
         }
 
@@ -130,6 +138,7 @@ def facts_of(solver: type[Solver]) -> SolverFacts:
             OptionFacts(name, default, allowed_words(solver, name), _description(solver, name))
             for name, default in default_options(solver).items()
         ),
+        presets=solver.presets,
         papers=solver.papers,
     )
 

@@ -2,7 +2,8 @@
 
 An option is annotated with a plain type, a number within bounds, one of some words, or a union of
 these. The values that users give are checked against the annotations before a solver is made, so
-constructors do not check them again.
+constructors do not check them again. A preset stands for several options at once: those of a
+published form.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import (
     Annotated,
     Any,
     Final,
+    NamedTuple,
     TypeAlias,
     Union,
     get_args,
@@ -67,6 +69,21 @@ class OneOf:
     """One of some words."""
 
     choices: tuple[str, ...]
+
+
+class Preset(NamedTuple):
+    """A published form of a solver, under a name of its own.
+
+    Attributes
+    ----------
+    form : str
+        What was published, and where.
+    options : mapping
+        The ordinary options that it stands for.
+    """
+
+    form: str
+    options: Mapping[str, Any]
 
 
 Positive: TypeAlias = Annotated[float, Within("a positive number", above=True)]
@@ -119,6 +136,9 @@ def read_option(solver: type[Solver], name: str, text: str) -> Any:
         Its value.
     """
     _check_names(solver, (name,))
+    if name == "preset":
+        _preset(solver, text)
+        return text
     for kind in _kinds(_hints(solver).get(name, Any)):
         for value in _readings(text, kind):
             if _fits(value, kind):
@@ -151,22 +171,46 @@ def _readings(text: str, kind: Any) -> list[Any]:
     return found if known else [*found, text]
 
 
-def check_options(solver: type[Solver], options: Mapping[str, Any]) -> None:
-    """Raise an OptionError if the solver lacks an option, or does not allow its value.
+def settled_options(solver: type[Solver], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options for the constructor, with those that a preset stands for.
 
-    A constructor with ``**options`` checks them itself. Options without an annotation, and those
-    of types that are not known here, may be anything.
+    Raises an OptionError if the solver lacks an option or a preset, does not allow a value, or if
+    an option contradicts the preset. A constructor with ``**options`` checks them itself. Options
+    without an annotation, and those of types that are not known here, may be anything.
+
+    Parameters
+    ----------
+    solver : type of Solver
+        The solver.
+    options : mapping
+        The options that the user gave.
     """
     _check_names(solver, options)
+    given = dict(options)
+    name = given.pop("preset", None) if solver.presets else None
+    implied = {} if name is None else _preset(solver, name).options
     hints = _hints(solver)
-    for name, value in options.items():
-        if not any(_fits(value, kind) for kind in _kinds(hints.get(name, Any))):
-            raise _not_allowed(solver, name, value)
+    for option, value in given.items():
+        if not any(_fits(value, kind) for kind in _kinds(hints.get(option, Any))):
+            raise _not_allowed(solver, option, value)
+        if option in implied and value != implied[option]:
+            raise OptionError(
+                f"the preset {name} of {solver.name} stands for {option}={implied[option]!r}, and "
+                f"{option} is {value!r}; leave one of the two out"
+            )
+    return {**implied, **given}
+
+
+def _preset(solver: type[Solver], name: Any) -> Preset:
+    if not isinstance(name, str) or name not in solver.presets:
+        known = ", ".join(solver.presets)
+        raise OptionError(f"{solver.name} has no preset {name!r}; it has {known}")
+    return solver.presets[name]
 
 
 def _check_names(solver: type[Solver], names: Iterable[str]) -> None:
     defaults = default_options(solver)
-    unknown = set(names).difference(defaults)
+    unknown = set(names).difference(defaults, ("preset",) if solver.presets else ())
     if unknown and not any(p.kind is p.VAR_KEYWORD for p in _parameters(solver)):
         listed = ", ".join(f"{name}={value!r}" for name, value in defaults.items())
         raise OptionError(

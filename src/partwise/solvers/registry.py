@@ -13,7 +13,7 @@ from ..registry import Registry
 from ..structures.base import ORACLE_WORDS
 from .base import Solver
 from .goal import Goal
-from .options import check_options
+from .options import settled_options
 from .overflow import check_overflow
 
 SOLVERS: Final[Registry[type[Solver]]] = Registry(
@@ -63,9 +63,9 @@ def make_solver(name: str, goal: Goal, options: dict[str, Any] | None = None) ->
     goal : Goal
         What the solver is asked for.
     options : dict or None
-        Options of the solver.
+        Options of the solver; ``preset`` names a published form.
     """
-    options, problem = dict(options or {}), goal.problem
+    options, problem = options or {}, goal.problem
     if name not in SOLVERS:
         hint = did_you_mean(name, SOLVERS, f"use one of {', '.join(SOLVERS)}")
         raise DataError(f"unknown solver {name!r}; {hint}")
@@ -84,7 +84,7 @@ def make_solver(name: str, goal: Goal, options: dict[str, Any] | None = None) ->
             f"{name} needs {wanted}; for {problem.structure.name} labels with the "
             f"{problem.loss.name} loss{where} use {others}"
         )
-    check_options(solver, options)
+    options = settled_options(solver, options)
     check_overflow(problem, goal.l2)
     for oracle in solver.needs & ORACLE_WORDS.keys():
         problem = problem.with_oracle(oracle)
