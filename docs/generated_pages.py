@@ -21,12 +21,12 @@ __all__ = ["paper_page", "reference_page", "root_page", "write_pages"]
 ROOT_PAGES: Final = {"changelog": "CHANGELOG.md", "contributing": "CONTRIBUTING.md"}
 _LINK: Final = re.compile(r"\[([^\]]+)\]\((?!https?:|#)([^)]+)\)")
 
-_PAPERS = """# The papers
+_PAPERS = """
+## Which papers a solver comes from
 
-Each solver comes from one paper or more. This page is made from the solvers themselves, so it names
-all of them. [Solvers](solvers.md) says which one to use, and `partwise solvers NAME` describes one.
+This table is made from the solvers themselves, so it names all of them. [Solvers](solvers.md) says
+which one to use, and `partwise solvers NAME` describes one.
 
-The algorithm that `solver="auto"` uses for smooth losses is that of Collins et al. 2008.
 """
 _REFERENCE = """Reference
 =========
@@ -36,7 +36,7 @@ Everything here is loaded when it is first used, so that ``import partwise`` is 
 
 
 def paper_page() -> str:
-    """Return the page of papers: which algorithm of which paper is which solver."""
+    """Return the page of papers, with a table of which solver comes from which paper."""
     solvers: dict[Paper, list[SolverFacts]] = {}
     for name in SOLVERS:
         if SOLVERS.built_in(name) and name != "auto":
@@ -48,7 +48,8 @@ def paper_page() -> str:
         for place, facts in enumerate(solvers[paper]):
             cited = "" if place else f"{paper.citation}. *{paper.title}*. {paper.place}."
             rows.append(f"| {cited} | `{facts.name}` | {facts.summary} |")
-    return _PAPERS + "\n" + "\n".join(rows) + "\n"
+    written = Path(__file__).with_name("papers.md").read_text("utf-8")
+    return written + _PAPERS + "\n".join(rows) + "\n"
 
 
 def reference_page() -> str:

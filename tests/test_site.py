@@ -20,7 +20,7 @@ import site_links  # noqa: E402
 from generated_pages import ROOT_PAGES, paper_page, reference_page, root_page  # noqa: E402
 
 #: Pages that are made when the site is built.
-MADE = {"papers", "api/index", "tutorials/index", *ROOT_PAGES}
+MADE = {"api/index", "tutorials/index", *ROOT_PAGES}
 PAGES = {path.relative_to(DOCS).with_suffix("").as_posix(): path for path in DOCS.rglob("*.md")}
 TREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.M | re.S)
 ANCHOR = re.compile(r"\]\(([\w./-]*)#([\w-]+)\)")

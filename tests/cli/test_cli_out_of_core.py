@@ -11,14 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import grammar_of_arcs, grammar_of_phrases
-from support.commands import SVMLIGHT, Run, one_object, runner, sentence
+from support.commands import Run, one_object, runner, sentence, training_file
 
 from partwise import load_model
-from partwise.datasets import tagged_text, write
 from partwise.files.work_folder import WorkFolder
-from partwise.formats.brackets import write_brackets
-from partwise.formats.conll import write_conll
 
 TASKS = ("tag", "segment", "classify", "parse", "brackets", "graph")
 
@@ -26,21 +22,6 @@ TASKS = ("tag", "segment", "classify", "parse", "brackets", "graph")
 @pytest.fixture
 def call(capfd: pytest.CaptureFixture[str]) -> Run:
     return runner(capfd)
-
-
-def training_file(task: str, path: Path) -> Path:
-    if task == "classify":
-        path.write_text(SVMLIGHT)
-    elif task == "parse":
-        write_conll(path, grammar_of_arcs.treebank(12))
-    elif task == "brackets":
-        write_brackets(path, grammar_of_phrases.treebank(12))
-    elif task == "graph":
-        graph = "node a A x\nnode b B y\nedge a b z\n\nnode a B y\nnode b B y\nedge a b\n\n"
-        path.write_text(graph * 4)
-    else:
-        write(tagged_text(20), path)
-    return path
 
 
 def train(call: Run, task: str, path: object, model: Path, *more: object) -> dict[str, Any]:

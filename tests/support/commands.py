@@ -14,6 +14,9 @@ import pytest
 from partwise.cli import main
 from partwise.compiled.compilation import NOTE
 from partwise.datasets import tagged_text, write
+from partwise.formats.brackets import write_brackets
+from partwise.formats.conll import write_conll
+from support import grammar_of_arcs, grammar_of_phrases
 
 SVMLIGHT = "".join(
     f"{label} {label}:1 {4 + k % 3}:{0.5 + 0.1 * (k % 4):g}\n"
@@ -46,6 +49,22 @@ def trained(folder: Path) -> Path:
         train = ["train", "--task", task, f"{folder}/{data}", "--model", f"{folder}/{task}"]
         assert main([*train, "--quiet"]) == 0
     return folder
+
+
+def training_file(task: str, path: Path) -> Path:
+    """Write a few examples for a task."""
+    if task == "classify":
+        path.write_text(SVMLIGHT)
+    elif task == "parse":
+        write_conll(path, grammar_of_arcs.treebank(12))
+    elif task == "brackets":
+        write_brackets(path, grammar_of_phrases.treebank(12))
+    elif task == "graph":
+        graph = "node a A x\nnode b B y\nedge a b z\n\nnode a B y\nnode b B y\nedge a b\n\n"
+        path.write_text(graph * 4)
+    else:
+        write(tagged_text(20), path)
+    return path
 
 
 def one_object(out: str) -> dict[str, Any]:
