@@ -32,7 +32,6 @@ _DTYPES: Final[dict[str, npt.DTypeLike]] = {
     "gold_ptr": np.int64,
     "gold_part": np.int64,
     "gold_count": np.float64,
-    "reach": np.float64,
     "weight": np.float64,
     "site_ptr": np.int64,
     "site_part": np.int64,
@@ -169,7 +168,7 @@ class ArraysWriter:
         self._files["value"].append(value)
         for name in ("site_part", "site_width", "start", "size"):
             self._files[name].append(getattr(design, name))
-        for name in ("topo", "cost", "gold_part", "gold_count", "reach"):
+        for name in ("topo", "cost", "gold_part", "gold_count"):
             self._files[name].append(getattr(found, name))
         self._files["weight"].append(weight)
         own = own_constraints or [None] * len(topologies)

@@ -7,7 +7,6 @@ on the gold labels of all examples, and the features point at the places of the 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -16,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..compiled.jit import njit
 from ..errors import DataError
 from ..structures.base import Sites, Structure
 from .design import Design, make_design, site_rows
@@ -83,7 +81,6 @@ class ExampleArrays(NamedTuple):
     gold_ptr: Ints
     gold_part: Ints
     gold_count: Floats
-    reach: Floats  # one per example: a bound on |F_i^T (gold_i - y)| over all labels y
 
 
 def encode(
@@ -181,7 +178,6 @@ def lay_out(
         gold_ptr=encoded.gold_ptr,
         gold_part=encoded.gold_part,
         gold_count=encoded.gold_count,
-        reach=_reach(encoded.site_ptr, encoded.sites.uses, encoded.rows),
     )
 
 
@@ -237,7 +233,6 @@ def join_arrays(several: Sequence[ExampleArrays]) -> ExampleArrays:
         gold_ptr=pointers_of("gold_ptr"),
         gold_part=joined([one.gold_part for one in several]),
         gold_count=joined([one.gold_count for one in several]),
-        reach=joined([one.reach for one in several]),
     )
 
 
@@ -311,30 +306,3 @@ def _check_gold(mask: Floats, mask_ptr: Ints, gold_ptr: Ints, gold_part: Ints, f
             f"the gold labels of example {first + broken[0]} (counted from 0) break the "
             "constraints; correct the labels or relax the constraints"
         )
-
-
-def _reach(site_ptr: Ints, uses: Ints, rows: Rows) -> Floats:
-    """Bound |F_i^T (gold_i - y)| by the sum over sites of sqrt(2) uses |features of the site|.
-
-    A site's count vectors of gold_i and y have non-negative entries that add up to at most
-    ``uses``, so they are at most sqrt(2) uses apart.
-    """
-    if rows.values is None:
-        norm = np.sqrt(np.diff(rows.indptr))
-    else:
-        norm = np.empty(len(rows))
-        _row_norms(rows.indptr, rows.values, norm)
-    # Summed run by run, so that large numbers in one run do not cost another its digits.
-    owner = np.repeat(np.arange(len(site_ptr) - 1), np.diff(site_ptr))
-    sums: Any = np.bincount(owner, math.sqrt(2.0) * uses * norm, minlength=len(site_ptr) - 1)
-    return np.asarray(sums, dtype=np.float64)
-
-
-@njit
-def _row_norms(indptr: Any, values: Any, out: Any) -> None:
-    """Set out_i to the Euclidean norm of row i."""
-    for i in range(out.size):
-        square = 0.0
-        for e in range(indptr[i], indptr[i + 1]):
-            square += values[e] * values[e]
-        out[i] = math.sqrt(square)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +34,7 @@ from .footprint import held_bytes
 from .layout import Layout
 from .losses import Loss
 from .partial import PartialLabels, encode_partial
+from .reach import bounds_of
 from .room import Room
 from .rows import Rows
 from .storage import Storage
@@ -88,8 +90,6 @@ class Problem:
         Features, gold labels, costs, masks and weights of the examples, for compiled code.
     work_size, max_parts : int
         The scratch that oracles need, and the most parts of an example.
-    reach : ndarray
-        For each example, a bound on how far its label can move the weights.
     build_bytes : int
         The memory while it was built, with the features that it is made of.
     partial : PartialLabels or None
@@ -117,7 +117,6 @@ class Problem:
     arrays: Arrays
     work_size: int
     max_parts: int
-    reach: Floats  # for each example, a bound on |F_i^T (gold_i - y)| over all labels y
     build_bytes: int = 0
     partial: PartialLabels | None = None
     gold_entropy: Floats | None = None
@@ -134,6 +133,20 @@ class Problem:
             return self
         oracle = self.structure.oracle(name)
         return replace(self, arrays=self.arrays._replace(**{name: oracle}))
+
+    @cached_property
+    def _bounds(self) -> tuple[Floats, Floats]:
+        return bounds_of(self)
+
+    @property
+    def reach(self) -> Floats:
+        """For each example, a bound on ``|F_i^T (gold_i - y)|`` over all labels y."""
+        return self._bounds[0]
+
+    @property
+    def diameter(self) -> Floats:
+        """For each example, a bound on ``|F_i^T (y - z)|`` over all pairs of labels."""
+        return self._bounds[1]
 
     @property
     def n_examples(self) -> int:
@@ -270,7 +283,7 @@ def assemble(
         spec=structure.spec,
         tau=loss.tau,
         weight=weight,
-        **{name: held for name, held in found._asdict().items() if name != "reach"},
+        **found._asdict(),
     )
     return Problem(
         structure=structure,
@@ -279,7 +292,6 @@ def assemble(
         arrays=arrays,
         work_size=work_size,
         max_parts=int(np.diff(found.part_ptr).max(initial=0)),
-        reach=found.reach,
     )
 
 

@@ -49,7 +49,6 @@ def subset(problem: Problem, examples: Ints) -> Problem:
         problem,
         arrays=arrays,
         max_parts=int(np.diff(part_ptr).max(initial=0)),
-        reach=problem.reach[examples],
         partial=None,
         room=Room(),
         gold_entropy=None if problem.gold_entropy is None else problem.gold_entropy[examples],

@@ -28,7 +28,15 @@ def check_overflow(problem: Problem, l2: float) -> None:
     l2 : float
         The regulariser.
     """
+    design = problem.arrays.design
+    value = design.value
     with np.errstate(over="ignore"):
+        # What is far from the bound is not looked at more closely.
+        entries = float(len(design.start)) * problem.n_parts
+        rough = max(value.max(initial=0.0), -value.min(initial=0.0)) if value.size else 1.0
+        rough *= 2.0 * entries * max(1.0, float(problem.arrays.weight.max(initial=0.0)))
+        if rough * rough * max(1.0, l2, 1.0 / l2) < _LARGEST:
+            return
         reach = problem.arrays.weight * problem.reach
         size = max(float(reach.sum()), float(problem.reach.max(initial=0.0)))
         largest = size * size * max(1.0, l2, 1.0 / l2)

@@ -167,6 +167,16 @@ class Structure(ABC):
     def sites(self, topo: Ints) -> Sites:
         """List the sites, those of kind 0 first and in the order of the positions."""
 
+    def rivals(self, topo: Ints) -> Ints:
+        """Say which sites no label uses at once: rows of group, begin, end and most of each site.
+
+        Of the sites of one group, a label uses none whose intervals from begin up to end overlap,
+        and of the sites of one kind at most `most`. By default every site is of its own, with the
+        group -1.
+        """
+        own = np.array([[-1], [0], [1], [0]], dtype=np.int64)
+        return np.tile(own, len(self.sites(topo).part))
+
     @abstractmethod
     def encode(self, label: Ints, topo: Ints) -> tuple[Ints, Floats]:
         """Return the distinct parts of a label and their counts."""

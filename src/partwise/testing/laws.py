@@ -7,6 +7,7 @@ all of them.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections import Counter
@@ -17,7 +18,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..errors import DataError
-from ..structures.base import call
+from ..structures.base import Sites, call
 from .cases import PATTERNS, SPARE, Case, close, draw_scores, hold, largest
 from .enumeration import Label, flat, log_sum, probabilities
 
@@ -195,6 +196,24 @@ def sites(case: Case) -> None:
     for part, width, uses in zip(found.part, found.width, found.uses, strict=True):
         held = case.table.counts[:, part : part + width].sum(axis=1).max()
         hold(held <= uses, f"a label holds {held} parts of a site whose uses are {uses}")
+    _hold_rivals(case, found)
+
+
+def _hold_rivals(case: Case, found: Sites) -> None:
+    """Check which sites no label uses at once."""
+    rivals = case.structure.rivals(case.topo)
+    hold(rivals.shape == (4, len(found.part)), "there are not four numbers of rivals per site")
+    group, begin, end, most = rivals
+    some = np.flatnonzero(group >= 0).tolist()
+    spans = {s: slice(found.part[s], found.part[s] + found.width[s]) for s in some}
+    used = {s: case.table.counts[:, span].sum(axis=1) > 0.0 for s, span in spans.items()}
+    for s, t in itertools.combinations(some, 2):
+        if group[s] == group[t] and begin[s] < end[t] and begin[t] < end[s]:
+            both = (used[s] & used[t]).any()
+            hold(not both, f"a label uses the sites {s} and {t}, which are rivals")
+    for s in some:
+        count = sum(used[t].astype(int) for t in some if found.kind[t] == found.kind[s]).max()
+        hold(count <= most[s], f"a label uses {count} sites of a kind, and not {most[s]} at most")
 
 
 def gold_cost(case: Case) -> None:

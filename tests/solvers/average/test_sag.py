@@ -53,7 +53,7 @@ def test_proposition_1_on_average(sampling: str) -> None:
             path.append(float(np.sum((machine.current_weights() - best) ** 2)))
         behind.append(path)
     n, mu = len(instance.lengths), l2 / len(instance.lengths)
-    bound = instance.problem.reach**2
+    bound = instance.problem.diameter**2 / 4.0
     largest = bound.max() + mu
     p = np.full(n, 1 / n)
     if sampling == "nus":
@@ -77,7 +77,7 @@ def test_the_safe_step_of_sag() -> None:
     machine = build(SAG, instance, 0.7, safe=True)
     explicit = Explicit(instance, 0.7)
     squares = [(g**2).sum(axis=1).max() for g in explicit.g]
-    largest = (explicit.weight * squares).max() / explicit.tau + 0.7 / 5
+    largest = (explicit.weight * squares).max() / (4.0 * explicit.tau) + 0.7 / 5
     assert machine.rule.fixed == pytest.approx(1.0 / (16.0 * largest), rel=1e-12)
 
 
@@ -101,7 +101,7 @@ class Lyapunov:
         self.machine = solver_of(
             SAGA, self.problem, self.l2, initial_weights=zero, sampling=sampling, safe=True
         )
-        bound = 2.0 * (x**2).sum(axis=1)  # |F_i^T (gold_i - y)|^2
+        bound = 0.5 * (x**2).sum(axis=1)  # a quarter of |F_i^T (y - z)|^2
         p = np.full(self.n, 1.0 / self.n)
         self.p = p if sampling == "uniform" else 0.5 * p + 0.5 * bound / bound.sum()
         self.mu = self.l2 / self.n
@@ -327,7 +327,6 @@ def test_features_of_any_size() -> None:
         instance = make_instance("multiclass", "log", 11, n=10)
         design = instance.problem.arrays.design
         design.value[:] *= scale
-        instance.problem.reach[:] *= scale
         fit = train(instance.problem, scale**2, solver="sag-nus", tol=1e-8, max_passes=500)
         assert fit.certificate.converged
 

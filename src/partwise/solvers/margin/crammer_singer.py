@@ -165,6 +165,15 @@ def crammer_singer_rounds(
     return -1
 
 
+@njit
+def _add_squares(design: Any, out: Any) -> None:
+    """Compute out_i += |x_i|^2."""
+    for i in range(out.size):
+        for e in range(design.entry_ptr[i], design.entry_ptr[i + 1]):
+            x = design.value[e] if design.value.size > 0 else 1.0
+            out[i] += x * x
+
+
 @final
 class CrammerSinger(MarginalAscent):
     """Dual coordinate descent for classifiers with the hinge loss.
@@ -185,8 +194,9 @@ class CrammerSinger(MarginalAscent):
     def __init__(self, goal: Goal, *, nearness: NotNegative | None = 0.0) -> None:
         super().__init__(goal, nearness=nearness)
         problem = goal.problem
-        self.square = 0.5 * problem.reach**2  # |x_i|^2
         n = problem.n_examples
+        self.square = np.zeros(n)
+        _add_squares(problem.arrays.design, self.square)
         self.wait, self.due = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
         self.due[problem.arrays.weight == 0.0] = np.iinfo(np.int64).max
         self.clock = np.zeros(4, dtype=np.int64)

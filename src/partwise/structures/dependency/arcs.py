@@ -83,6 +83,11 @@ class ArcStructure(Structure):
         part = np.arange(n_arcs, dtype=np.int64) * self.n_labels
         return Sites(part, one * self.n_labels, one * 0, one)
 
+    def rivals(self, topo: Ints) -> Ints:
+        length = int(topo[0])
+        word = np.repeat(np.arange(length), length)  # it has one head
+        return np.stack([0 * word, word, word + 1, 0 * word + length])
+
     def encode(self, label: Ints, topo: Ints) -> tuple[Ints, Floats]:
         """Return one part per word.
 

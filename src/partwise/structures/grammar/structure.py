@@ -240,6 +240,17 @@ class Grammar(Structure):
         part = np.cumsum(width) - width
         return Sites(*(column.astype(np.int64) for column in (part, width, kind, uses)))
 
+    def rivals(self, topo: Ints) -> Ints:
+        # Spans of one length are the same or do not overlap, as none crosses another; a tree of T
+        # words is divided once at each of the T - 1 places between them.
+        found, length, n_spans = super().rivals(topo), int(topo[0]), int(topo[1])
+        begin, end = allowed_spans(topo).T
+        found[:, length : length + n_spans] = end - begin, begin, end, 0 * begin + length - 1
+        if self.split or self.anchored:
+            at = allowed_splits(topo)[:, 1]
+            found[:, length + n_spans :][:, : len(at)] = 0 * at, at, at + 1, 0 * at + length - 1
+        return found
+
     def encode(self, label: Ints, topo: Ints) -> tuple[Ints, Floats]:
         held = Counter(part for parts in self.node_parts(label, topo).values() for part in parts)
         parts = np.array(sorted(held), dtype=np.int64)

@@ -130,6 +130,12 @@ class SemiMarkov(SequenceStructure):
         start = np.repeat(starts, reach)
         return np.stack([start, start + 1 + np.arange(len(start)) - first], axis=1)
 
+    def rivals(self, topo: Ints) -> Ints:
+        found, length = super().rivals(topo), int(topo[0])
+        begin, end = self.segments(topo).T
+        found[:, length : length + len(begin)] = 0 * begin, begin, end, 0 * begin + length
+        return found
+
     def _n_segments(self, length: int) -> int:
         longest = min(self.max_length, length)
         return length * longest - longest * (longest - 1) // 2

@@ -1,0 +1,171 @@
+"""How far apart the features of two labels can be, on which every proven step depends.
+
+    reach_i    >=  max over y     of  |F_i^T (gold_i - y)|
+    diameter_i >=  max over y, z  of  |F_i^T (y - z)|
+
+F_i^T y holds a block of numbers for each feature f: the sum of x_sf y_s over the sites s that have
+f, where x_sf is its value there and y_s counts the parts of the site that y holds. Let
+
+    M_f = max over y of sum_s |x_sf| |y_s|_1,
+
+so that the blocks a and b of two labels have |a|_1 <= M_f and |b|_1 <= M_f. A site of its own can
+be used by every label, at most ``uses`` times; then M_f = sum_s uses_s |x_sf|. Of sites that are
+rivals, such as the arcs to one word or segments that overlap, a label uses one at most
+(`Structure.rivals`). M_f is then the largest sum over sites whose intervals do not overlap, which
+one sweep over the ends of the intervals finds, or the largest value times the number of sites that
+a label can use, if that is less. The block of f in F_i^T (y - z) is a - b, and
+
+    |a - b|^2 <= 2 M_f^2    where the values have one sign: a.b >= 0
+              <=   M_f^2    if the block has one number alone, as both then lie between 0 and M_f
+              <= 4 M_f^2    if the values have both signs.
+
+Sites of their own have the first two bounds whatever the signs, since each site contributes a
+difference of two vectors that are not negative: |y_s - z_s| is at most sqrt(2) uses_s, or uses_s if
+there is one number. The squares of the blocks add up to diameter_i^2. Where no feature has values
+of both signs, a.b >= 0 for the block a of the gold label, so that reach_i^2 is also at most
+|F_i^T gold_i|^2 + sum_f M_f^2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from ..arrays import Floats
+from ..compiled.jit import njit
+from .design import scatter
+
+if TYPE_CHECKING:
+    from .problem import Problem
+
+__all__ = ["bounds_of"]
+
+#: The sign of a node before its first value.
+_NO_SIGN: Final = 2.0
+
+
+def bounds_of(problem: Problem) -> tuple[Floats, Floats]:
+    """Return reach and diameter of every example of a problem."""
+    a, n_places = problem.arrays, problem.storage.n_places
+    tables: dict[bytes, int] = {}
+    columns, rows = [np.zeros((6, 0), dtype=np.int64)], 0
+    first = np.zeros(problem.n_examples, dtype=np.int64)
+    for i in range(problem.n_examples):
+        topo = a.topo[a.topo_ptr[i] : a.topo_ptr[i + 1]]
+        key = topo.tobytes()
+        if key not in tables:
+            tables[key] = rows
+            uses = problem.structure.sites(topo).uses
+            rivals = problem.structure.rivals(topo)
+            columns.append(np.stack([uses, *rivals, np.lexsort((rivals[2], rivals[0]))]))
+            rows += len(uses)
+        first[i] = tables[key]
+    table = np.ascontiguousarray(np.concatenate(columns, axis=1))
+    squares = np.zeros((problem.n_examples, 2))
+    head = np.zeros(n_places, dtype=np.int64)
+    # The gold labels of labels that are known in part change while they are trained.
+    v = np.zeros(n_places if problem.partial is None else 0)
+    gold = np.zeros(problem.max_parts)
+    for begin, end in problem.room.sweep(problem.n_examples):
+        most = int(np.diff(a.design.entry_ptr[a.design.site_ptr[begin : end + 1]]).max(initial=0))
+        nodes = np.empty((5, most), dtype=np.int64), np.empty((3, most))
+        _add_squares(a, begin, end, table, first, head, v, gold, *nodes, squares)
+    found = np.sqrt(squares)
+    return found[:, 0], found[:, 1]
+
+
+@njit
+def _add_squares(
+    a: Any,
+    first: int,
+    last: int,
+    table: Any,
+    rows: Any,
+    head: Any,
+    v: Any,
+    gold: Any,
+    nodes: Any,
+    sums: Any,
+    squares: Any,
+) -> None:
+    """Set squares[i] to reach_i^2 and diameter_i^2 for i in [first, last).
+
+    table: uses, group, begin, end and most of the sites, and their order by group and end; rows:
+    where the sites of an example begin there. A node stands for a feature and an end of its
+    intervals; head[f] is the last node of f. nodes: the feature, the node before, group, end, and
+    the size of the block; sums: the largest sum up to this end; -1, 1 or 0 if the values are
+    negative, positive or both; and the most that sites of this kind can add.
+    """
+    design = a.design
+    for i in range(first, last):
+        n_nodes = 0
+        for r in range(rows[i], rows[i] + design.site_ptr[i + 1] - design.site_ptr[i]):
+            k = rows[i] + table[5, r]
+            uses, group, begin, end = table[0, k], table[1, k], table[2, k], table[3, k]
+            s = design.site_ptr[i] + table[5, r]
+            for e in range(design.entry_ptr[s], design.entry_ptr[s + 1]):
+                x = design.value[e] if design.value.size > 0 else 1.0
+                size = design.size[e] if e >= design.sparse_ptr[s] else design.site_width[s]
+                node = _node(
+                    n_nodes, np.int64(design.start[e]), group, end, size, head, nodes, sums
+                )
+                n_nodes = max(n_nodes, node + 1)
+                if group < 0:
+                    sums[0, node] += uses * abs(x)
+                else:
+                    before = nodes[1, node]
+                    while before >= 0 and nodes[2, before] == group and nodes[3, before] > begin:
+                        before = nodes[1, before]
+                    base = sums[0, before] if before >= 0 else 0.0
+                    sums[0, node] = max(sums[0, node], base + uses * abs(x))
+                    sums[2, node] = max(sums[2, node], table[4, k] * uses * abs(x))
+                sign = 1.0 if x > 0.0 else -1.0
+                sums[1, node] = sign if sums[1, node] in (sign, _NO_SIGN) else 0.0
+        if v.size > 0:
+            for g in range(a.gold_ptr[i], a.gold_ptr[i + 1]):
+                gold[a.gold_part[g]] += a.gold_count[g]
+            scatter(design, i, gold[: a.part_ptr[i + 1] - a.part_ptr[i]], v)
+            for g in range(a.gold_ptr[i], a.gold_ptr[i + 1]):
+                gold[a.gold_part[g]] = 0.0
+        diameter = near = 0.0
+        one_sign = v.size > 0
+        for node in range(n_nodes):
+            f, size = nodes[0, node], nodes[4, node]
+            if head[f] != node:
+                continue
+            rivals = nodes[2, node] >= 0
+            square = (min(sums[0, node], sums[2, node]) if rivals else sums[0, node]) ** 2
+            one_sign &= sums[1, node] != 0.0
+            if rivals and sums[1, node] == 0.0:
+                diameter += 4.0 * square
+            else:
+                diameter += square if size == 1 else 2.0 * square
+            near += square
+            if v.size > 0:
+                for k in range(f, f + size):
+                    near += v[k] ** 2 if size > 1 else 0.0
+                    v[k] = 0.0
+        squares[i, 0] = min(near, diameter) if one_sign else diameter
+        squares[i, 1] = diameter
+
+
+@njit
+def _node(
+    n_nodes: int, f: Any, group: int, end: int, size: int, head: Any, nodes: Any, sums: Any
+) -> Any:
+    """Return the node of feature f for a group and an end; a new one goes on from the last."""
+    last = head[f]
+    known = last < n_nodes and nodes[0, last] == f
+    if known and nodes[2, last] == group and (group < 0 or nodes[3, last] == end):
+        return last
+    nodes[0, n_nodes] = f
+    nodes[1, n_nodes] = last if known else -1
+    nodes[2, n_nodes] = group
+    nodes[3, n_nodes] = end
+    nodes[4, n_nodes] = size
+    sums[0, n_nodes] = sums[0, last] if known else 0.0
+    sums[1, n_nodes] = sums[1, last] if known else _NO_SIGN
+    sums[2, n_nodes] = sums[2, last] if known else 0.0
+    head[f] = n_nodes
+    return n_nodes
