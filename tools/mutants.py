@@ -191,6 +191,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="which mutants are drawn")
     parser.add_argument("--count", type=int, default=120, help="how many, in all")
     parser.add_argument("--compiled", type=int, default=50, help="how many in compiled functions")
+    parser.add_argument("--under", default="src", help="the folder whose files are changed")
+    parser.add_argument("--kinds", nargs="+", default=(), help="only changes of these kinds")
     parser.add_argument("--json", type=Path, default=Path("mutants.json"), help="the results")
     parser.add_argument("--again", action="store_true", help="run the survivors in it again")
     parser.add_argument("--list", action="store_true", help="only say which mutants are drawn")
@@ -222,9 +224,10 @@ def main() -> int:
     arguments = _arguments()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     # Those in compiled functions come last, since compiling takes longer.
+    where = arguments.seed, arguments.under, arguments.kinds
     drawn = [
-        *draw(ROOT, arguments.count - arguments.compiled, False, arguments.seed),
-        *draw(ROOT, arguments.compiled, True, arguments.seed),
+        *draw(ROOT, arguments.count - arguments.compiled, False, *where),
+        *draw(ROOT, arguments.compiled, True, *where),
     ]
     if arguments.list:
         sys.stdout.write("".join(f"{mutant.name}\n" for mutant in drawn))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import random
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -340,7 +340,14 @@ def _is_sequence(node: ast.expr) -> bool:
     return any(isinstance(part.value, str | bytes) for part in parts)
 
 
-def draw(root: Path, count: int, kernel: bool, seed: int) -> list[Mutant]:
+def draw(
+    root: Path,
+    count: int,
+    kernel: bool,
+    seed: int,
+    under: str = "src",
+    kept: Collection[str] = (),
+) -> list[Mutant]:
     """Draw mutants from the files of a package, in proportion to their lines of code.
 
     Parameters
@@ -353,16 +360,21 @@ def draw(root: Path, count: int, kernel: bool, seed: int) -> list[Mutant]:
         Whether they lie inside compiled functions, or outside.
     seed : int
         The same seed draws the same mutants from the same sources.
+    under : str
+        The folder of the sources, from the project.
+    kept : collection of str
+        The kinds of changes that are made; none: all of them.
     """
     rng = random.Random(f"{seed} {kernel}")
     files: list[dict[str, list[Mutant]]] = []
     lines: list[int] = []
-    for path in sorted((root / "src").rglob("*.py")):
+    for path in sorted((root / under).rglob("*.py")):
         finder = Finder(path.relative_to(root).as_posix(), path.read_text(encoding="utf-8"))
         found = [mutant for mutant in finder.mutants if mutant.kernel == kernel]
         kinds: dict[str, list[Mutant]] = {}
         for mutant in found:
-            kinds.setdefault(mutant.kind, []).append(mutant)
+            if not kept or mutant.kind in kept:
+                kinds.setdefault(mutant.kind, []).append(mutant)
         files.append(kinds)
         lines.append(len(finder.lines[kernel]))
     # Evenly spaced over all lines from a random start, so that each file has its share.
