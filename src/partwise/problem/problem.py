@@ -34,7 +34,7 @@ from .footprint import held_bytes
 from .layout import Layout
 from .losses import Loss
 from .partial import PartialLabels, encode_partial
-from .reach import bounds_of
+from .reach import diameters, reaches
 from .room import Room
 from .rows import Rows
 from .storage import Storage
@@ -135,18 +135,14 @@ class Problem:
         return replace(self, arrays=self.arrays._replace(**{name: oracle}))
 
     @cached_property
-    def _bounds(self) -> tuple[Floats, Floats]:
-        return bounds_of(self)
-
-    @property
     def reach(self) -> Floats:
         """For each example, a bound on ``|F_i^T (gold_i - y)|`` over all labels y."""
-        return self._bounds[0]
+        return reaches(self)
 
-    @property
+    @cached_property
     def diameter(self) -> Floats:
         """For each example, a bound on ``|F_i^T (y - z)|`` over all pairs of labels."""
-        return self._bounds[1]
+        return diameters(self)
 
     @property
     def n_examples(self) -> int:

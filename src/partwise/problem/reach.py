@@ -39,15 +39,27 @@ from .design import scatter
 if TYPE_CHECKING:
     from .problem import Problem
 
-__all__ = ["bounds_of"]
+__all__ = ["diameters", "reaches"]
 
 #: The sign of a node before its first value.
 _NO_SIGN: Final = 2.0
 
 
-def bounds_of(problem: Problem) -> tuple[Floats, Floats]:
-    """Return reach and diameter of every example of a problem."""
-    a, n_places = problem.arrays, problem.storage.n_places
+def diameters(problem: Problem) -> Floats:
+    """Return the diameter of every example of a problem."""
+    return _bounds(problem, np.zeros(0))[1]
+
+
+def reaches(problem: Problem) -> Floats:
+    """Return the reach of every example of a problem, which takes longer than the diameter."""
+    # The gold labels of labels that are known in part change while they are trained.
+    known = problem.partial is None
+    return _bounds(problem, np.zeros(problem.storage.n_places if known else 0))[0]
+
+
+def _bounds(problem: Problem, v: Floats) -> tuple[Floats, Floats]:
+    """Return reach and diameter; without room in v for F_i^T gold_i, the reach is the diameter."""
+    a = problem.arrays
     tables: dict[bytes, int] = {}
     columns, rows = [np.zeros((6, 0), dtype=np.int64)], 0
     first = np.zeros(problem.n_examples, dtype=np.int64)
@@ -63,16 +75,44 @@ def bounds_of(problem: Problem) -> tuple[Floats, Floats]:
         first[i] = tables[key]
     table = np.ascontiguousarray(np.concatenate(columns, axis=1))
     squares = np.zeros((problem.n_examples, 2))
-    head = np.zeros(n_places, dtype=np.int64)
-    # The gold labels of labels that are known in part change while they are trained.
-    v = np.zeros(n_places if problem.partial is None else 0)
-    gold = np.zeros(problem.max_parts)
+    head = np.zeros(problem.storage.n_places, dtype=np.int64)
+    gold, total = np.zeros(problem.max_parts), np.zeros(problem.storage.n_places)
     for begin, end in problem.room.sweep(problem.n_examples):
+        if not v.size and (table[1] < 0).all():
+            _add_own_squares(a, begin, end, table[0], first, total, squares)
+            continue
         most = int(np.diff(a.design.entry_ptr[a.design.site_ptr[begin : end + 1]]).max(initial=0))
         nodes = np.empty((5, most), dtype=np.int64), np.empty((3, most))
         _add_squares(a, begin, end, table, first, head, v, gold, *nodes, squares)
     found = np.sqrt(squares)
     return found[:, 0], found[:, 1]
+
+
+@njit
+def _add_own_squares(
+    a: Any, first: int, last: int, uses: Any, rows: Any, total: Any, squares: Any
+) -> None:
+    """Set squares[i] to (diameter_i^2, diameter_i^2) for i in [first, last).
+
+    Every site is of its own: the square of a feature is 2 M_f^2, or M_f^2 if its block has one
+    number. total: M_f of the features of one example, and 0 of all others.
+    """
+    design = a.design
+    for i in range(first, last):
+        sites = range(design.site_ptr[i], design.site_ptr[i + 1])
+        for s in sites:
+            times = uses[rows[i] + s - design.site_ptr[i]]
+            for e in range(design.entry_ptr[s], design.entry_ptr[s + 1]):
+                x = design.value[e] if design.value.size > 0 else 1.0
+                total[design.start[e]] += times * abs(x)
+        square = 0.0
+        for s in sites:
+            for e in range(design.entry_ptr[s], design.entry_ptr[s + 1]):
+                size = design.size[e] if e >= design.sparse_ptr[s] else design.site_width[s]
+                most = total[design.start[e]]
+                square += most**2 if size == 1 else 2.0 * most**2
+                total[design.start[e]] = 0.0
+        squares[i] = square
 
 
 @njit
