@@ -255,10 +255,13 @@ def test_more_that_make_no_sense() -> None:
 
 
 def test_huge_features_are_named() -> None:
-    instance = make_instance("multiclass")
-    instance.problem.arrays.design.value[:] = 1e153
+    problem = make_instance("multiclass").problem
+
+    def grow(*_: Any) -> None:  # behind the check that is made before the first epoch
+        problem.arrays.design.value[:] = 1e300
+
     with pytest.raises(DataError, match=r"example \d \(counted from 0\) has no finite score"):
-        train(instance.problem, 1e-8, solver="online-eg")
+        train(problem, 1e-8, solver="online-eg", callbacks=[grow])
 
 
 @pytest.mark.parametrize("kind", ["chain", "untied"])

@@ -74,7 +74,7 @@ def _bounds(problem: Problem, v: Floats) -> tuple[Floats, Floats]:
             rows += len(uses)
         first[i] = tables[key]
     table = np.ascontiguousarray(np.concatenate(columns, axis=1))
-    squares = np.zeros((problem.n_examples, 2))
+    squares = np.zeros((2, problem.n_examples))
     head = np.zeros(problem.storage.n_places, dtype=np.int64)
     gold, total = np.zeros(problem.max_parts), np.zeros(problem.storage.n_places)
     for begin, end in problem.room.sweep(problem.n_examples):
@@ -84,15 +84,14 @@ def _bounds(problem: Problem, v: Floats) -> tuple[Floats, Floats]:
         most = int(np.diff(a.design.entry_ptr[a.design.site_ptr[begin : end + 1]]).max(initial=0))
         nodes = np.empty((5, most), dtype=np.int64), np.empty((3, most))
         _add_squares(a, begin, end, table, first, head, v, gold, *nodes, squares)
-    found = np.sqrt(squares)
-    return found[:, 0], found[:, 1]
+    return np.sqrt(squares[0]), np.sqrt(squares[1])
 
 
 @njit
 def _add_own_squares(
     a: Any, first: int, last: int, uses: Any, rows: Any, total: Any, squares: Any
 ) -> None:
-    """Set squares[i] to (diameter_i^2, diameter_i^2) for i in [first, last).
+    """Set squares[:, i] to (diameter_i^2, diameter_i^2) for i in [first, last).
 
     Every site is of its own: the square of a feature is 2 M_f^2, or M_f^2 if its block has one
     number. total: M_f of the features of one example, and 0 of all others.
@@ -112,7 +111,7 @@ def _add_own_squares(
                 most = total[design.start[e]]
                 square += most**2 if size == 1 else 2.0 * most**2
                 total[design.start[e]] = 0.0
-        squares[i] = square
+        squares[:, i] = square
 
 
 @njit
@@ -129,7 +128,7 @@ def _add_squares(
     sums: Any,
     squares: Any,
 ) -> None:
-    """Set squares[i] to reach_i^2 and diameter_i^2 for i in [first, last).
+    """Set squares[:, i] to reach_i^2 and diameter_i^2 for i in [first, last).
 
     table: uses, group, begin, end and most of the sites, and their order by group and end; rows:
     where the sites of an example begin there. A node stands for a feature and an end of its
@@ -186,8 +185,8 @@ def _add_squares(
                 for k in range(f, f + size):
                     near += v[k] ** 2 if size > 1 else 0.0
                     v[k] = 0.0
-        squares[i, 0] = min(near, diameter) if one_sign else diameter
-        squares[i, 1] = diameter
+        squares[0, i] = min(near, diameter) if one_sign else diameter
+        squares[1, i] = diameter
 
 
 @njit
