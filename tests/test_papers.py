@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs/papers.md").read_text("utf-8")
 CODE = re.compile(r"`([^`]+)`")
 #: How the last column of a row begins.
-STATES = ("same", "option", "impossible")
+STATES = ("same", "option", "impossible", "missing", "wrong")
 FIGURES = {figure.key: figure for figure in all_figures()}
 
 
