@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .descent import Descent, Limits, Method, Point
+from .papers.courses import Descent, Limits, Method, Point
 
 if TYPE_CHECKING:
     from partwise.problem.problem import Problem

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 from .choice import TASKS
 from .curves import TICK
 from .data import MissingDataError
-from .descent import Descent, Limits, Method, Point, follow, warm_up
 from .dlib_planes import follow_dlib
 from .limits import table
 from .machine import describe_machine
 from .methods import finite, number, tell
+from .papers.courses import Descent, Limits, Method, Point, follow, warm_up
 from .report import write_text
 
 if TYPE_CHECKING:

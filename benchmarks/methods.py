@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 from .curves import TICK
 from .data import MissingDataError, data_file
-from .descent import FLOOR, Descent, Limits, Method, Point, descend, warm_up
 from .limits import table
 from .machine import describe_machine
 from .memory import count, memory_table
+from .papers.courses import FLOOR, Descent, Limits, Method, Point, descend, warm_up
 from .report import write_text
 from .sequences import SEQUENCE_TASKS, Sequences, SequenceTask
 

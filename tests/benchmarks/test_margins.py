@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("resource", reason="the benchmarks count CPU time by POSIX calls")
 pytest.importorskip("matplotlib", reason="the pictures need it")
 from benchmarks import margins, sequences
-from benchmarks.descent import Limits, Method
 from benchmarks.dlib_planes import WholeSet, follow_dlib
+from benchmarks.papers.courses import Limits, Method
 from partwise.problem.problem import Problem
 from partwise.solvers.registry import SOLVERS
 from partwise.training.loop import train

@@ -16,12 +16,11 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import methods, sequences  # noqa: E402
-from benchmarks.descent import FLOOR, Descent, Limits, Point, descend, follow  # noqa: E402
 from benchmarks.memory import memory_table  # noqa: E402
+from benchmarks.papers.courses import Limits, follow  # noqa: E402
 from partwise.problem.problem import Problem  # noqa: E402
 from partwise.solvers.average.gradient_memory import GradientMemory  # noqa: E402
 from partwise.solvers.registry import SOLVERS  # noqa: E402
-from partwise.training.loop import train  # noqa: E402
 
 METHOD = {method.name: method for method in methods.METHODS}
 
@@ -63,17 +62,6 @@ def test_letters_are_words_of_pixels(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert np.diff(made.rows.indptr).tolist() == [65, 65, 65]
 
 
-def test_a_descent_is_read_between_its_points() -> None:
-    points = [Point(0.0, 0.0, 102.0), Point(2.0, 1.0, 101.0), Point(4.0, 2.0, 100.01)]
-    descent = Descent(METHOD["lbfgs"], points)
-    assert descent.excess_at(2.0, 100.0) == pytest.approx(1.0)
-    assert descent.excess_at(3.0, 100.0) == pytest.approx(0.1)
-    assert descent.excess_at(5.0, 100.0) is None
-    assert descent.seconds_to(1e-2, 100.0) == 1.0
-    assert descent.seconds_to(1e-6, 100.0) is None
-    assert descent.curve(100.01)[-1] == pytest.approx(FLOOR * 100.01)
-
-
 def test_every_method_is_a_solver_with_its_options(problem: Problem) -> None:
     assert {method.solver for method in methods.METHODS} <= set(SOLVERS)
     for method in methods.METHODS:
@@ -82,33 +70,6 @@ def test_every_method_is_a_solver_with_its_options(problem: Problem) -> None:
         points = follow(of_method, 1.0, method, Limits(1.0, math.inf), **options).points
         assert points[-1].passes >= 1.0
         assert points[-1].seconds >= 0.0  # the clock of some systems has ticks of 4 ms
-
-
-def test_points_are_the_objective_of_the_weights(problem: Problem) -> None:
-    best = train(problem, 1.0, tol=1e-8).certificate.primal
-    descent = follow(problem, 1.0, METHOD["online-eg"], Limits(60.0, math.inf, best))
-    assert descent.dual <= best
-    points = descent.points
-    passes, seconds, objective = (np.array(column) for column in zip(*points, strict=True))
-    assert (np.diff(passes) > 0.0).all()
-    assert (np.diff(seconds) >= 0.0).all()
-    assert (objective >= best * (1.0 - 1e-8)).all()
-    assert objective[-1] == pytest.approx(best, rel=1e-4)
-
-
-def test_a_budget_ends_a_descent(problem: Problem) -> None:
-    assert len(follow(problem, 1.0, METHOD["sag"], Limits(1e9, 0.0)).points) == 1
-
-
-def test_a_divergence_is_infinite(problem: Problem) -> None:
-    points = follow(problem, 1.0, METHOD["sgd"], Limits(20.0, math.inf), eta=1e200).points
-    assert not math.isfinite(points[-1].objective)
-
-
-def test_the_best_power_of_ten_is_taken(problem: Problem) -> None:
-    descent = descend(problem, 1.0, METHOD["sgd"], Limits(2.0, math.inf))
-    assert descent.eta in descent.tried
-    assert descent.tried[descent.eta] == min(descent.tried.values())
 
 
 def test_the_memory_is_told_beside_that_of_the_paper() -> None:

@@ -1,19 +1,21 @@
-"""The course of one method: the objective after every epoch, against passes and CPU seconds.
+"""The course of one method: primal, dual and test error against passes and CPU seconds.
 
-The clock runs while a solver is made and while its epochs run. The objective is computed from its
-weights while the clock is stopped, and no certificate is computed.
+The clock runs while a solver is made and while its epochs run. The objective and the error are
+computed from its weights while the clock is stopped, and no certificate is computed.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from partwise.arrays import Floats
     from partwise.problem.problem import Problem
 
 #: Relative to the optimum; below this value the curves show only rounding errors.
@@ -38,25 +40,61 @@ class Method:
 
 
 class Point(NamedTuple):
-    """``passes`` are calls of the oracle for marginals or log Z per example."""
+    """Where a method is after some epochs.
+
+    Attributes
+    ----------
+    passes : float
+        Calls of the oracle for marginals or log Z per example.
+    seconds : float
+        CPU seconds.
+    objective : float
+        P(w).
+    dual : float
+        The running D(u) of a method that keeps duals, otherwise minus infinity or nan.
+    error : float
+        What ``Limits.error`` returned.
+    """
 
     passes: float
     seconds: float
     objective: float
+    dual: float = -math.inf
+    error: float = math.nan
 
 
 @dataclass(frozen=True)
 class Limits:
-    """When a run ends: by passes, by CPU seconds, or within ``floor`` of the optimum."""
+    """When a run ends, and how often it is looked at.
+
+    Attributes
+    ----------
+    passes, seconds : float
+        The run ends after so many passes or CPU seconds ...
+    optimum : float
+        ... or within ``FLOOR`` of this optimum.
+    spacing : float
+        The least growth of the passes between two points, as a part of them: 0 has a point after
+        every epoch, and 0.05 about fifty points per decade.
+    error : callable or None
+        Takes the weights as the model has them, and returns the error on other data.
+    """
 
     passes: float
-    seconds: float
+    seconds: float = math.inf
     optimum: float = -math.inf
+    spacing: float = 0.0
+    error: Callable[[Floats], float] | None = None
 
     def reached(self, point: Point) -> bool:
         """Return whether this point is the last."""
         near = point.objective <= self.optimum + FLOOR * abs(self.optimum)
         return point.passes >= self.passes or point.seconds >= self.seconds or near
+
+    def due(self, passes: float, seconds: float, last: Point) -> bool:
+        """Return whether there is a point after so many passes and seconds."""
+        late = passes >= self.passes or seconds >= self.seconds
+        return late or passes >= last.passes * (1.0 + self.spacing)
 
 
 @dataclass(frozen=True)
@@ -101,25 +139,32 @@ def follow(problem: Problem, l2: float, method: Method, limits: Limits, **option
     from partwise.solvers.registry import make_solver
 
     evaluator = Evaluator(problem)
-    seconds = passes = 0.0
-    began = time.process_time()
     given = {**method.options, **options}
     options = {k: value(problem, l2) if callable(value) else value for k, value in given.items()}
     goal = Goal(problem, l2, evaluator, np.random.default_rng(0), tol=1e-12)
+    began = time.process_time()
     solver = make_solver(method.solver, goal, options)
-    seconds += time.process_time() - began
+    seconds, passes, dual = time.process_time() - began, 0.0, -math.inf
     points: list[Point] = []
     try:
         while True:
-            objective = evaluator.primal(solver.current_weights(), l2)
-            points.append(Point(passes, seconds, objective))
+            weights = solver.current_weights()
+            objective = evaluator.primal(weights, l2)
+            error = math.nan
+            if limits.error is not None and math.isfinite(objective):
+                error = limits.error(problem.storage.gather(weights))
+            points.append(Point(passes, seconds, objective, dual, error))
             if not math.isfinite(objective):
                 return Descent(method, points)
             if limits.reached(points[-1]):
                 return Descent(method, points, solver.evaluate().dual)
-            began = time.process_time()
-            passes += solver.epoch().passes
-            seconds += time.process_time() - began
+            while True:
+                began = time.process_time()
+                epoch = solver.epoch()
+                seconds += time.process_time() - began
+                passes, dual = passes + epoch.passes, epoch.dual
+                if limits.due(passes, seconds, points[-1]):
+                    break
     except DataError:
         return Descent(method, [*points, Point(passes, seconds, math.inf)])
     finally:
