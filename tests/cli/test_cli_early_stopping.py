@@ -41,6 +41,10 @@ def test_the_dev_file_is_scored_while_training(train: Any, tmp_path: Path) -> No
     assert len(scores) > 2
     assert scores[-1] == record["metrics"]["f1"]
     assert rows[-1]["objective"] == record["objective"]
+    # Every epoch has its row, with its running dual value where there is no certified one.
+    assert len(rows) >= int(record["passes"])
+    assert any(row["objective"] is None for row in rows)
+    assert all(row["dual"] <= record["objective"] and row["l2"] == 0.01 for row in rows)
     # A dev file of a third of the training file is scored every 5/3 passes.
     passes = [row["passes"] for row in rows if row["score"] is not None]
     assert all(b - a >= 5 / 3 for a, b in pairwise(passes[:-1]))

@@ -124,6 +124,20 @@ def test_estimates_are_marked() -> None:
     assert first.split()[1] == "-"
 
 
+@pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])
+def test_a_gap_without_an_estimate_is_left_out(stream: io.StringIO) -> None:
+    # Before every example was visited, nothing is known about the gap.
+    unknown = TraceRow(1, 1.0, 0.5, 1.0, math.nan, 2.0, math.inf)
+    assert unknown.relative_gap == math.inf
+    clock = Clock()
+    told([unknown], ProgressLine(stream, interval=0.0, clock=clock), clock, step=1.0)
+    shown = stream.getvalue().splitlines()[-1].split()
+    if stream.isatty():
+        assert shown == ["pass", "1", "0.5s", "dual", "2.0000"]
+    else:
+        assert shown == ["1.0", "-", "2.0000", "-", "0.5s", "-"]
+
+
 def test_quick_fits_only_show_the_last_line() -> None:
     stream, clock = io.StringIO(), Clock()
     line = ProgressLine(stream, clock=clock)

@@ -314,7 +314,7 @@ def _fit(
         "n_examples": len(prepared.gold),
         **prepared.record,
         "kept_passes": fit.kept_passes,
-        "trace": [_row_record(row) for row in fit.trace if row.certified or row.score == row.score],
+        "trace": [_row_record(row) for row in fit.trace],
     }
 
 
@@ -342,12 +342,13 @@ def _watched(
 
 
 def _row_record(row: TraceRow) -> dict[str, Any]:
-    """Return a row of the trace that has a certificate or a score."""
+    """Return a row of the trace; without an objective its dual is the running one, for its l2."""
     return {
         "passes": row.passes,
         "seconds": row.seconds,
+        "l2": row.l2,
         "objective": row.primal,
-        "dual": row.dual if row.certified else math.nan,
+        "dual": row.dual,
         "relative_gap": row.relative_gap if row.certified else math.nan,
         "score": row.score,
     }

@@ -68,9 +68,11 @@ class TraceRow:
 
     @property
     def relative_gap(self) -> float:
-        """The relative gap if it is certified, else its estimate."""
+        """The relative gap if it is certified, else its estimate; inf if there is none."""
         if self.certified:
             return relative_gap(self.primal, self.dual)
+        if not math.isfinite(self.gap_estimate):
+            return math.inf
         return self.gap_estimate / max(abs(self.dual + self.gap_estimate), 1e-300)
 
 

@@ -100,8 +100,8 @@ class ProgressLine:
     """A training callback that shows passes, primal, dual, relative gap, time and time left.
 
     On a terminal it updates a single line; elsewhere it writes a row from time to time, below a
-    header. ``~`` marks a gap that is only the running estimate. The primal is the one of the last
-    full evaluation.
+    header. ``~`` marks a gap that is only the running estimate, and ``-`` stands where there is
+    none, as before every example was visited. The primal is the one of the last full evaluation.
 
     Parameters
     ----------
@@ -192,7 +192,10 @@ class ProgressLine:
 
     def _sentence(self, row: TraceRow, left: float | None) -> str:
         # What matters most comes first: a narrow terminal cuts the rest off.
-        parts = [f"pass {row.passes:.0f}", f"gap {_gap(row)}", _duration(row.seconds)]
+        parts = [f"pass {row.passes:.0f}"]
+        if math.isfinite(row.relative_gap):
+            parts.append(f"gap {_gap(row)}")
+        parts.append(_duration(row.seconds))
         if left is not None:
             parts.append(f"{_duration(left)} left")
         if not math.isnan(self._score):
@@ -221,6 +224,8 @@ def _number(value: float) -> str:
 
 
 def _gap(row: TraceRow) -> str:
+    if not math.isfinite(row.relative_gap):
+        return "- "
     return f"{row.relative_gap:.2e}" + (" " if row.certified else "~")
 
 
