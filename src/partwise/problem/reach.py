@@ -75,12 +75,14 @@ def _bounds(problem: Problem, v: Floats) -> tuple[Floats, Floats]:
         first[i] = tables[key]
     table = np.ascontiguousarray(np.concatenate(columns, axis=1))
     squares = np.zeros((2, problem.n_examples))
-    head = np.zeros(problem.storage.n_places, dtype=np.int64)
-    gold, total = np.zeros(problem.max_parts), np.zeros(problem.storage.n_places)
-    for begin, end in problem.room.sweep(problem.n_examples):
-        if not v.size and (table[1] < 0).all():
+    n_places = problem.storage.n_places
+    if not v.size and (table[1] < 0).all():
+        total = np.zeros(n_places)
+        for begin, end in problem.room.sweep(problem.n_examples):
             _add_own_squares(a, begin, end, table[0], first, total, squares)
-            continue
+        return np.sqrt(squares[0]), np.sqrt(squares[1])
+    head, gold = np.zeros(n_places, dtype=np.int32), np.zeros(problem.max_parts)
+    for begin, end in problem.room.sweep(problem.n_examples):
         most = int(np.diff(a.design.entry_ptr[a.design.site_ptr[begin : end + 1]]).max(initial=0))
         nodes = np.empty((5, most), dtype=np.int64), np.empty((3, most))
         _add_squares(a, begin, end, table, first, head, v, gold, *nodes, squares)
