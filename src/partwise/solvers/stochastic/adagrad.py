@@ -125,7 +125,7 @@ class AdaGrad(StochasticSolver):
     papers = (DUCHI_2011, SCHMIDT_2015)
     presets: ClassVar[Mapping[str, Preset]] = {
         "schmidt2015-adagrad": Preset(
-            "AdaGrad of Schmidt et al. (2015), section 6; eta is the best power of 10",
+            "AdaGrad of Schmidt et al. (2015), section 6; eta is the best power of 10.",
             {"delta": 1.0, "order": "replacement"},
         )
     }

@@ -72,8 +72,8 @@ class Hybrid(PrimalSolver):
     papers = (FRIEDLANDER_2012, SCHMIDT_2015)
     presets: ClassVar[Mapping[str, Preset]] = {
         "schmidt2015-hybrid": Preset(
-            "the hybrid of Friedlander and Schmidt (2012), from one example on, as Schmidt et al. "
-            "(2015) compare it",
+            "The hybrid of Friedlander and Schmidt (2012), from one example on, as Schmidt et al. "
+            "(2015) compare it.",
             {"first_batch": 1, "growth": 1.1},
         )
     }

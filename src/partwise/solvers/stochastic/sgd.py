@@ -60,7 +60,7 @@ def _published(short: str, title: str) -> dict[str, Preset]:
     }
     return {
         f"schmidt2015-{short}{suffix}": Preset(
-            f"{title} of Schmidt et al. (2015) with {words}; eta is the best power of 10",
+            f"{title} of Schmidt et al. (2015) with {words}; eta is the best power of 10.",
             {"schedule": schedule, "order": "replacement", "batch": 1},
         )
         for schedule, (suffix, words) in shown.items()
@@ -362,11 +362,11 @@ class Pegasos(_PlainSGD):
     papers = (SHALEV_SHWARTZ_2011, SCHMIDT_2015)
     presets: ClassVar[Mapping[str, Preset]] = {
         "schmidt2015-pegasos": Preset(
-            "Pegasos of Schmidt et al. (2015), section 6; eta is the best power of 10",
+            "Pegasos of Schmidt et al. (2015), section 6; eta is the best power of 10.",
             {"order": "replacement", "average": False, "batch": 1},
         ),
         "schmidt2015-pegasos-averaged": Preset(
-            "Pegasos with averaging, their footnote 6; eta is the best power of 10",
+            "Pegasos with averaging, their footnote 6; eta is the best power of 10.",
             {"order": "replacement", "average": True, "batch": 1},
         ),
     }

@@ -173,7 +173,7 @@ class MetaDescent(StochasticSolver):
     papers = (VISHWANATHAN_2006, SCHMIDT_2015)
     presets: ClassVar[Mapping[str, Preset]] = {
         "schmidt2015-smd": Preset(
-            "SMD of Schmidt et al. (2015), section 6; eta is the best power of 10",
+            "SMD of Schmidt et al. (2015), section 6; eta is the best power of 10.",
             {"regulariser": "whole", "order": "replacement"},
         )
     }
