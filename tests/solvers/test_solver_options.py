@@ -22,6 +22,8 @@ from partwise.solvers.registry import SOLVERS, make_solver
 SENSIBLE: dict[str, tuple[Any, ...]] = {
     "annealing": (None, Annealing(10.0), Annealing(10.0, 2, 0.5), (10.0, 2), [10.0, 2, 0.5]),
     "block": (None, 1, np.int64(3)),
+    "average": (True, np.bool_(False)),
+    "batch": (1, 5),
     "blocks": (None, 1, 3),
     "decay": (0, 0.5, 1.0),
     "delta": (1e-3, 2),
@@ -42,7 +44,8 @@ SENSIBLE: dict[str, tuple[Any, ...]] = {
     "rescaling": ("margin", "slack"),
     "room": (None, 2, 30),
     "safe": (True, False),
-    "schedule": ("decreasing", "constant"),
+    "regulariser": ("shared", "whole"),
+    "schedule": ("decreasing", "constant", "sqrt", "inverse"),
     "share": (0.1, 1),
     "slack": ("one", "each"),
     "smo_epochs": (0, 3),
@@ -57,6 +60,8 @@ ALL = [(name, option) for name in SOLVERS for option in offered_options(SOLVERS[
 def sensible(name: str, option: str) -> tuple[Any, ...]:
     if option == "sampling":
         return ("gap", "uniform") if name == "bcfw" else ("uniform", "nus", "nus-2013")
+    if option == "delta" and name in ("sgd", "asgd"):
+        return (None,)  # a number goes with one schedule only
     values = SENSIBLE[option]
     return (*values, "trial") if (name, option) == ("online-eg", "first_step") else values
 

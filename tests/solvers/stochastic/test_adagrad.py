@@ -83,6 +83,15 @@ def test_the_same_seed_the_same_model() -> None:
     assert (first.weights != other.weights).any()
 
 
+def test_draws_with_replacement() -> None:
+    instance = make_instance("chain", n=30)
+    machine = make(AdaGrad, instance, 1.0, eta=0.3, order="replacement")
+    other = make(AdaGrad, instance, 1.0, eta=0.3)
+    machine.epoch()
+    other.visit(np.random.default_rng(0).choice(other.examples, 30), 0.3)
+    np.testing.assert_array_equal(machine.weights, other.weights)
+
+
 def test_examples_without_weight_do_not_count() -> None:
     instance = make_instance("chain", n=8, weighted=True)
     used = np.flatnonzero(instance.problem.arrays.weight)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import math
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from support.instances import LOSSES, STRUCTURES, Explicit, entropy, make_instan
 from support.plain_descent import chances, first_weights, make, orders, pull
 from support.solvers import solver_of
 
-from partwise.errors import DataError
+from partwise.errors import DataError, OptionError
 from partwise.problem.subset import subset
 from partwise.solvers.stochastic.sgd import COUNT, SGD, AveragedSGD, Pegasos, sgd_epoch
 from partwise.training.loop import train
@@ -24,7 +25,20 @@ WAYS: dict[str, tuple[type, dict[str, Any], Any]] = {
     "constant": (SGD, {"schedule": "constant"}, lambda eta, *_: eta),
     "pegasos": (Pegasos, {}, lambda eta, lam, k, _n: eta / (lam * (k + 1))),
     "averaged": (AveragedSGD, {}, lambda eta, *_: eta),
+    "sqrt": (SGD, {"schedule": "sqrt"}, lambda eta, _lam, k, _n: eta / math.sqrt(k + 1)),
+    "inverse": (
+        SGD,
+        {"schedule": "inverse", "delta": 2.5},
+        lambda eta, _lam, k, _n: eta / (2.5 + k + 1),
+    ),
+    "averaged pegasos": (
+        Pegasos,
+        {"average": True},
+        lambda eta, lam, k, _n: eta / (lam * (k + 1)),
+    ),
 }
+#: Every way that has another compiled path or another certificate; the rest differ in their steps.
+FOUR = ("decreasing", "constant", "pegasos", "averaged")
 
 
 @pytest.mark.parametrize(("kind", "loss", "options", "_name"), VARIANTS, ids=NAMES)
@@ -48,9 +62,49 @@ def test_the_steps_of_the_formula(
             total += w
             k += 1
         assert machine.visit(order, eta) == -1
-        expected = total / k if way == "averaged" else w
+        expected = total / k if way.startswith("averaged") else w
         np.testing.assert_allclose(machine.current_weights(), expected, atol=1e-10)
         np.testing.assert_allclose(machine.state.w, w, atol=1e-10)
+
+
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("loss", ["log", "hinge"])
+def test_batches_take_the_mean_gradient_at_the_same_weights(loss: str, average: bool) -> None:
+    instance = make_instance("chain", loss, 1, n=11, weighted=True)
+    explicit = Explicit(instance, 2.0)
+    machine = make(Pegasos, instance, 2.0, eta=0.5, batch=3, average=average)
+    lam = 2.0 / len(machine.examples)
+    w, iterates = np.zeros(len(machine.weights)), []
+    for order in orders(instance, 3):
+        for begin in range(0, len(order), 3):  # the last batch of an epoch is smaller
+            batch = order[begin : begin + 3]
+            alpha = 0.5 / (lam * (len(iterates) + 1))
+            mean = np.mean([pull(explicit, i, w) for i in batch], axis=0)
+            w = (1.0 - alpha * lam) * w + alpha * mean
+            iterates.append(w)
+        machine.visit(order, 0.5)
+        expected = np.mean(iterates, axis=0) if average else w
+        np.testing.assert_allclose(machine.current_weights(), expected, atol=1e-10)
+    assert machine.running_dual() <= machine.evaluate().primal
+
+
+def test_decreasing_steps_count_examples() -> None:
+    # eta / (1 + k/n) after k visits, of which a batch of four makes four.
+    instance = make_instance("chain", n=12)
+    machine = make(SGD, instance, 1.0, eta=0.3, batch=4)
+    assert machine.steps(0.3) == (0.3, pytest.approx(4 / 12), 1.0)
+
+
+@pytest.mark.parametrize("solver", [SGD, AveragedSGD, Pegasos])
+def test_draws_with_replacement(solver: Any) -> None:
+    instance = make_instance("chain", n=40, weighted=True)
+    machine = make(solver, instance, 1.0, eta=0.1, order="replacement")
+    other = make(solver, instance, 1.0, eta=0.1)
+    drawn = np.random.default_rng(0).choice(other.examples, len(other.examples))
+    assert len(np.unique(drawn)) < len(drawn)
+    assert machine.epoch().passes == len(drawn) / 40
+    other.visit(drawn, 0.1)
+    np.testing.assert_array_equal(machine.weights, other.weights)
 
 
 def test_the_mean_where_weights_shrink_fast() -> None:
@@ -117,7 +171,7 @@ def test_pegasos_is_a_point_of_the_dual() -> None:
             np.testing.assert_allclose(machine.state.coef, 1.0, rtol=1e-12)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", FOUR)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_weak_duality(way: str, loss: str) -> None:
     solver, more, _ = WAYS[way]
@@ -145,7 +199,7 @@ REACHED = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", FOUR)
 @pytest.mark.parametrize("kind", STRUCTURES)
 def test_the_gap_that_theory_gives(way: str, kind: str) -> None:
     solver, more, _ = WAYS[way]
@@ -212,7 +266,7 @@ def test_the_same_seed_the_same_model(name: str) -> None:
     assert (same != other).any()
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", FOUR)
 def test_examples_without_weight_do_not_count(way: str) -> None:
     solver, more, _ = WAYS[way]
     instance = make_instance("chain", n=8, weighted=True)
@@ -264,6 +318,11 @@ def test_an_eta_that_cannot_be(eta: Any) -> None:
 def test_an_unknown_schedule() -> None:
     with pytest.raises(DataError, match="is 'slow'; give 'decreasing' or 'constant'"):
         make(SGD, make_instance(), 1.0, schedule="slow")
+
+
+def test_a_delta_that_would_be_ignored() -> None:
+    with pytest.raises(OptionError, match=r"delta is 3, .*'sqrt' has none; leave it out, or use"):
+        make(SGD, make_instance(), 1.0, schedule="sqrt", delta=3.0)
 
 
 def test_one_compilation_serves_all() -> None:

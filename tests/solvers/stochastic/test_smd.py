@@ -68,6 +68,29 @@ def test_the_steps_of_the_formula(
         assert (machine.state.gain > 0.0).all()
 
 
+@pytest.mark.parametrize(("decay", "atol"), [(0.0, 1e-10), (0.9, 1e-6)])
+def test_every_step_may_shrink_all_weights(decay: float, atol: float) -> None:
+    instance = make_instance("chain", n=9, n_features=12, weighted=True)
+    explicit = Explicit(instance, 20.0)
+    w = first_weights(instance)
+    options = {"meta": 0.3, "decay": decay, "regulariser": "whole", "initial_weights": w}
+    machine = make(MetaDescent, instance, 20.0, eta=0.1, **options)
+    lam = 20.0 / len(machine.examples)
+    v, gain = np.zeros_like(w), np.ones_like(w)
+    for order in orders(instance, 3):
+        for i in order:
+            g = -pull(explicit, i, w) + lam * w
+            h = curvature(explicit, i, w, v) + lam * v
+            gain = gain * np.maximum(0.5, 1.0 - 0.3 * g * v)
+            w = w - 0.1 * gain * g
+            v = decay * v - 0.1 * gain * (g + decay * h)
+        assert machine.visit(order, 0.1) == -1
+        np.testing.assert_allclose(machine.weights, w, atol=atol)
+        np.testing.assert_allclose(machine.state.v, v, atol=atol)
+        np.testing.assert_allclose(machine.state.gain, gain, atol=atol)
+    assert not np.allclose(gain, 1.0)
+
+
 @pytest.mark.parametrize(("kind", "loss", "options", "_name"), SMOOTH, ids=SMOOTH_NAMES)
 def test_the_product_with_the_hessian(kind: str, loss: str, options: Any, _name: str) -> None:
     instance = make_instance(kind, loss, 3, **options)

@@ -10,6 +10,7 @@ one: w_j <- w_j / (1 + alpha_j lam)^k. They are taken together when the weight i
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
@@ -20,10 +21,10 @@ from ...problem.design import scatter, score
 from ...problem.footprint import Footprint
 from ...problem.problem import example_marginals
 from ..goal import Goal
-from ..options import Positive
-from ..papers import DUCHI_2011
+from ..options import Positive, Preset
+from ..papers import DUCHI_2011, SCHMIDT_2015
 from ..scratch import scratch
-from .base import SEARCH, Eta, StochasticSolver
+from .base import SEARCH, Eta, Order, StochasticSolver
 from .blocks import every_block, make_blocks, touch
 
 
@@ -114,18 +115,31 @@ class AdaGrad(StochasticSolver):
 
     Parameters
     ----------
-    goal, eta
+    goal, eta, order
         As in :class:`partwise.solvers.stochastic.base.StochasticSolver`.
     delta : float
         Added to the root of the sum of squares.
     """
 
     name: ClassVar[str] = "adagrad"
-    papers = (DUCHI_2011,)
+    papers = (DUCHI_2011, SCHMIDT_2015)
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "schmidt2015-adagrad": Preset(
+            "AdaGrad of Schmidt et al. (2015), section 6; eta is the best power of 10.",
+            {"delta": 1.0, "order": "replacement"},
+        )
+    }
     occupies = Footprint(vectors=7, parts=1, examples=8)
 
-    def __init__(self, goal: Goal, *, eta: Eta = SEARCH, delta: Positive = 1.0) -> None:
-        super().__init__(goal, eta=eta)
+    def __init__(
+        self,
+        goal: Goal,
+        *,
+        eta: Eta = SEARCH,
+        delta: Positive = 1.0,
+        order: Order = "permutation",
+    ) -> None:
+        super().__init__(goal, eta=eta, order=order)
         problem = goal.problem
         self.delta = delta
         zeros = problem.storage.zeros

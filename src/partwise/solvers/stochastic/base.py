@@ -32,6 +32,9 @@ _logger = logging.getLogger(__name__)
 #: A stretch has this many parts per weight, at least.
 _PARTS_A_WEIGHT: Final = 20
 SEARCH: Final = "search"
+#: How the examples of an epoch are drawn.
+ORDERS: Final = ("permutation", "replacement")
+Order: TypeAlias = Annotated[str, OneOf(ORDERS)]
 #: The step of a stochastic method: a number, or found by trial.
 Eta: TypeAlias = Positive | Annotated[str, OneOf((SEARCH,))]
 
@@ -46,14 +49,18 @@ class StochasticSolver(PrimalSolver):
         sample for the search.
     eta : float or "search"
         The step; "search" tries powers of 10 on a tenth of the examples.
+    order : {"permutation", "replacement"}
+        A new random permutation each epoch, or draws with replacement, which the convergence
+        proofs are about and the papers used.
     """
 
     occupies = Footprint(vectors=5, parts=1, examples=8)
     remade = ("examples", "blocks", "all_blocks")
 
-    def __init__(self, goal: Goal, *, eta: Eta = SEARCH) -> None:
+    def __init__(self, goal: Goal, *, eta: Eta = SEARCH, order: Order = "permutation") -> None:
         super().__init__(goal)
         self.examples: Ints = np.flatnonzero(goal.problem.arrays.weight > 0.0)
+        self.order = order
         self.eta = None if eta == SEARCH else float(eta)
         self.visits = 0
 
@@ -90,7 +97,7 @@ class StochasticSolver(PrimalSolver):
             self.begin()
         # A visit ends with some work for every weight.
         least = max(self.stretch, _PARTS_A_WEIGHT * self.problem.storage.n_places)
-        for order in self.stretches(lambda: self.rng.permutation(self.examples), least):
+        for order in self.stretches(self._draw, least):
             bad = self.visit(order, self.eta)
             if bad >= 0:
                 raise DataError(
@@ -99,6 +106,12 @@ class StochasticSolver(PrimalSolver):
                 )
         passes, self.visits = self.visits / self.problem.n_examples, 0
         return Epoch(passes, *self.values(), self.l2)
+
+    def _draw(self) -> Ints:
+        """Return the examples of an epoch, in the order in which they are visited."""
+        if self.order == "replacement":
+            return self.rng.choice(self.examples, len(self.examples))
+        return self.rng.permutation(self.examples)
 
     def current_weights(self) -> Floats:
         # A copy, since the next epoch changes the weights in place.

@@ -13,6 +13,7 @@ the batch holds all examples this is L-BFGS.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar, Final, NamedTuple, final
 
 import numpy as np
@@ -27,8 +28,8 @@ from ...problem.subset import subset
 from ..base import Epoch, Evaluation
 from ..batch.curvature_pairs import CurvaturePairs
 from ..goal import Goal
-from ..options import Count, Growth
-from ..papers import FRIEDLANDER_2012
+from ..options import Count, Growth, Preset
+from ..papers import FRIEDLANDER_2012, SCHMIDT_2015
 from ..primal import PrimalSolver
 
 #: A step must achieve this fraction of the decrease that the slope predicts.
@@ -68,7 +69,14 @@ class Hybrid(PrimalSolver):
     """
 
     name: ClassVar[str] = "hybrid"
-    papers = (FRIEDLANDER_2012,)
+    papers = (FRIEDLANDER_2012, SCHMIDT_2015)
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "schmidt2015-hybrid": Preset(
+            "The hybrid of Friedlander and Schmidt (2012), from one example on, as Schmidt et al. "
+            "(2015) compare it.",
+            {"first_batch": 1, "growth": 1.1},
+        )
+    }
     threads = True
     remade = ("batch", "batch_evaluator")
 

@@ -1,7 +1,10 @@
 """Stochastic gradient descent: decreasing, constant and Pegasos steps, and the averaged method.
 
     w <- (1 - alpha_k lam) w + alpha_k c_i F_i^T (gold_i - mu_i(w)),   lam = l2 / n
-    alpha_k = first / (1 + k rate),   k = 0, 1, ... counts the steps
+    alpha_k = first / (1 + k rate)^power,   k = 0, 1, ... counts the steps
+
+With a batch of several examples, the mean of their gradients at the same w takes the place of the
+gradient of one.
 
 With w = beta v, shrinking w takes one product, and v changes only where example i has features. The
 average of the iterates (Xu 2010) needs one more vector u and the sum B of all beta:
@@ -21,27 +24,47 @@ marginals at the last w are another dual point, which is usually better.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, ClassVar, Final, NamedTuple, final
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Final, NamedTuple, TypeAlias, final
 
 import numpy as np
 
 from ...arrays import Floats, Ints
 from ...compiled.jit import FAST, njit
 from ...compiled.vectors import inner
+from ...errors import OptionError
 from ...problem.design import scatter, score
 from ...problem.problem import example_marginals, example_maximum
 from ...problem.sweeps import lowest_entropy
 from ..base import Evaluation
 from ..goal import Goal
-from ..options import OneOf
-from ..papers import COLLINS_2008, SHALEV_SHWARTZ_2011, XU_2010
+from ..options import Count, NotNegative, OneOf, Preset
+from ..papers import COLLINS_2008, SCHMIDT_2015, SHALEV_SHWARTZ_2011, XU_2010, Paper
 from ..scratch import scratch
-from .base import SEARCH, Eta, StochasticSolver
+from .base import SEARCH, Eta, Order, StochasticSolver
 
-SCHEDULES: Final = ("decreasing", "constant")
+SCHEDULES: Final = ("decreasing", "constant", "sqrt", "inverse")
+Schedule: TypeAlias = Annotated[str, OneOf(SCHEDULES)]
 
 #: beta is multiplied into v below this, since B v - u would lose as many digits.
 _SMALL: Final = 1e-3
+
+
+def _published(short: str, title: str) -> dict[str, Preset]:
+    """Return the presets of a method of Schmidt et al. (2015): section 6 and their footnote 7."""
+    shown = {
+        "constant": ("", "a constant step"),
+        "sqrt": ("-sqrt", "steps eta / sqrt(t)"),
+        "inverse": ("-inverse", "steps eta / (delta + t)"),
+    }
+    return {
+        f"schmidt2015-{short}{suffix}": Preset(
+            f"{title} of Schmidt et al. (2015) with {words}; eta is the best power of 10.",
+            {"schedule": schedule, "order": "replacement", "batch": 1},
+        )
+        for schedule, (suffix, words) in shown.items()
+    }
 
 
 class SGDState(NamedTuple):
@@ -71,67 +94,91 @@ def _fold(s: Any, beta: float, total: float) -> None:
 
 
 @njit(fastmath=FAST)
+def pull(a: Any, i: int, beta: float, v: Any, delta: Any, buffers: Any) -> Any:
+    """Compute delta = gold_i - mu_i(w) for w = beta v.
+
+    Returns (loss_i(w), tau H_i + cost_i.mu_i); both are nan if a score is not finite.
+    """
+    q, mu, masked, work = buffers
+    tau = a.tau
+    lo, n = a.part_ptr[i], a.part_ptr[i + 1] - a.part_ptr[i]
+    score(a.design, i, v, q)
+    gold = 0.0
+    for g in range(a.gold_ptr[i], a.gold_ptr[i + 1]):
+        gold += a.gold_count[g] * q[a.gold_part[g]]
+    gold *= beta
+    for r in range(n):
+        q[r] *= beta
+    if a.cost.size > 0:
+        for r in range(n):
+            q[r] += a.cost[lo + r]
+    if tau > 0.0:
+        for r in range(n):
+            q[r] /= tau
+        top = tau * example_marginals(a, i, q[:n], mu[:n], masked, work)
+    else:
+        top = example_maximum(a, i, q[:n], mu[:n], masked, work)
+    if not math.isfinite(top):
+        return math.nan, math.nan
+    linear = tau * lowest_entropy(top / tau, q[:n], mu[:n]) if tau > 0.0 else 0.0
+    for r in range(n):
+        delta[r] = -mu[r]
+    if a.cost.size > 0:
+        for r in range(n):
+            linear += a.cost[lo + r] * mu[r]
+    for g in range(a.gold_ptr[i], a.gold_ptr[i + 1]):
+        delta[a.gold_part[g]] += a.gold_count[g]
+    return top - gold, linear
+
+
+@njit(fastmath=FAST)
 def sgd_epoch(
-    a: Any, s: Any, order: Any, l2: float, lam: float, first: float, rate: float, buffers: Any
+    a: Any, s: Any, order: Any, l2: float, lam: float, steps: Any, deltas: Any, buffers: Any
 ) -> Any:
-    """Visit the examples in order.
+    """Visit the examples in order, as many at a time as deltas has rows.
+
+    steps: first, rate and power of alpha_k.
 
     Returns the first example whose scores were not finite, or -1.
     """
-    q, mu, delta, masked, work = buffers
-    tau = a.tau
+    first, rate, power = steps
     beta, total, loss = 1.0, 0.0, 0.0
     bad = -1
-    for i in order:
-        c = a.weight[i]
-        lo, n = a.part_ptr[i], a.part_ptr[i + 1] - a.part_ptr[i]
-        score(a.design, i, s.w, q)
-        gold = 0.0
-        for g in range(a.gold_ptr[i], a.gold_ptr[i + 1]):
-            gold += a.gold_count[g] * q[a.gold_part[g]]
-        gold *= beta
-        for r in range(n):
-            q[r] *= beta
-        if a.cost.size > 0:
-            for r in range(n):
-                q[r] += a.cost[lo + r]
-        if tau > 0.0:
-            for r in range(n):
-                q[r] /= tau
-            top = tau * example_marginals(a, i, q[:n], mu[:n], masked, work)
-        else:
-            top = example_maximum(a, i, q[:n], mu[:n], masked, work)
-        if not math.isfinite(top):
-            bad = i
+    for begin in range(0, order.size, deltas.shape[0]):
+        batch = order[begin : begin + deltas.shape[0]]
+        linear = 0.0
+        for k in range(batch.size):
+            i = batch[k]
+            own, there = pull(a, i, beta, s.w, deltas[k], buffers)
+            if math.isnan(own):
+                bad = i
+                break
+            loss += a.weight[i] * own
+            linear += a.weight[i] * there / batch.size
+        if bad >= 0:
             break
-        entropy = tau * lowest_entropy(top / tau, q[:n], mu[:n]) if tau > 0.0 else 0.0
-        cost = 0.0
-        for r in range(n):
-            delta[r] = -mu[r]
-        if a.cost.size > 0:
-            for r in range(n):
-                cost += a.cost[lo + r] * mu[r]
-        for g in range(a.gold_ptr[i], a.gold_ptr[i + 1]):
-            delta[a.gold_part[g]] += a.gold_count[g]
-        loss += c * (top - gold)
 
-        alpha = first / (1.0 + s.totals[STEPS] * rate)
+        alpha = first / (1.0 + s.totals[STEPS] * rate) ** power
         s.totals[STEPS] += 1.0
         shrink = 1.0 - alpha * lam
         beta *= shrink
         if abs(beta) < _SMALL:
             _fold(s, beta, total)
             beta, total = 1.0, 0.0
-        for r in range(n):
-            delta[r] *= c * alpha / beta
-        scatter(a.design, i, delta, s.w)
-        s.coef[i] += l2 * alpha / beta
-        s.totals[LINEAR] = shrink * s.totals[LINEAR] + l2 * alpha * c * (entropy + cost)
+        s.totals[LINEAR] = shrink * s.totals[LINEAR] + l2 * alpha * linear
         s.totals[KEPT] *= shrink
-        if s.u.size > 0:
+        for k in range(batch.size):
+            i, delta = batch[k], deltas[k]
+            n = a.part_ptr[i + 1] - a.part_ptr[i]
             for r in range(n):
-                delta[r] *= total
-            scatter(a.design, i, delta, s.u)
+                delta[r] *= a.weight[i] * alpha / (beta * batch.size)
+            scatter(a.design, i, delta, s.w)
+            s.coef[i] += l2 * alpha / (beta * batch.size)
+            if s.u.size > 0:
+                for r in range(n):
+                    delta[r] *= total
+                scatter(a.design, i, delta, s.u)
+        if s.u.size > 0:
             total += beta
             s.totals[COUNT] += 1.0
     _fold(s, beta, total)
@@ -140,36 +187,45 @@ def sgd_epoch(
 
 
 class _PlainSGD(StochasticSolver):
-    """What the solvers of this file have in common: one compiled epoch, and the certificate."""
+    """What the solvers of this file have in common: one compiled epoch, and the certificate.
+
+    Parameters
+    ----------
+    goal, eta, order
+        As in :class:`partwise.solvers.stochastic.base.StochasticSolver`.
+    batch : int
+        How many examples a step has, whose mean gradient it takes.
+    average : bool
+        Whether the weights are the mean of all iterates.
+    """
 
     needs = frozenset[str]()
-    averaged: ClassVar[bool] = False
 
-    def __init__(self, goal: Goal, *, eta: Eta = SEARCH) -> None:
-        super().__init__(goal, eta=eta)
+    def __init__(self, goal: Goal, *, eta: Eta, order: Order, batch: Count, average: bool) -> None:
+        super().__init__(goal, eta=eta, order=order)
         problem = goal.problem
         # Weights from an earlier fit are not a sum of terms, so they are kept apart.
         self.origin = self.weights if self.weights.any() else None
         self.state = SGDState(
             w=self.weights.copy(),
-            u=problem.storage.zeros() if self.averaged else np.zeros(0),
+            u=problem.storage.zeros() if average else np.zeros(0),
             coef=np.zeros(problem.n_examples),
             totals=np.zeros(5),
         )
         self.state.totals[KEPT] = 1.0
-        self.buffers = scratch(problem, 4)
+        self.batch = batch
+        self.buffers = scratch(problem, 3), np.empty((batch, problem.max_parts))
 
     def begin(self) -> None:
         self.state.totals[LOSS] = 0.0
 
-    def steps(self, eta: float) -> tuple[float, float]:
-        """Return first and rate of the steps."""
-        return eta, 0.0
+    @abstractmethod
+    def steps(self, eta: float) -> tuple[float, float, float]:
+        """Return first, rate and power of the steps."""
 
     def visit(self, order: Ints, eta: float) -> int:
-        s, first, rate = self.state, *self.steps(eta)
-        arrays = self.problem.arrays
-        bad = sgd_epoch(arrays, s, order, self.l2, self.lam, first, rate, self.buffers)
+        s, arrays, (buffers, deltas) = self.state, self.problem.arrays, self.buffers
+        bad = sgd_epoch(arrays, s, order, self.l2, self.lam, self.steps(eta), deltas, buffers)
         self.visits += len(order)
         self.weights = -s.u / s.totals[COUNT] if s.u.size else s.w
         return int(bad)
@@ -198,7 +254,6 @@ class _PlainSGD(StochasticSolver):
         return Evaluation(weights, self.evaluator.primal(weights, self.l2), self.running_dual())
 
 
-@final
 class SGD(_PlainSGD):
     """Stochastic gradient descent with decreasing steps, or with a constant step.
 
@@ -209,43 +264,78 @@ class SGD(_PlainSGD):
 
     Parameters
     ----------
-    goal, eta
+    goal, eta, order
         As in :class:`partwise.solvers.stochastic.base.StochasticSolver`.
-    schedule : {"decreasing", "constant"}
-        The steps: eta / (1 + k/n) after k visits, or eta.
+    schedule : {"decreasing", "constant", "sqrt", "inverse"}
+        The steps: eta / (1 + k/n) after k visits, eta, eta / sqrt(t) for step t = 1, 2, ..., or
+        eta / (delta + t).
+    delta : float or None
+        For the schedule "inverse"; None is 1.
+    batch : int
+        How many examples a step has, whose mean gradient it takes.
     """
 
     name: ClassVar[str] = "sgd"
-    papers = (COLLINS_2008,)
+    papers: ClassVar[tuple[Paper, ...]] = (COLLINS_2008, SCHMIDT_2015)
+    presets: ClassVar[Mapping[str, Preset]] = _published("sg", "SG")
+    averaged: ClassVar[bool] = False
 
     def __init__(
         self,
         goal: Goal,
         *,
         eta: Eta = SEARCH,
-        schedule: Annotated[str, OneOf(SCHEDULES)] = "decreasing",
+        schedule: Schedule = "decreasing",
+        delta: NotNegative | None = None,
+        order: Order = "permutation",
+        batch: Count = 1,
     ) -> None:
-        super().__init__(goal, eta=eta)
+        if delta is not None and schedule != "inverse":
+            raise OptionError(
+                f"delta is {delta:g}, but the schedule {schedule!r} has none; leave it out, or use "
+                "schedule='inverse'"
+            )
+        super().__init__(goal, eta=eta, order=order, batch=batch, average=self.averaged)
         self.schedule = schedule
+        self.delta = 1.0 if delta is None else float(delta)
 
     def with_step(self, goal: Goal, eta: float) -> SGD:
-        return SGD(goal, eta=eta, schedule=self.schedule)
+        delta = self.delta if self.schedule == "inverse" else None
+        return type(self)(goal, eta=eta, schedule=self.schedule, delta=delta, batch=self.batch)
 
-    def steps(self, eta: float) -> tuple[float, float]:
-        return eta, 1.0 / len(self.examples) if self.schedule == "decreasing" else 0.0
+    def steps(self, eta: float) -> tuple[float, float, float]:
+        if self.schedule == "inverse":  # t = k + 1
+            return eta / (self.delta + 1.0), 1.0 / (self.delta + 1.0), 1.0
+        if self.schedule == "sqrt":
+            return eta, 1.0, 0.5
+        return eta, self.batch / len(self.examples) if self.schedule == "decreasing" else 0.0, 1.0
 
 
 @final
-class AveragedSGD(_PlainSGD):
+class AveragedSGD(SGD):
     """Stochastic gradient descent with a constant step; the weights are the mean of all iterates.
 
     The mean forgets the start as 1/k. What the constant step leaves of the noise averages out as
-    1/k too; where the loss is not quadratic a distance of order eta stays.
+    1/k too; where the loss is not quadratic a distance of order eta stays. Other schedules are
+    those of :class:`SGD`.
     """
 
     name: ClassVar[str] = "asgd"
-    papers = (XU_2010,)
+    papers = (XU_2010, SCHMIDT_2015)
+    presets: ClassVar[Mapping[str, Preset]] = _published("asg", "ASG")
     averaged = True
+
+    def __init__(
+        self,
+        goal: Goal,
+        *,
+        eta: Eta = SEARCH,
+        schedule: Schedule = "constant",
+        delta: NotNegative | None = None,
+        order: Order = "permutation",
+        batch: Count = 1,
+    ) -> None:
+        super().__init__(goal, eta=eta, schedule=schedule, delta=delta, order=order, batch=batch)
 
 
 @final
@@ -260,15 +350,41 @@ class Pegasos(_PlainSGD):
 
     Parameters
     ----------
-    goal, eta
+    goal, eta, order
         As in :class:`partwise.solvers.stochastic.base.StochasticSolver`.
+    average : bool
+        Whether the weights are the mean of all iterates.
+    batch : int
+        How many examples a step has, whose mean gradient it takes.
     """
 
     name: ClassVar[str] = "pegasos"
-    papers = (SHALEV_SHWARTZ_2011,)
+    papers = (SHALEV_SHWARTZ_2011, SCHMIDT_2015)
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "schmidt2015-pegasos": Preset(
+            "Pegasos of Schmidt et al. (2015), section 6; eta is the best power of 10.",
+            {"order": "replacement", "average": False, "batch": 1},
+        ),
+        "schmidt2015-pegasos-averaged": Preset(
+            "Pegasos with averaging, their footnote 6; eta is the best power of 10.",
+            {"order": "replacement", "average": True, "batch": 1},
+        ),
+    }
 
-    def __init__(self, goal: Goal, *, eta: Eta = 1.0) -> None:
-        super().__init__(goal, eta=eta)
+    def __init__(
+        self,
+        goal: Goal,
+        *,
+        eta: Eta = 1.0,
+        average: bool = False,
+        order: Order = "permutation",
+        batch: Count = 1,
+    ) -> None:
+        super().__init__(goal, eta=eta, order=order, batch=batch, average=average)
+        self.average = average
 
-    def steps(self, eta: float) -> tuple[float, float]:
-        return eta / self.lam, 1.0
+    def with_step(self, goal: Goal, eta: float) -> Pegasos:
+        return Pegasos(goal, eta=eta, average=self.average, batch=self.batch)
+
+    def steps(self, eta: float) -> tuple[float, float, float]:
+        return eta / self.lam, 1.0, 1.0

@@ -4,18 +4,22 @@
     w_j   <- w_j - eta_j g_j
     v_j   <- decay v_j - eta_j (g_j + decay (H v)_j)                   how w depends on log eta
 
-g and H are gradient and Hessian of the objective of one example. The regulariser is shared out
-among the examples that have the feature, l2/2 w_j^2 = sum over them of l2/(2 n_j) w_j^2, so that
-weights which an example does not touch have g_j = (H v)_j = 0: nothing happens to them but that
-v_j decays, and k such steps are one. H v is a difference of marginals, at one more call:
+g and H are gradient and Hessian of the objective of one example, share_j/2 w_j^2 included. The
+regulariser may be shared out among the n_j examples that have the feature, share_j = l2 / n_j.
+Weights which an example does not touch then have g_j = (H v)_j = 0: nothing happens to them but
+that v_j decays, and k such steps are one. Or every example has its part of all weights, as in the
+paper, share_j = lam = l2 / n: every step then changes all of them, and since the gain follows w,
+steps cannot be summed up; they are made up for when the weight is next touched. H v is a
+difference of marginals, at one more call:
 
-    H v = c_i F_i^T (mu_i(theta + e F_i v / tau) - mu_i(theta)) / e + (l2 / n_j) v
+    H v = c_i F_i^T (mu_i(theta + e F_i v / tau) - mu_i(theta)) / e + share v
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Final, NamedTuple, final
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Final, NamedTuple, final
 
 import numpy as np
 
@@ -25,10 +29,10 @@ from ...problem.design import scatter, score
 from ...problem.footprint import Footprint
 from ...problem.problem import example_marginals
 from ..goal import Goal
-from ..options import Decay, NotNegative
-from ..papers import VISHWANATHAN_2006
+from ..options import Decay, NotNegative, OneOf, Preset
+from ..papers import SCHMIDT_2015, VISHWANATHAN_2006
 from ..scratch import scratch
-from .base import SEARCH, Eta, StochasticSolver
+from .base import SEARCH, Eta, Order, StochasticSolver
 from .blocks import every_block, make_blocks, touch
 
 #: The square root of the rounding error balances rounding against curvature.
@@ -58,14 +62,33 @@ def _occurrences(design: Any, order: Any, blocks: Any, share: Any) -> None:
 
 
 @njit(fastmath=FAST)
-def smd_epoch(
-    a: Any, s: Any, blocks: Any, order: Any, eta: float, meta: float, decay: float, buffers: Any
-) -> Any:
+def _make_up(s: Any, at: int, m: int, idle: int, rule: Any) -> None:
+    """Take the steps that a block missed since it was touched."""
+    eta, meta, decay, lam = rule
+    w, v, gain = s.w[at : at + m], s.v[at : at + m], s.gain[at : at + m]
+    if lam == 0.0:
+        left = decay**idle
+        for k in range(m):
+            v[k] *= left
+        return
+    for _ in range(idle):
+        for k in range(m):
+            slope = lam * w[k]
+            gain[k] *= max(0.5, 1.0 - meta * slope * v[k])
+            w[k] -= eta * gain[k] * slope
+            v[k] = decay * v[k] - eta * gain[k] * (slope + decay * lam * v[k])
+
+
+@njit(fastmath=FAST)
+def smd_epoch(a: Any, s: Any, blocks: Any, order: Any, rule: Any, buffers: Any) -> Any:
     """Visit the examples in order, with clocks that begin at 0.
+
+    rule: eta, meta, decay, and lam, or 0 where the regulariser is shared out.
 
     Returns (the first example whose scores were not finite or -1, calls of the oracle).
     """
     q, t, mu, d, masked, work = buffers
+    eta, meta, decay, _ = rule
     calls = 0
     for step in range(order.size):
         i = order[step]
@@ -73,12 +96,8 @@ def smd_epoch(
         lo, n = a.part_ptr[i], a.part_ptr[i + 1] - a.part_ptr[i]
         count = touch(a.design, i, step, blocks)
         for b in range(count):
-            at, m = blocks.first[b], blocks.width[b]
             if blocks.idle[b] > 0:
-                left = decay ** blocks.idle[b]
-                v = s.v[at : at + m]
-                for k in range(m):
-                    v[k] *= left
+                _make_up(s, blocks.first[b], blocks.width[b], blocks.idle[b], rule)
         score(a.design, i, s.w, q)
         for r in range(n):
             q[r] = (q[r] + (a.cost[lo + r] if a.cost.size > 0 else 0.0)) / a.tau
@@ -121,14 +140,11 @@ def smd_epoch(
 
 
 @njit(fastmath=FAST)
-def _settle(s: Any, first: Any, width: Any, clock: Any, step: int, decay: float) -> None:
-    """Apply the decay that all v missed, and set the clocks to 0."""
+def _settle(s: Any, first: Any, width: Any, clock: Any, step: int, rule: Any) -> None:
+    """Take the steps that all blocks missed, and set the clocks to 0."""
     for b in range(first.size):
-        at, n = first[b], width[b]
-        left = decay ** (step - clock[at])
-        v = s.v[at : at + n]
-        for k in range(n):
-            v[k] *= left
+        at = first[b]
+        _make_up(s, at, width[b], step - clock[at], rule)
         clock[at] = 0
 
 
@@ -141,16 +157,26 @@ class MetaDescent(StochasticSolver):
 
     Parameters
     ----------
-    goal, eta
+    goal, eta, order
         As in :class:`partwise.solvers.stochastic.base.StochasticSolver`.
     meta : float
         How fast the gains change.
     decay : float
         How long the past counts in v, from 0 to 1.
+    regulariser : {"shared", "whole"}
+        Which part of l2/2 |w|^2 an example has: a weight's is shared out among the examples that
+        have its feature, so that a step changes few weights; or every example has 1/n of the
+        whole, as in the paper, and a step takes time in proportion to the number of weights.
     """
 
     name: ClassVar[str] = "smd"
-    papers = (VISHWANATHAN_2006,)
+    papers = (VISHWANATHAN_2006, SCHMIDT_2015)
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "schmidt2015-smd": Preset(
+            "SMD of Schmidt et al. (2015), section 6; eta is the best power of 10.",
+            {"regulariser": "whole", "order": "replacement"},
+        )
+    }
     occupies = Footprint(vectors=10, parts=1, examples=8)
 
     def __init__(
@@ -160,17 +186,22 @@ class MetaDescent(StochasticSolver):
         eta: Eta = SEARCH,
         meta: NotNegative = 0.02,
         decay: Decay = 0.99,
+        regulariser: Annotated[str, OneOf(("shared", "whole"))] = "shared",
+        order: Order = "permutation",
     ) -> None:
-        super().__init__(goal, eta=eta)
+        super().__init__(goal, eta=eta, order=order)
         problem = goal.problem
-        self.meta, self.decay = meta, decay
+        self.meta, self.decay, self.regulariser = meta, decay, regulariser
         self.blocks = make_blocks(problem)
         self.all_blocks = every_block(problem)
         zeros = problem.storage.zeros
         self.state = Meta(self.weights, zeros(), zeros(), zeros(), zeros(), zeros())
         self.state.gain[:] = 1.0
-        _occurrences(problem.arrays.design, self.examples, self.blocks, self.state.share)
-        self._share_out()
+        if regulariser == "shared":
+            _occurrences(problem.arrays.design, self.examples, self.blocks, self.state.share)
+            self._share_out()
+        else:
+            self.state.share[:] = self.lam
         self.buffers = scratch(problem, 5)
 
     def _share_out(self) -> None:
@@ -183,12 +214,18 @@ class MetaDescent(StochasticSolver):
         count[used] = self.l2 / count[used]
 
     def with_step(self, goal: Goal, eta: float) -> MetaDescent:
-        return MetaDescent(goal, eta=eta, meta=self.meta, decay=self.decay)
+        more: dict[str, Any] = {
+            "meta": self.meta,
+            "decay": self.decay,
+            "regulariser": self.regulariser,
+        }
+        return MetaDescent(goal, eta=eta, **more)
 
     def visit(self, order: Ints, eta: float) -> int:
-        step = (eta, self.meta, self.decay)
+        lam = self.lam if self.regulariser == "whole" else 0.0
+        rule = (float(eta), float(self.meta), float(self.decay), lam)
         arrays = self.problem.arrays
-        bad, calls = smd_epoch(arrays, self.state, self.blocks, order, *step, self.buffers)
+        bad, calls = smd_epoch(arrays, self.state, self.blocks, order, rule, self.buffers)
         self.visits += int(calls)
-        _settle(self.state, *self.all_blocks, self.blocks.clock, len(order), self.decay)
+        _settle(self.state, *self.all_blocks, self.blocks.clock, len(order), rule)
         return int(bad)
