@@ -10,6 +10,7 @@ from support.commands import Run, one_object, runner
 
 from partwise import SequenceTagger, load_model
 from partwise.datasets import tagged_text, write
+from partwise.errors import DataError
 from partwise.formats.columns import read_columns
 from partwise.tasks.sequences.templates import TemplateSet, extract_fit, template_for
 
@@ -92,9 +93,44 @@ def test_templates_say_whether_they_are_for_transitions() -> None:
     assert (plain.transitions, steps.transitions is None) == (None, False)
 
 
+def test_untied_chains_have_the_optimum_of_tied_ones(call: Run, text: Path, tmp_path: Path) -> None:
+    names = ("untied", "tied")
+    untied, tied = (
+        _train(call, text, "--model", tmp_path / name, *more)
+        for name, more in zip(names, (("--untied", "--solver", "sdca"), ()), strict=True)
+    )
+    assert untied["objective"] == pytest.approx(tied["objective"], rel=1e-7)
+    assert untied["n_weights"] == tied["n_weights"]
+    models = [load_model(tmp_path / name) for name in names]
+    assert [model.structure.tied for model in models] == [False, True]
+    assert [SequenceTagger.from_model(model).tied for model in models] == [False, True]
+    test = tmp_path / "test.txt"
+    for verb, *more in (("predict", "--marginals"), ("predict", "--k", 3)):
+        shown = [call(verb, tmp_path / name, test, *more)[1] for name in names]
+        # Scores agree to the tolerance only.
+        words = [[line.split()[:2] for line in out.splitlines()] for out in shown]
+        assert words[0] == words[1] != []
+    # An untied transition has a place.
+    shown = [call("explain", tmp_path / name, test)[1] for name in names]
+    assert ["[transition 0-1 " in out for out in shown] == [True, False]
+    X, y = _tokens(text)
+    made = SequenceTagger(tied=False, tol=1e-8).fit(X, y)
+    assert made.certificate_.primal == pytest.approx(tied["objective"], rel=1e-7)
+    assert made.model_.structure.tied is False
+    again = _train(call, text, "--model", tmp_path / "again", "--resume", tmp_path / "untied")
+    assert again["objective"] == pytest.approx(tied["objective"], rel=1e-7)
+
+
 def test_options_that_do_not_go_together(call: Run, text: Path, tmp_path: Path) -> None:
     train = ("train", "--task", "tag", text, "--model", tmp_path / "m", "--transition-features")
     code, _, err = call(*train, "--order", "2")
     assert (code, "--transition-features needs --order 1" in err) == (2, True)
+    code, _, err = call(*train[:-1], "--untied", "--order", "2")
+    assert (code, "--untied needs --order 1; leave one of them out" in err) == (2, True)
+    X, y = _tokens(text)
+    with pytest.raises(DataError, match="always tied; leave tied=False out, or use order 1"):
+        SequenceTagger(tied=False, order=2).fit(X, y)
+    with pytest.raises(DataError, match="tied is 1; give True or False"):
+        SequenceTagger(tied=1).fit(X, y)  # type: ignore[arg-type]
     code, _, err = call(*train, "--template", text)
     assert (code, "belongs to the built-in templates" in err) == (2, True)

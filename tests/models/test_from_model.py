@@ -188,13 +188,14 @@ CASES: dict[str, Case] = {
 }
 #: Parameters that cannot differ from the default together with the others of a case.
 LEFT_OUT = {
-    # Tokens that hold their features have no templates, and hashed features are not counted.
+    # Tokens that hold their features have no templates, hashed features are not counted, and
+    # chains of order 2 are always tied.
     "classifier": {"hashing"},
-    "tagger": {"templates", "hashing"},
+    "tagger": {"templates", "hashing", "tied"},
     "segmenter": {"hashing"},
     "brackets": {"hashing"},
     "graph": {"hashing"},
-    "kernel tagger": {"templates"},
+    "kernel tagger": {"templates", "tied"},
     "parser": {"hashing"},
     "hashing parser": {
         "projective", "labelled", "single_root", "weights", "min_count", "templates",
@@ -279,7 +280,7 @@ def test_what_json_cannot_hold_is_left_out() -> None:
     assert noted == {
         "solver": "auto", "weights": "all", "min_count": 1, "cost_matrix": [[1.0, 0.0], [0.0, 1.0]],
         "class_weight": [[1, 2.0], [2, 1.0]], "solver_options": None, "random_state": None,
-        "order": 1, "start": False, "end": False, "transition_weights": None,
+        "order": 1, "tied": True, "start": False, "end": False, "transition_weights": None,
         "min_frequency": None, "missing_label": None, "hashing": None,
     }  # fmt: skip
     assert as_json({"templates": ("a",), "domains": {1: [2]}, "l2": np.float64(2.0)}) == {"l2": 2.0}

@@ -85,6 +85,13 @@ class Tag(ColumnTask, KernelTask["ColumnFile"]):
                 choices=(1, 2),
             ),
             Option(
+                "--untied",
+                "dual variables for every position and pair of neighbouring labels, instead of "
+                "one per pair: the same optimum, and solvers such as sdca can train it",
+                default=False,
+                kind="switch",
+            ),
+            Option(
                 "--start-end", "weights for first and last labels", default=False, kind="switch"
             ),
             Option(
@@ -116,8 +123,10 @@ class Tag(ColumnTask, KernelTask["ColumnFile"]):
         super().check_given(verb, given)
         if verb == "train":
             check_templates(given)
-            if given["transition_features"] and given["order"] == 2:
-                raise MismatchError("--transition-features needs --order 1; leave one of them out")
+            for option in ("transition_features", "untied"):
+                if given[option] and given["order"] == 2:
+                    flag = "--" + option.replace("_", "-")
+                    raise MismatchError(f"{flag} needs --order 1; leave one of them out")
         if verb == "predict":
             check_spans(given, "--pair-marginals")
             if given["scheme"] is not None and not given["spans"]:
@@ -125,7 +134,7 @@ class Tag(ColumnTask, KernelTask["ColumnFile"]):
 
     def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
         ends = given["start_end"]
-        return {**given, "start": ends, "end": ends}
+        return {**given, "start": ends, "end": ends, "tied": not given["untied"]}
 
     def read(
         self, path: str, given: Mapping[str, Any], like: ColumnFile | None = None

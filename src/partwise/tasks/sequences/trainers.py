@@ -261,6 +261,12 @@ class TaggerTrainer(SequenceTrainer):
     order : {1, 2}
         The number of preceding labels that a label depends on. Time grows with L^2 or L^3 for L
         labels.
+    tied : bool
+        Whether a sequence has one dual variable per pair of labels, or one per position and pair,
+        as in the papers on exponentiated gradient. The objective, its optimum and the weights are
+        the same. Untied chains take more memory, and solvers that need the marginals of every two
+        neighbours, such as ``"sdca"``, can train them. Chains whose transitions have features of
+        their own are never tied.
     constraints : str, callable, iterable of pairs or None
         What no label sequence may contain: a scheme such as "BIO" or "IOBES", pairs of labels
         (from, to) that are forbidden, or a function that returns whether two labels may follow each
@@ -282,6 +288,7 @@ class TaggerTrainer(SequenceTrainer):
     """
 
     order: int = 1
+    tied: bool = True
     constraints: Any = None
     transition_weights: str | None = None
     min_frequency: float | None = None
@@ -293,6 +300,12 @@ class TaggerTrainer(SequenceTrainer):
         super().check()
         if not is_integer(self.order) or self.order not in (1, 2):
             raise DataError(f"order is {self.order!r}; give 1 or 2")
+        if not isinstance(self.tied, (bool, np.bool_)):
+            raise DataError(f"tied is {self.tied!r}; give True or False")
+        if self.order == 2 and not self.tied:
+            raise DataError(
+                "a chain of order 2 is always tied; leave tied=False out, or use order 1"
+            )
         if self.transition_weights is not None:
             one_of("transition_weights", self.transition_weights, ("all", "observed"))
         least = self.min_frequency
@@ -310,6 +323,8 @@ class TaggerTrainer(SequenceTrainer):
             )
         return {
             "order": _ORDERS[structure.name],
+            "tied": getattr(structure, "tied", True)
+            or getattr(model.features, "input_transitions", False),
             "start": structure.start,
             "end": structure.end,
             "constraints": model.constraints,
@@ -329,14 +344,16 @@ class TaggerTrainer(SequenceTrainer):
         numbered = self._numbered(source, tokens)
         weight = check_weights(sample_weight, len(tokens))
         self._check_order(tokens)
-        structure = self._structure(len(numbered.labels), tied=tokens.transitions is None)
+        structure = self._structure(
+            len(numbered.labels), tied=self.tied and tokens.transitions is None
+        )
         found = self._positions(source, tokens, structure, numbered, weight, initial)
         kept = {**(found.meta or {}), **source.meta}
         return replace(found, weights=self._weight_rule(structure), meta=kept or None)
 
     def _stream_structure(self, n_labels: int, tokens: Tokens) -> Structure:
         self._check_order(tokens)
-        return self._structure(n_labels, tied=tokens.transitions is None)
+        return self._structure(n_labels, tied=self.tied and tokens.transitions is None)
 
     def _stream_rule(self, structure: Structure) -> WeightRule:
         return self._weight_rule(structure)
