@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 def annealing(problem: Problem, l2: float) -> Any:
     """Return the schedule of l2 that ``auto`` uses for smooth losses."""
-    from partwise.solvers.automatic import default_annealing
+    from partwise.solvers.eg.base import default_annealing, easy_l2
 
-    return default_annealing(problem, l2)
+    return default_annealing(easy_l2(problem), l2)
 
 
 METHODS: tuple[Method, ...] = (

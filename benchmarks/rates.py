@@ -48,7 +48,7 @@ def solvers() -> dict[str, tuple[str, dict[str, Any]]]:
         "excessive gap, searched": ("excessive-gap", {}),
         "extragradient, constant": ("extragradient", {"step": "constant"}),
         "extragradient, searched": ("extragradient", {}),
-        "batch EG": ("batch-eg", {"safe": True, "start": 0.0}),
+        "batch EG": ("batch-eg", {"eta": "theorem", "start": 0.0}),
         "batch EG, searched": ("batch-eg", {"start": 0.0}),
     }
 

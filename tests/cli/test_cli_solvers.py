@@ -33,7 +33,7 @@ def test_all_solvers_are_listed(run: Run) -> None:
     assert code == 0
     assert [line.split()[0] for line in out.splitlines() if line[:1].isalpha()] == list(SOLVERS)
     assert "Collins et al. 2008" in out
-    assert "options: start=none, order=permutation, first_step=0.5" in out
+    assert "options: start=none, order=permutation, eta=search, first_step=none" in out
 
 
 def test_one_solver_is_described(run: Run) -> None:

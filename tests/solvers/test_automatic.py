@@ -13,8 +13,8 @@ from partwise import LinearClassifier
 from partwise.errors import MismatchError
 from partwise.problem.dual_point import DualPoint
 from partwise.problem.problem import Problem
-from partwise.solvers.automatic import Automatic, default_annealing
-from partwise.solvers.eg.base import Annealing, easy_l2
+from partwise.solvers.automatic import Automatic
+from partwise.solvers.eg.base import Annealing, default_annealing, easy_l2
 from partwise.solvers.eg.online import OnlineEG
 from partwise.solvers.eg.proximal import ProximalEG
 from partwise.solvers.margin.frank_wolfe import FrankWolfe
@@ -67,10 +67,10 @@ def test_a_warm_start_is_not_annealed() -> None:
 
 def test_annealing_where_l2_is_small() -> None:
     problem = make_instance().problem
-    small = default_annealing(problem, 1e-4)
+    small = default_annealing(easy_l2(problem), 1e-4)
     assert isinstance(small, Annealing)
     assert small.start > 1e-4
-    assert default_annealing(problem, 1e4) is None
+    assert default_annealing(easy_l2(problem), 1e4) is None
 
 
 def test_the_hinge_and_l1_have_solvers_of_their_own() -> None:

@@ -58,7 +58,7 @@ def test_defaults_can_be_read_from_text() -> None:
         ("online-eg", "annealing", "none", None),
         ("online-eg", "first_step", "trial", "trial"),
         ("online-eg", "first_step", "2", 2),
-        ("online-eg", "safe", "true", True),
+        ("online-eg", "eta", "safe", "safe"),
         ("lbfgs", "memory", "5", 5),
         ("sgd", "eta", "1e-3", 1e-3),
     ],
@@ -72,9 +72,9 @@ def test_values_from_text(name: str, option: str, text: str, value: object) -> N
 @pytest.mark.parametrize(
     ("name", "option", "text"),
     [
-        ("online-eg", "annealing", "1000,5,0.9,3"),
+        ("online-eg", "annealing", "1000,5,0.9,3,4"),
         ("online-eg", "annealing", "1000,half"),
-        ("online-eg", "safe", "1"),
+        ("online-eg", "eta", "true"),
         ("online-eg", "first_step", "-1"),
         ("lbfgs", "memory", "5.0"),
         ("lbfgs", "memory", "none"),

@@ -20,7 +20,7 @@ from partwise.solvers.registry import SOLVERS, make_solver
 
 #: Values that make sense, for every option that some solver has.
 SENSIBLE: dict[str, tuple[Any, ...]] = {
-    "annealing": (None, Annealing(10.0), Annealing(10.0, 2, 0.5), (10.0, 2), [10.0, 2, 0.5]),
+    "annealing": (None, Annealing(10.0), Annealing(10.0, 2, 0.5), (10.0, 2), [10.0, 2, 0.5, 0.1]),
     "block": (None, 1, np.int64(3)),
     "average": (True, np.bool_(False)),
     "batch": (1, 5),
@@ -33,6 +33,7 @@ SENSIBLE: dict[str, tuple[Any, ...]] = {
     "first_step": (0.25, 1),
     "gold": (0, 0.0, 3.0),
     "group": (True, False),
+    "halvings": (None, "few", "any"),
     "growth": (1, 1.5),
     "memory": (1, 5),
     "meta": (0.0, 0.1),
@@ -63,7 +64,11 @@ def sensible(name: str, option: str) -> tuple[Any, ...]:
     if option == "delta" and name in ("sgd", "asgd"):
         return (None,)  # a number goes with one schedule only
     values = SENSIBLE[option]
-    return (*values, "trial") if (name, option) == ("online-eg", "first_step") else values
+    if option == "eta" and name.endswith("-eg"):
+        return (*values, "theorem", "safe")
+    return (
+        (*values, "trial", "carried") if (name, option) == ("online-eg", "first_step") else values
+    )
 
 
 def make(name: str, **options: Any) -> Solver:
@@ -103,11 +108,11 @@ def test_truth_values_are_no_numbers(name: str, option: str) -> None:
 def test_the_words() -> None:
     cases: tuple[tuple[str, dict[str, Any], str], ...] = (
         ("online-eg", {"first_step": -1}, "first_step of online-eg is -1; give a positive number "
-         "or 'trial'"),
+         "or 'trial' or 'carried' or None"),
         ("online-eg", {"start": "x"}, "start of online-eg is 'x'; give a number from 0 or None"),
         ("online-eg", {"annealing": (10.0, 0.5)}, "annealing of online-eg is (10.0, 0.5); give "
-         "(start, hold, factor) with start a positive number, hold a whole number from 0, factor a "
-         "number from 0 and below 1 or None"),
+         "(start, hold, factor, cutoff) with start a positive number, hold a whole number from 0, "
+         "factor a number from 0 and below 1, cutoff a number from 0 or None"),
         ("auto", {"first_step": 0}, "first_step of online-eg is 0; give a positive number"),
         ("saga", {"share": 2.0}, "share of saga is 2.0; give a number above 0 and up to 1"),
         ("dual-cd", {"newton": "quasi"}, "newton of dual-cd is 'quasi'; give 'modified' or "

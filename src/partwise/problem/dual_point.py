@@ -17,10 +17,13 @@ class DualPoint:
         Scores of the parts: u_i = p(.; theta_i), or near it.
     mu : ndarray or None
         The marginals of u where they are not those of theta, as not every point has a theta.
+    steps : ndarray or None
+        The steps of the examples that the fit ended with, if each has one of its own.
     """
 
     theta: Floats
     mu: Floats | None = None
+    steps: Floats | None = None
 
     def beyond(self, before: DualPoint, a: float) -> DualPoint:
         """Extrapolate: go on by a times the way from an earlier point to this one.
@@ -29,4 +32,5 @@ class DualPoint:
         """
         if self.mu is not None or before.mu is not None:
             return self
-        return DualPoint(self.theta + a * (self.theta - before.theta))
+        theta = self.theta + a * (self.theta - before.theta)
+        return DualPoint(theta, steps=self.steps)

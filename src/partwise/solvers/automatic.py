@@ -30,7 +30,7 @@ from ..problem.footprint import Footprint
 from ..problem.problem import Problem
 from .base import Epoch, Evaluation
 from .composite import CompositeSolver
-from .eg.base import LINEAR, Annealing, easy_l2
+from .eg.base import LINEAR, default_annealing, easy_l2
 from .eg.online import OnlineEG
 from .goal import Goal
 from .options import settled_options
@@ -86,7 +86,8 @@ class Automatic(CompositeSolver):
         elif name == "online-eg":
             options.setdefault("order", "focused")
             if not goal.warm:
-                options.setdefault("annealing", default_annealing(goal.problem, goal.l2))
+                easy = easy_l2(goal.problem)
+                options.setdefault("annealing", default_annealing(easy, goal.l2))
         self._say(name, f"{why}; {options}" if options else why)
         self.machine = method(goal, **options)
 
@@ -222,9 +223,3 @@ def small(problem: Problem, l2: float) -> bool:
     """
     tied = 4 * problem.layout.n_weights <= len(problem.arrays.design.site_part)
     return easy_l2(problem) > (3.0 if tied else 50.0) * l2
-
-
-def default_annealing(problem: Problem, l2: float) -> Annealing | None:
-    """Return an annealing from an l2 for which EG is fast, or None if the target is near that."""
-    start = easy_l2(problem)
-    return Annealing(start) if start > 2.0 * l2 else None

@@ -10,10 +10,10 @@ from support.structure_cases import problem_of
 
 from partwise.errors import MismatchError
 from partwise.problem.subset import subset
-from partwise.solvers.automatic import default_annealing, first_choice
+from partwise.solvers.automatic import first_choice
 from partwise.solvers.blocks.plan import Extent, Plan, block_ends, make_plan
 from partwise.solvers.blocks.solver import deal
-from partwise.solvers.eg.base import easy_l2
+from partwise.solvers.eg.base import default_annealing, easy_l2
 from partwise.training.loop import train
 
 
@@ -58,7 +58,7 @@ def test_the_method_is_that_of_the_automatic_solver(name: str, loss: str, l2: fl
     assert plan.method == ("online-eg" if chosen == "proximal-eg" else chosen)
     assert (plan.nearness > 0.0) == (chosen != "online-eg")
     if chosen == "online-eg":
-        assert plan.annealing == default_annealing(problem, l2)
+        assert plan.annealing == default_annealing(easy_l2(problem), l2)
 
 
 def test_numbers_of_blocks_and_exchanges() -> None:

@@ -14,13 +14,15 @@ from support.instances import (
     batch,
     divergence,
     make_instance,
+    online,
     variants,
 )
-from support.optima import apart, near_balance, opposed, optimal_duals, step_residual
+from support.optima import apart, bregman, near_balance, opposed, optimal_duals, step_residual
 
+from partwise.errors import MismatchError
 from partwise.problem.dual_point import DualPoint
-from partwise.solvers.eg.base import Annealing
-from partwise.solvers.eg.batch import safe_step
+from partwise.solvers.eg.base import Annealing, default_annealing
+from partwise.solvers.eg.online import OnlineEG
 from partwise.training.loop import train
 
 VARIANTS = variants()
@@ -33,7 +35,7 @@ def test_parts_and_labels_take_the_same_steps(
 ) -> None:
     instance = make_instance(kind, loss, 1, **options)
     explicit = Explicit(instance, 0.8)
-    machine = batch(instance, 0.8, start=2.0, safe=True)
+    machine = batch(instance, 0.8, start=2.0, eta="safe")
     machine.eta = 0.3
     u = explicit.distributions(machine.duals.theta)
     for _ in range(12):
@@ -56,7 +58,7 @@ def test_theorem_1(kind: str, loss: str, seed: int, share: float) -> None:
     optimum, gap = optimal_duals(explicit)
     best = explicit.dual(optimum)
 
-    machine = batch(instance, 2.0, start=0.0, safe=True)
+    machine = batch(instance, 2.0, start=0.0, eta="safe")
     machine.eta = eta
     u = plain = explicit.distributions(machine.duals.theta)
     distance = divergence(optimum, u)
@@ -94,7 +96,7 @@ def test_theorem_1_where_it_is_tight(loss: str) -> None:
 
     def tightest(share: float) -> float:
         """The largest part of its bound that any step leaves to be done."""
-        machine = batch(instance, 1.0, start=20.0, safe=True)
+        machine = batch(instance, 1.0, start=20.0, eta="safe")
         machine.eta = share * eta
         distance = divergence(optimum, explicit.distributions(machine.duals.theta))
         parts = []
@@ -120,7 +122,7 @@ def test_the_largest_step_of_theorem_1(loss: str, n: int) -> None:
 
     def holds(share: float) -> bool:
         theta = near_balance(instance, explicit)
-        machine = batch(instance, 0.01, point=DualPoint(theta), safe=True)
+        machine = batch(instance, 0.01, point=DualPoint(theta), eta="safe")
         machine.eta = share * eta
         before = explicit.distributions(theta)
         machine.epoch()
@@ -132,24 +134,45 @@ def test_the_largest_step_of_theorem_1(loss: str, n: int) -> None:
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_the_safe_step_is_that_of_theorem_1(loss: str) -> None:
-    # A classifier attains the bound on |A|, sqrt(2) |x|.
+def test_the_steps_that_are_proven(loss: str) -> None:
+    # A classifier attains both bounds: of |A| it is 2 |x|^2 / l2, and half the diameter's.
     instance = make_instance("multiclass", loss, 3)
-    machine = batch(instance, 0.7, safe=True)
-    largest = Explicit(instance, 0.7).largest()
-    assert machine.eta == pytest.approx(1.0 / (instance.loss.tau + 6 * largest), rel=1e-12)
+    tau = instance.loss.tau
+    explicit = Explicit(instance, 0.7)
+    apart = [max(np.sum((a - b) ** 2) for a in g for b in g) / 0.7 for g in explicit.g]
+    theorem, safe = (batch(instance, 0.7, eta=eta).eta for eta in ("theorem", "safe"))
+    assert theorem == pytest.approx(1.0 / (tau + 6 * explicit.largest()), rel=1e-12)
+    assert safe == pytest.approx(1.0 / (tau + sum(apart) / 4.0), rel=1e-12)
+    assert safe > theorem
+
+
+@pytest.mark.parametrize("kind", STRUCTURES)
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("seed", range(4))
+def test_lemmas_3_and_4(kind: str, loss: str, seed: int) -> None:
+    """B_Q of all examples, by enumeration, is at most tau times the divergence."""
+    instance = make_instance(kind, loss, seed)
+    explicit = Explicit(instance, 0.2)
+    rng = np.random.default_rng(seed)
+    largest = explicit.tau + len(instance.lengths) * explicit.largest()
+    steps = [batch(instance, 0.2, eta=eta).eta for eta in ("theorem", "safe")]
+    for _ in range(20):
+        pair = [rng.dirichlet(np.full(len(g), 0.3), 2) + 1e-12 for g in explicit.g]
+        p, q = ([row[k] / row[k].sum() for row in pair] for k in (0, 1))
+        bend, d = bregman(explicit, p, q), divergence(p, q)
+        assert explicit.tau * d <= bend + 1e-12
+        assert bend <= largest * d + 1e-9
+        for eta in steps:
+            assert bend <= d / eta + 1e-9
 
 
 @pytest.mark.parametrize(("kind", "loss", "options", "_name"), VARIANTS, ids=NAMES)
-def test_the_safe_step_is_safe(kind: str, loss: str, options: Any, _name: str) -> None:
+@pytest.mark.parametrize("eta", ["theorem", "safe"])
+def test_proven_steps_improve_the_dual(
+    kind: str, loss: str, options: Any, _name: str, eta: str
+) -> None:
     instance = make_instance(kind, loss, 2, **options)
-    explicit = Explicit(instance, 0.3)
-    assert all(
-        (np.linalg.norm(g, axis=1) <= reach + 1e-12).all()
-        for g, reach in zip(explicit.g, instance.problem.reach, strict=True)
-    )
-    machine = batch(instance, 0.3, start=1.0, safe=True)
-    assert machine.eta == safe_step(instance.problem, 0.3)
+    machine = batch(instance, 0.3, start=1.0, eta=eta)
     duals = [machine.running_dual(0.3)] + [machine.epoch().dual for _ in range(40)]
     assert all(b >= a - 1e-12 * abs(a) for a, b in pairwise(duals))
     assert duals[-1] > duals[0]
@@ -188,3 +211,48 @@ def test_trials_are_passes() -> None:
     passes = [machine.epoch().passes for _ in range(5)]
     assert passes[0] > 1.0
     assert all(float(p).is_integer() for p in passes)
+
+
+# Section 7.1.1: C = 10 for t <= 5 and C = 1 + 9 x 0.7^(t - 5) afterwards, t counted from 1.
+PUBLISHED = (10.0, 10.0, 10.0, 10.0, 10.0, 7.3, 5.41, 4.087, 3.1609, 2.51263)
+
+
+def test_annealing_as_published() -> None:
+    schedule = OnlineEG.presets["collins2008-annealing"].options["annealing"]
+    assert [schedule.at(1.0, k) for k in range(10)] == pytest.approx(PUBLISHED)
+    for k in (30, 50):  # to the end, where it is within 0.1% and 1e-6 of the target
+        assert schedule.at(1.0, k) == pytest.approx(1.0 + 9.0 * 0.7 ** (k - 4), rel=1e-14)
+        assert schedule.at(1.0, k) > 1.0
+    assert schedule.at(1.0, 200) == 1.0
+
+
+def test_the_epochs_of_an_annealing_use_its_values() -> None:
+    for make in (batch, online):
+        options = {"annealing": Annealing(10.0, hold=5)}
+        machine = make(make_instance("chain", "softmax-margin"), 1.0, **options)  # type: ignore[operator]
+        assert not machine.settled
+        used = [machine.epoch().l2 for _ in range(10)]
+        assert used == pytest.approx(PUBLISHED)
+        assert not machine.settled
+        for _ in range(20):
+            machine.epoch()
+        assert machine.settled
+
+
+def test_the_cutoff_of_an_annealing() -> None:
+    schedule = Annealing(10.0, hold=5, cutoff=0.1)
+    at = [schedule.at(1.0, k) for k in range(18)]
+    assert at[:10] == pytest.approx(PUBLISHED)
+    # 1 + 9 x 0.7^12 = 1.1246 is beyond it, and 1 + 9 x 0.7^13 = 1.0872 is not.
+    assert at[15:] == [pytest.approx(1.0 + 9.0 * 0.7**11), pytest.approx(1.0 + 9.0 * 0.7**12), 1.0]
+    assert default_annealing(10.0, 1.0) == Annealing(10.0, 0, 0.7, 0.1)
+    assert default_annealing(2.0, 1.0) is None
+
+
+@pytest.mark.parametrize(
+    "annealing", [(1.0,), (0.5,), (1.05, 3, 0.7, 0.1), (1.1, 3, 0.7, 0.1), (10.0, 0, 0.0)]
+)
+def test_an_annealing_that_never_leaves_its_target_is_refused(annealing: Any) -> None:
+    for make in (batch, online):
+        with pytest.raises(MismatchError, match=r"never leaves the l2 of 1; give a larger start"):
+            make(make_instance(), 1.0, annealing=annealing)  # type: ignore[operator]

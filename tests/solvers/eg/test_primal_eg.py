@@ -29,10 +29,11 @@ def test_both_forms_make_the_same_steps(kind: str, loss: str) -> None:
 
 
 @pytest.mark.parametrize("loss", ["log", "hinge"])
-def test_the_safe_steps_are_the_same(loss: str) -> None:
+@pytest.mark.parametrize("eta", ["theorem", "safe", 1e-3])
+def test_the_fixed_steps_are_the_same(loss: str, eta: float | str) -> None:
     problem = make_instance("chain", loss, weighted=True).problem
-    stored = solver_of(BatchEG, problem, 0.5, safe=True)
-    implied = solver_of(PrimalEG, problem, 0.5, safe=True)
+    stored = solver_of(BatchEG, problem, 0.5, eta=eta)
+    implied = solver_of(PrimalEG, problem, 0.5, eta=eta)
     last = -np.inf
     for _ in range(15):
         first, second = stored.epoch(), implied.epoch()

@@ -10,7 +10,8 @@ from ...arrays import Floats, Ints
 from ...compiled.jit import njit
 from ...problem.problem import Problem
 from ..eg.base import LINEAR, VISITS
-from ..eg.online import OnlineEG, safe_steps
+from ..eg.online import OnlineEG
+from ..eg.steps import safe_steps
 from ..goal import Goal
 from .block import Block
 from .messages import Pass

@@ -12,7 +12,7 @@ from ...arrays import Ints
 from ...compiled.vectors import inner
 from ...errors import MismatchError
 from ...problem.problem import Problem
-from ..eg.base import Annealing
+from ..eg.base import Annealing, default_annealing
 
 __all__ = ["Extent", "Plan", "block_ends", "make_plan"]
 
@@ -148,7 +148,7 @@ def make_plan(
         if warm and l1 == 0.0:
             nearness = min(nearness, 10.0 * l2)
         return Plan("online-eg", k, exchanges, None, nearness, _SMOOTH)
-    annealing = Annealing(easy) if easy > 2.0 * l2 and not warm else None
+    annealing = None if warm else default_annealing(easy, l2)
     return Plan("online-eg", k, exchanges, annealing, 0.0, _SMOOTH)
 
 

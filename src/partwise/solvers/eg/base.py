@@ -17,7 +17,7 @@ import numpy as np
 
 from ...arrays import Floats
 from ...compiled.vectors import inner
-from ...errors import DataError
+from ...errors import DataError, MismatchError
 from ...problem.dual_point import DualPoint
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem
@@ -32,17 +32,19 @@ class Annealing(NamedTuple):
     """l2 begins at start, stays for hold epochs, then decays towards the target.
 
     Epoch t (from 0) uses ``target + (start - target) factor^(t - hold + 1)``, the schedule of
-    section 7.1.1, and the target itself once it is within 10%.
+    section 7.1.1, whose t is the number of the epoch counted from 1. With a cutoff it uses the
+    target itself once l2 is above it by no more than this part of it.
     """
 
     start: Positive
     hold: CountFrom0 = 0
     factor: Factor = 0.7
+    cutoff: NotNegative = 0.0
 
     def at(self, target: float, t: int) -> float:
         """Return the l2 of epoch t."""
         l2 = target + (self.start - target) * self.factor ** max(0, t - self.hold + 1)
-        return l2 if l2 > 1.1 * target else target
+        return l2 if l2 > (1.0 + self.cutoff) * target else target
 
 
 class Duals(NamedTuple):
@@ -63,6 +65,9 @@ class Duals(NamedTuple):
 
 #: With this theta on its parts a gold label has all the probability, to more than 16 digits.
 VERTEX: Final = 50.0
+#: An annealing has settled once its l2 is above the target by at most this part of it, which is
+#: the cutoff of `default_annealing` too.
+NEAR: Final = 0.1
 #: Positions in ``Duals.totals``.
 NORM, LINEAR, VISITS = range(3)
 
@@ -82,8 +87,6 @@ class ExponentiatedGradient(Solver):
         worked best. Too small a number saturates examples; too large a number is slow for the
         hinge, whose steps do not grow with theta. From ``VERTEX`` on, the distributions are the
         gold labels, where w = 0.
-    first_step : float
-        The first eta of every example.
     annealing : Annealing, tuple or None
         How l2 approaches its target; a tuple holds the fields of an :class:`Annealing`.
     """
@@ -103,11 +106,16 @@ class ExponentiatedGradient(Solver):
         goal: Goal,
         *,
         start: NotNegative | None = None,
-        first_step: Positive = 0.5,
         annealing: Annealing | None = None,
     ) -> None:
         super().__init__(goal)
         problem, n = goal.problem, goal.problem.n_examples
+        self.annealing = None if annealing is None else Annealing(*annealing)
+        if self.annealing is not None and self.annealing.at(self.l2, 0) == self.l2:
+            raise MismatchError(
+                f"an annealing from {self.annealing.start:g} never leaves the l2 of {self.l2:g}; "
+                "give a larger start, or leave it out"
+            )
         if start is None:
             start = first_theta(problem)
         given = goal.theta()
@@ -129,12 +137,11 @@ class ExponentiatedGradient(Solver):
             theta=theta,
             mu=mu,
             entropy=np.zeros(n),
-            eta=np.full(n, float(first_step)),
+            eta=np.zeros(n),
             gap=np.where(problem.arrays.weight > 0.0, np.inf, 0.0),
             v=np.empty(0),
             totals=np.zeros(3),
         )
-        self.annealing = None if annealing is None else Annealing(*annealing)
         self.epochs = 0
         self.average = IterateAverage(goal.l2)
         if vertices:
@@ -149,7 +156,7 @@ class ExponentiatedGradient(Solver):
 
     @property
     def settled(self) -> bool:
-        return self.epochs > 0 and self.last_l2 == self.l2
+        return self.epochs > 0 and self.last_l2 <= (1.0 + NEAR) * self.l2
 
     @property
     def last_l2(self) -> float:
@@ -196,3 +203,8 @@ def easy_l2(problem: Problem) -> float:
     design = problem.arrays.design
     squares = inner(design.value, design.value) if design.value.size else len(design.start)
     return 0.5 * float(squares) / max(1, len(design.site_part))
+
+
+def default_annealing(easy: float, l2: float) -> Annealing | None:
+    """Return an annealing from an l2 for which EG is fast, or None if the target is near that."""
+    return Annealing(easy, cutoff=NEAR) if easy > 2.0 * l2 else None

@@ -2,11 +2,12 @@
 
 Primal, dual and update are those of online EG, but every theta_i moves by the same step from the
 same weights (Figure 1 of Collins et al. 2008). The step is halved until the dual improves, then
-multiplied by 1.05; or it is the fixed one of Theorem 1, 1 / (tau + n |A|).
+multiplied by 1.05; or it is fixed (`steps`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, final
 
@@ -19,9 +20,10 @@ from ...problem.footprint import Footprint
 from ...problem.problem import Problem
 from ..base import Epoch
 from ..goal import Goal
-from ..options import NotNegative, Positive
+from ..options import NotNegative, Positive, Preset
 from ..papers import COLLINS_2008
 from .base import Annealing, ExponentiatedGradient
+from .steps import Eta, first_batch_step, searched
 
 
 @njit(fastmath=FAST)
@@ -44,14 +46,24 @@ class BatchEG(ExponentiatedGradient):
 
     Parameters
     ----------
-    goal, start, first_step, annealing
+    goal, start, annealing
         As in :class:`ExponentiatedGradient`.
-    safe : bool
-        Use the fixed step of Theorem 1 instead of the search.
+    eta : float or {"search", "theorem", "safe"}
+        A fixed step; one that is searched for; or a fixed one that is proven to improve the dual,
+        that of Theorem 1 or a longer one.
+    first_step : float or None
+        Where the search begins; None: at 0.5.
     """
 
     name: ClassVar[str] = "batch-eg"
     papers = (COLLINS_2008,)
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "collins2008-figure1": Preset(
+            "Figure 1 of Collins et al. (2008): from uniform distributions, with the longest fixed "
+            "step of Theorem 1.",
+            {"start": 0.0, "eta": "theorem"},
+        )
+    }
     threads = True
 
     @classmethod
@@ -66,13 +78,13 @@ class BatchEG(ExponentiatedGradient):
         goal: Goal,
         *,
         start: NotNegative | None = None,
-        first_step: Positive = 0.5,
-        safe: bool = False,
+        eta: Eta = "search",
+        first_step: Positive | None = None,
         annealing: Annealing | None = None,
     ) -> None:
-        super().__init__(goal, start=start, first_step=first_step, annealing=annealing)
-        self.safe = safe
-        self.eta = safe_step(goal.problem, goal.l2) if safe else first_step
+        super().__init__(goal, start=start, annealing=annealing)
+        self.fixed = not searched(eta, first_step=first_step)
+        self.eta = first_batch_step(goal.problem, goal.l2, eta, first_step)
 
     def epoch(self) -> Epoch:
         """Take one step; every trial counts as a pass."""
@@ -98,7 +110,7 @@ class BatchEG(ExponentiatedGradient):
             )
             self.refresh()
             after = self.running_dual(l2)
-            if self.safe or after >= before - 1e-14 * abs(before):
+            if self.fixed or after >= before - 1e-14 * abs(before):
                 break
             self.eta *= 0.5
             if passes > 60:
@@ -108,15 +120,9 @@ class BatchEG(ExponentiatedGradient):
         weight = np.repeat(arrays.weight, np.diff(arrays.part_ptr))
         spread = inner(eta * direction * change, weight)
         estimate = spread / (2.0 * tau * eta * eta) if tau > 0.0 else spread / eta
-        if not self.safe:
+        if not self.fixed:
             self.eta = min(1.05 * self.eta, 1.0 / tau if tau else np.inf)
         self.epochs += 1
         if tau == 0.0:
             self.average.add(self.duals.v)
         return Epoch(float(passes), self.running_dual(l2), float(estimate), l2)
-
-
-def safe_step(problem: Problem, l2: float) -> float:
-    """Return 1 / (tau + n |A|), |A| <= max_i max_y c_i |F_i^T (gold_i - y)|^2 / l2: Theorem 1."""
-    size = float((problem.arrays.weight * problem.reach**2).max(initial=0.0)) / l2
-    return 1.0 / max(problem.arrays.tau + problem.n_examples * size, 1e-300)

@@ -6,17 +6,22 @@ Update   theta_i <- theta_i + eta_i (F_i w + cost_i - tau theta_i),  v kept up t
 
 Figures 2, 3 and 16 of Collins et al. (2008). Each example has a step eta_i of its own: it is
 halved until the dual improves, then multiplied by 1.05. The change of the norm in the dual costs
-nothing extra, since scatter returns the change of |v|^2.
+nothing extra, since scatter returns the change of |v|^2. Or the steps are fixed (`steps`).
 
-For tau > 0 an example stays at its gold label, and does not count in w, until its first visit. That
-visit starts from a theta of 3 on the parts of the gold label. So w begins at 0 and never holds
-errors that were made without it. A first visit that does not improve the dual doubles this theta
-instead of halving the step: close enough to the gold label the dual always improves.
+An example stays at its gold label, and does not count in w, until its first visit. So w begins at 0
+and never holds errors that were made without it. For tau > 0 that visit starts from a theta of 3 on
+the parts of the gold label; if it does not improve the dual, this theta is doubled: close enough to
+the gold label the dual always improves. For the hinge the gold label has an infinite theta, and it
+may be where an example stays: so it does as long as no label has a larger score. The visit that
+moves it then looks for the theta from which its step gains most. For a small share s of the step
+the dual gains s slope - s^2 bend / 2, most at s = slope / bend, and a theta that is smaller by
+log s gives the other labels s times their probability.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final, TypeAlias
 
 import numpy as np
@@ -25,19 +30,31 @@ from ...arrays import Floats, Ints
 from ...compiled.jit import FAST, njit
 from ...errors import MismatchError
 from ...problem.design import score
+from ...problem.dual_point import DualPoint
 from ...problem.evaluation import not_finite
-from ...problem.problem import Problem, example_marginals, example_maximum
+from ...problem.problem import example_marginals, example_maximum
 from ..base import Epoch
 from ..goal import Goal
-from ..options import NotNegative, OneOf, Positive
+from ..options import NotNegative, OneOf, Positive, Preset
 from ..papers import COLLINS_2008, Paper
 from ..scratch import scratch
-from .base import LINEAR, NORM, VERTEX, VISITS, Annealing, Duals, ExponentiatedGradient
+from .base import (
+    LINEAR,
+    NORM,
+    VERTEX,
+    VISITS,
+    Annealing,
+    Duals,
+    ExponentiatedGradient,
+)
+from .published import PRESETS
 from .shrinking import scatter_shrunk
+from .steps import Eta, fixed_steps, safe_steps, searched
 
 ORDERS = ("permutation", "focused", "replacement", "deterministic")
-#: The first eta: a number, or found by trial.
-FirstStep: TypeAlias = Positive | Annotated[str, OneOf(("trial",))]
+#: The first eta: a number, found by trial, or that of the fit before.
+FirstStep: TypeAlias = Positive | Annotated[str, OneOf(("trial", "carried"))]
+HALVINGS = ("few", "any")
 
 #: "focused" leaves an example out while its share of the gap is below this part of the mean ...
 _FOCUS = 0.3
@@ -45,10 +62,18 @@ _FOCUS = 0.3
 _WAIT = 3
 #: The theta of the parts of the gold label that a first visit starts from ...
 _ENTRY: Final = 3.0
-#: ... and how often it may double.
-_DOUBLINGS: Final = 6
-#: The step with which examples enter before a trial.
-_ENTRY_STEP: Final = 0.5
+#: ... and how often it may change.
+_CHANGES: Final = 6
+#: The first step, and the one with which examples enter before a trial.
+_FIRST_STEP: Final = 0.5
+#: How often a step may be halved at a visit in the first epoch, and later ...
+_FEW: Final = (2, 5)
+#: ... and where only underflow ends it.
+_ANY: Final = 1100
+#: Entering with the hinge: a theta from which the step could be longer by this is too large ...
+_ROOM: Final = 2.0
+#: ... and none is smaller than this.
+_LEAST: Final = 0.5
 #: What is smaller, beside the scores, is rounding.
 _ROUNDING: Final = 1e-13
 
@@ -61,6 +86,28 @@ def can_gain(a: Any, i: int, q: Any, mu: Any, masked: Any, work: Any) -> Any:
     for r in range(q.size):
         mean += q[r] * mu[r]
     return high - mean if high - mean > _ROUNDING * (1.0 + abs(high)) else 0.0
+
+
+@njit(fastmath=FAST)
+def entry_factor(
+    tau: float, at: float, q: Any, mu: Any, old_mu: Any, gain: float, fails: bool
+) -> Any:
+    """Return what a first visit multiplies its theta by, which is `at` on the gold label.
+
+    1 if it is good, 0 if the step has to be longer. q, mu, old_mu and gain are those of an example
+    of weight 1; fails: whether the dual has not improved.
+    """
+    if tau > 0.0:
+        return 2.0 if fails else 1.0
+    slope = 0.0
+    for r in range(q.size):
+        slope += q[r] * (mu[r] - old_mu[r])
+    if slope <= 0.0:
+        return 0.0
+    share = slope / max(2.0 * (slope - gain), 1e-12 * slope)
+    if not fails and share < _ROOM:
+        return 1.0
+    return max(at - math.log(share), _LEAST) / at
 
 
 @njit(fastmath=FAST)
@@ -111,7 +158,14 @@ def online_eg_epoch(
             for r in range(n):
                 q[r] += a.cost[lo + r]
         eta = duals.eta[i]
-        enters = entry < 1.0 and duals.gap[i] == np.inf
+        gold = a.gold_part[a.gold_ptr[i]]
+        enters = entry < 1.0 and (old[gold] == VERTEX if tau == 0.0 else duals.gap[i] == np.inf)
+        if enters and tau == 0.0:
+            duals.gap[i] = c * can_gain(a, i, q[:n], old_mu, masked, work)
+            if duals.gap[i] == 0.0:
+                duals.totals[VISITS] += 1.0
+                improved += 1
+                continue
         if enters:
             for r in range(n):
                 old[r] *= entry
@@ -148,7 +202,7 @@ def online_eg_epoch(
             if gain >= -noise and (trial == 0 or enters):
                 improved += 1
             stay = False
-            if tau == 0.0 and halvings > 0 and abs(gain) <= noise:
+            if tau == 0.0 and halvings > 0 and abs(gain) <= noise and not enters:
                 # Rounding hides whether the step was good, so eta does not grow. If the example
                 # can still gain, the step is taken all the same; and if it changed nothing, theta
                 # is far out and has to come back, so eta doubles. If the example has nothing to
@@ -159,15 +213,21 @@ def online_eg_epoch(
                     moved = max(moved, abs(mu[r] - old_mu[r]))
                 lost = not stay and moved <= 1e-14 * (1.0 + abs(log_z))
                 eta *= 2.0 if lost else 1.0 / growth
-            if enters and gain < -noise and trial < _DOUBLINGS:
+            factor = 1.0
+            if enters and trial < _CHANGES:
+                fails = gain < -noise
+                factor = entry_factor(tau, old[gold], q[:n], mu[:n], old_mu, gain / c, fails)
+            if factor != 1.0:
                 trial += 1
                 if tau * eta >= 1.0:  # a whole step forgets where it leaves from
                     eta *= 0.5
+                if factor == 0.0:
+                    eta, factor = 2.0 * eta, 1.0
                 for r in range(n):
-                    old[r] *= 2.0
+                    old[r] *= factor
                     delta[r] = -c * (mu[r] - old_mu[r])
                 continue
-            if (gain >= -noise and not stay) or halvings == 0 or enters:
+            if (gain >= -noise and not stay) or halvings == 0 or (enters and tau > 0.0):
                 duals.totals[LINEAR] += linear
                 duals.totals[NORM] += norm
                 duals.entropy[i] = entropy
@@ -176,14 +236,17 @@ def online_eg_epoch(
                     old_mu[r] = mu[r]
                 break
             trial += 1
-            give_up = stay or trial > halvings or duals.eta[i] <= least[i]
+            give_up = stay or enters or trial > halvings or duals.eta[i] <= least[i]
             for r in range(n):
                 delta[r] = -c * (mu[r] - old_mu[r])
                 if give_up:
                     delta[r] = -delta[r]
             if give_up:
                 scatter_shrunk(a.design, i, delta, duals.v, w, l1)
-            if not stay:
+            if enters:  # the hinge stays at its gold label
+                for r in range(n):
+                    old[r] = VERTEX if old[r] != 0.0 else 0.0
+            elif not stay:
                 eta = max(0.5 * eta, least[i])
             if give_up:
                 break
@@ -199,24 +262,29 @@ class OnlineEG(ExponentiatedGradient):
     goal, annealing
         As in :class:`ExponentiatedGradient`.
     start : float or None
-        None: for tau > 0, examples enter w at their first visit; for the hinge it is 3. A number:
-        all examples are in w from the beginning, with this theta on the parts of their gold labels;
-        0 is the uniform distribution.
+        None: examples enter w at their first visit. A number: all examples are in w from the
+        beginning, with this theta on the parts of their gold labels; 0 is the uniform distribution.
+        With the hinge and an eta that is not searched for, None is 3.
     order : {"permutation", "focused", "replacement", "deterministic"}
         A new random permutation each epoch; the same, but examples whose share of the gap was
         small at their last visit are left out for up to two epochs (for tau > 0); sampling with
         replacement, which the convergence proofs are about; or the order of the data.
-    first_step : float or "trial"
-        The first eta; "trial" halves it from 1 until at least 95% of the steps improve the dual,
-        on a tenth of the examples, all of which count in w by then.
-    safe : bool
-        Use the fixed step of Theorem 2, 1 / (tau + |A|), with a bound on |A| for each example,
-        instead of the search.
+    eta : float or {"search", "theorem", "safe"}
+        A fixed step; steps that are searched for, one per example; or fixed steps that are proven
+        to improve the dual: that of Theorem 2 for all examples, or a longer one for each.
+    first_step : float, "trial", "carried" or None
+        Where the search begins. "trial" halves 1 until at least 95% of the steps improve the dual,
+        on a tenth of the examples, all of which count in w by then; "carried" takes the steps of
+        the fit that this one starts from, if there are any; None: 0.5.
+    halvings : {"few", "any"} or None
+        "few", the default, gives a visit up after 2 halvings in the first epoch or 5 later, keeps
+        steps above the safe ones and below 1/tau. "any" halves until the dual improves.
     """
 
     name: ClassVar[str] = "online-eg"
     on_disk = True
     papers: ClassVar[tuple[Paper, ...]] = (COLLINS_2008,)
+    presets: ClassVar[Mapping[str, Preset]] = PRESETS
 
     def __init__(
         self,
@@ -224,8 +292,9 @@ class OnlineEG(ExponentiatedGradient):
         *,
         start: NotNegative | None = None,
         order: Annotated[str, OneOf(ORDERS)] = "permutation",
-        first_step: FirstStep = 0.5,
-        safe: bool = False,
+        eta: Eta = "search",
+        first_step: FirstStep | None = None,
+        halvings: Annotated[str, OneOf(HALVINGS)] | None = None,
         annealing: Annealing | None = None,
     ) -> None:
         problem, tau = goal.problem, goal.problem.loss.tau
@@ -234,27 +303,37 @@ class OnlineEG(ExponentiatedGradient):
                 "the focused order needs a smooth loss, whose shares of the gap are known; use "
                 "order='permutation' with the hinge"
             )
+        search = searched(eta, first_step=first_step, halvings=halvings)
         trial = first_step == "trial"
         if trial and problem.room.on_disk:
             raise MismatchError(
                 "a first step that is found by trial needs copies of all duals in memory; give a "
                 "number, such as first_step=0.5"
             )
-        eta = 1.0 if trial else float(first_step)
         self.entry = 1.0
-        if start is None and tau > 0.0 and not goal.warm:
+        # A warm start with the hinge has examples at their gold labels, with a theta of VERTEX.
+        if start is None and (not goal.warm if tau > 0.0 else search):
             start, self.entry = VERTEX, _ENTRY / VERTEX
-        super().__init__(goal, start=start, first_step=eta, annealing=annealing)
+        super().__init__(goal, start=start, annealing=annealing)
         self.order = order
-        self.safe = safe
+        self.fixed = not search
+        self.halvings = (0, 0) if self.fixed else (_ANY, _ANY) if halvings == "any" else _FEW
         self.buffers = scratch(problem, 5)
         self.age = np.zeros(problem.n_examples, dtype=np.int64)  # epochs since the last visit
+        bounded = halvings != "any"
         # A safe step always improves the dual, so there is no need to go below it.
-        self.least = np.minimum(1e-3, safe_steps(problem, goal.l2))
-        if safe:
-            self.duals.eta[:] = safe_steps(problem, goal.l2)
+        self.least = np.minimum(1e-3, safe_steps(problem, goal.l2)) * bounded
+        # Beyond 1/tau a step goes too far; the hinge has no such bound, but theta is finite.
+        self.most = 1e6 if tau == 0.0 else 1.0 / tau if bounded else math.inf
+        if self.fixed:
+            self.duals.eta[:] = fixed_steps(problem, goal.l2, eta)
         elif trial:
             self._trial()
+        elif first_step == "carried":
+            before = None if goal.start is None else goal.start.steps
+            self.duals.eta[:] = _FIRST_STEP if before is None else before
+        else:
+            self.duals.eta[:] = _FIRST_STEP if first_step is None else float(first_step)
 
     def _draw(self) -> Ints:
         n = self.problem.n_examples
@@ -275,7 +354,6 @@ class OnlineEG(ExponentiatedGradient):
         self, order: Ints, duals: Duals, l2: float, halvings: int, w: Floats | None = None
     ) -> int:
         """Visit some examples; w is shrunk(v, l1) where l1 > 0."""
-        tau = self.problem.loss.tau
         bad, improved = online_eg_epoch(
             self.problem.arrays,
             duals,
@@ -286,7 +364,7 @@ class OnlineEG(ExponentiatedGradient):
             halvings,
             1.0 if halvings == 0 else 1.05,
             self.least,
-            1.0 / tau if tau else 1e6,
+            self.most,
             self.entry,
             self.buffers,
         )
@@ -304,7 +382,7 @@ class OnlineEG(ExponentiatedGradient):
         sample = self.rng.permutation(examples)[: max(1, len(examples) // 10)]
         before, self.duals = self.duals, self.duals.copy()
         if self.entry < 1.0:
-            self.duals.eta[:] = _ENTRY_STEP
+            self.duals.eta[:] = _FIRST_STEP
             self._visit(sample, self.duals, self.current_l2, 0)
         entered, least = self.duals, self.least[sample].min()
         eta = 1.0
@@ -323,7 +401,7 @@ class OnlineEG(ExponentiatedGradient):
     def epoch(self) -> Epoch:
         totals = self.duals.totals
         l2 = self.current_l2
-        halvings = 0 if self.safe else (2 if self.epochs == 0 else 5)
+        halvings = self.halvings[self.epochs > 0]
         for order in self.stretches(self._draw):
             self._visit(order, self.duals, l2, halvings)
         self.epochs += 1
@@ -333,8 +411,5 @@ class OnlineEG(ExponentiatedGradient):
             self.average.add(self.duals.v)
         return Epoch(passes, self.running_dual(l2), float(self.duals.gap.sum()), l2)
 
-
-def safe_steps(problem: Problem, l2: float) -> Floats:
-    """Return 1 / (tau + c_i |A_ii|), |A_ii| <= max_y |F_i^T (gold_i - y)|^2 / l2: Theorem 2."""
-    size = problem.arrays.weight * problem.reach**2 / l2
-    return 1.0 / np.maximum(problem.arrays.tau + size, 1e-300)
+    def dual_point(self) -> DualPoint:
+        return DualPoint(self.duals.theta, steps=self.duals.eta)

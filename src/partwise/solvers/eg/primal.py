@@ -6,9 +6,8 @@ vector z as long as w stands for all of them (Bartlett et al. 2004, section 3, f
     theta_i = F_i z + y cost_i + x [gold_i]
     z <- (1 - eta tau) z + eta w,    y <- (1 - eta tau) y + eta,    x <- (1 - eta tau) x
 
-The step is halved until the dual improves, then multiplied by 1.05, or it is the fixed one of
-Theorem 1, as in batch EG; both make the same steps. Memory: two weight vectors, and the marginals
-of some examples at a time.
+The step is halved until the dual improves, then multiplied by 1.05, or it is fixed, as in batch EG;
+both make the same steps. Memory: two weight vectors, and the marginals of some examples at a time.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from ..linear_theta import first_linear_theta
 from ..options import NotNegative, Positive
 from ..papers import BARTLETT_2004
 from .base import first_theta
-from .batch import safe_step
+from .steps import Eta, first_batch_step, searched
 
 
 @final
@@ -40,10 +39,11 @@ class PrimalEG(Solver):
         What to solve; from weights w it starts at u_i = p(.|x_i; w).
     gold : float or None
         Else the first theta of the parts of the gold labels; None: as for the other EG solvers.
-    first_step : float
-        The first eta.
-    safe : bool
-        Use the fixed step of Theorem 1 instead of the search.
+    eta : float or {"search", "theorem", "safe"}
+        A fixed step; one that is searched for; or a fixed one that is proven to improve the dual,
+        that of Theorem 1 or a longer one.
+    first_step : float or None
+        Where the search begins; None: at 0.5.
     """
 
     name: ClassVar[str] = "primal-eg"
@@ -57,12 +57,12 @@ class PrimalEG(Solver):
         goal: Goal,
         *,
         gold: NotNegative | None = None,
-        first_step: Positive = 0.5,
-        safe: bool = False,
+        eta: Eta = "search",
+        first_step: Positive | None = None,
     ) -> None:
         super().__init__(goal)
-        self.safe = safe
-        self.eta = safe_step(goal.problem, goal.l2) if safe else first_step
+        self.fixed = not searched(eta, first_step=first_step)
+        self.eta = first_batch_step(goal.problem, goal.l2, eta, first_step)
         first = first_theta(goal.problem) if gold is None else gold
         self.point = first_linear_theta(goal.problem, goal.weights(), first)
         self.average = IterateAverage(goal.l2)
@@ -83,7 +83,7 @@ class PrimalEG(Solver):
             point = self.point.moved(w, eta, 1.0 - eta * tau)
             slope = point.slope(self.evaluator)
             dual = self._dual(slope)
-            if self.safe or dual >= before - 1e-14 * abs(before):
+            if self.fixed or dual >= before - 1e-14 * abs(before):
                 self.point, self.slope = point, slope
                 break
             self.eta *= 0.5
@@ -92,7 +92,7 @@ class PrimalEG(Solver):
                 break
         # The gain of the step, scaled to the whole way; twice the gap if only the entropy curves.
         estimate = (dual - before) / (2.0 * eta * tau if tau else eta)
-        if not self.safe:
+        if not self.fixed:
             self.eta = min(1.05 * self.eta, 1.0 / tau if tau else 1e6)
         if tau == 0.0:
             self.average.add(self.slope.v)

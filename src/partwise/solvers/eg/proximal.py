@@ -13,6 +13,7 @@ gap is sum_i c_i tau KL(u_i, p_i).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final, final
 
 import numpy as np
@@ -25,11 +26,12 @@ from ...problem.problem import Problem
 from ..base import Epoch, Evaluation
 from ..dual_line_search import search_dual_line
 from ..goal import Goal
-from ..options import NotNegative, OneOf
+from ..options import NotNegative, OneOf, Preset
 from ..papers import COLLINS_2008, ROCKAFELLAR_1976, TOMIOKA_2011
 from ..proximal_term import ProximalTerm, holding_factor
 from .base import LINEAR, VISITS, easy_l2
-from .online import ORDERS, FirstStep, OnlineEG, safe_steps
+from .online import ORDERS, FirstStep, OnlineEG
+from .steps import safe_steps
 
 #: The examples' part of the gap, divided by the weights' part, that k is steered to.
 _PROPORTION: Final = 0.1
@@ -54,6 +56,7 @@ class ProximalEG(OnlineEG):
 
     name: ClassVar[str] = "proximal-eg"
     papers = (COLLINS_2008, ROCKAFELLAR_1976, TOMIOKA_2011)
+    presets: ClassVar[Mapping[str, Preset]] = {}
     needs = frozenset({"marginals", "tau>0"})
     takes_l1 = True
 
@@ -70,7 +73,7 @@ class ProximalEG(OnlineEG):
         *,
         start: NotNegative | None = None,
         order: Annotated[str, OneOf(ORDERS)] = "focused",
-        first_step: FirstStep = 0.5,
+        first_step: FirstStep | None = None,
         nearness: NotNegative | None = None,
     ) -> None:
         super().__init__(goal, start=start, order=order, first_step=first_step)
@@ -104,7 +107,7 @@ class ProximalEG(OnlineEG):
                 w[:] = shrunk(self.near, self.l1)
         near = duals._replace(v=self.near)
         for order in self.stretches(self._draw):
-            self._visit(order, near, l2, 2 if self.epochs == 0 else 5, w if self.l1 else None)
+            self._visit(order, near, l2, self.halvings[self.epochs > 0], w if self.l1 else None)
         duals.v[:] = self.near - k * z
         self.weights = w / l2
         self.epochs += 1

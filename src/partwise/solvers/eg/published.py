@@ -1,0 +1,43 @@
+"""The forms of online EG that Collins et al. (2008) describe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from ..options import Preset
+from .base import Annealing
+
+#: Section 7: every step is halved until the dual improves, then multiplied by 1.05.
+_SEARCH: Final = {"start": 0.0, "first_step": 0.5, "halvings": "any"}
+
+PRESETS: Final[Mapping[str, Preset]] = {
+    "collins2008-figure2": Preset(
+        "Figures 2 and 3 of Collins et al. (2008): draws with replacement, from uniform "
+        "distributions, with the longest fixed step of Theorem 2.",
+        {"start": 0.0, "order": "replacement", "eta": "theorem"},
+    ),
+    "collins2008-mnist": Preset(
+        "Section 7.1 of Collins et al. (2008): draws with replacement, every step halved until the "
+        "dual improves, then multiplied by 1.05; 0.5 at first.",
+        {**_SEARCH, "order": "replacement"},
+    ),
+    "collins2008-permutation": Preset(
+        "The same with a new permutation in each epoch, which is near the counts of Table 2.",
+        {**_SEARCH, "order": "permutation"},
+    ),
+    "collins2008-deterministic": Preset(
+        "The same in the order of the data: the deterministic form of section 3 and Figure 7.",
+        {**_SEARCH, "order": "deterministic"},
+    ),
+    "collins2008-annealing": Preset(
+        "Section 7.1.1 of Collins et al. (2008), for an l2 of 1: 10 in the first five epochs, then "
+        "1 + 9 0.7^(t - 5).",
+        {**_SEARCH, "order": "replacement", "annealing": Annealing(10.0, hold=5, factor=0.7)},
+    ),
+    "collins2008-parsing": Preset(
+        "Sections 7.2 and 8 of Collins et al. (2008): as in section 7.1, but the first step is "
+        "found by trial on a tenth of the examples.",
+        {**_SEARCH, "order": "replacement", "first_step": "trial"},
+    ),
+}
