@@ -487,6 +487,22 @@ def test_examples_without_weight_do_not_hide_the_gap(order: str) -> None:
     assert epoch.gap_estimate < 100 * (value.primal - value.dual) + 1e-6
 
 
+def test_draws_after_one_permutation() -> None:
+    machine = online(make_instance("chain", n=40), 0.5, order="permutation-then-draws")
+    same = online(make_instance("chain", n=40), 0.5, order="permutation")
+    first, second = [], []
+    for seen in (first, second):
+        epoch = machine._draw()
+        seen.extend(epoch.tolist())
+        machine.epoch()
+    assert sorted(first) == list(range(40))
+    assert len(second) == 40 > len(set(second))
+    machine = online(make_instance("chain", n=40), 0.5, order="permutation-then-draws")
+    machine.epoch()
+    same.epoch()
+    np.testing.assert_array_equal(machine.duals.theta, same.duals.theta)
+
+
 def test_focus_leaves_solved_examples_out() -> None:
     instance = make_instance("multiclass", n=60)
     machine = online(instance, 0.1, order="focused")

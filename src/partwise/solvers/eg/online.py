@@ -36,7 +36,7 @@ from ...problem.problem import example_marginals, example_maximum
 from ..base import Epoch
 from ..goal import Goal
 from ..options import NotNegative, OneOf, Positive, Preset
-from ..papers import COLLINS_2008, Paper
+from ..papers import COLLINS_2008, SCHMIDT_2015, Paper
 from ..scratch import scratch
 from .base import (
     LINEAR,
@@ -51,7 +51,7 @@ from .published import PRESETS
 from .shrinking import scatter_shrunk
 from .steps import Eta, fixed_steps, safe_steps, searched
 
-ORDERS = ("permutation", "focused", "replacement", "deterministic")
+ORDERS = ("permutation", "focused", "replacement", "permutation-then-draws", "deterministic")
 #: The first eta: a number, found by trial, or that of the fit before.
 FirstStep: TypeAlias = Positive | Annotated[str, OneOf(("trial", "carried"))]
 HALVINGS = ("few", "any")
@@ -265,10 +265,11 @@ class OnlineEG(ExponentiatedGradient):
         None: examples enter w at their first visit. A number: all examples are in w from the
         beginning, with this theta on the parts of their gold labels; 0 is the uniform distribution.
         With the hinge and an eta that is not searched for, None is 3.
-    order : {"permutation", "focused", "replacement", "deterministic"}
+    order : {"permutation", "focused", "replacement", "permutation-then-draws", "deterministic"}
         A new random permutation each epoch; the same, but examples whose share of the gap was
         small at their last visit are left out for up to two epochs (for tau > 0); sampling with
-        replacement, which the convergence proofs are about; or the order of the data.
+        replacement, which the convergence proofs are about; one permutation, and sampling after it;
+        or the order of the data.
     eta : float or {"search", "theorem", "safe"}
         A fixed step; steps that are searched for, one per example; or fixed steps that are proven
         to improve the dual: that of Theorem 2 for all examples, or a longer one for each.
@@ -283,7 +284,7 @@ class OnlineEG(ExponentiatedGradient):
 
     name: ClassVar[str] = "online-eg"
     on_disk = True
-    papers: ClassVar[tuple[Paper, ...]] = (COLLINS_2008,)
+    papers: ClassVar[tuple[Paper, ...]] = (COLLINS_2008, SCHMIDT_2015)
     presets: ClassVar[Mapping[str, Preset]] = PRESETS
 
     def __init__(
@@ -337,7 +338,8 @@ class OnlineEG(ExponentiatedGradient):
 
     def _draw(self) -> Ints:
         n = self.problem.n_examples
-        if self.order == "replacement":
+        draws = self.order == "permutation-then-draws" and self.epochs > 0
+        if self.order == "replacement" or draws:
             return self.problem.room.grouped(self.rng, self.rng.integers(n, size=n))
         if self.order == "deterministic":
             return np.arange(n)

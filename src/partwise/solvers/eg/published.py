@@ -1,4 +1,4 @@
-"""The forms of online EG that Collins et al. (2008) describe."""
+"""The forms of online EG that Collins et al. (2008) and Schmidt et al. (2015) describe."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from .base import Annealing
 
 #: Section 7: every step is halved until the dual improves, then multiplied by 1.05.
 _SEARCH: Final = {"start": 0.0, "first_step": 0.5, "halvings": "any"}
+#: Their footnote 9, by the code of Collins et al.; untied chains are theirs.
+_OEG: Final = {"first_step": 0.5, "halvings": "few", "eta": "search"}
 
 PRESETS: Final[Mapping[str, Preset]] = {
     "collins2008-figure2": Preset(
@@ -39,5 +41,18 @@ PRESETS: Final[Mapping[str, Preset]] = {
         "Sections 7.2 and 8 of Collins et al. (2008): as in section 7.1, but the first step is "
         "found by trial on a tenth of the examples.",
         {**_SEARCH, "order": "replacement", "first_step": "trial"},
+    ),
+    "schmidt2015-oeg": Preset(
+        "OEG of Schmidt et al. (2015), footnote 9: a permutation in the first pass and draws with "
+        "replacement after it, from a theta of 3 on the parts of the gold labels.",
+        {**_OEG, "start": 3.0, "order": "permutation-then-draws"},
+    ),
+    "schmidt2015-oeg-norp": Preset(
+        "OEG-noRP of their appendix D: the same without the permutation.",
+        {**_OEG, "start": 3.0, "order": "replacement"},
+    ),
+    "schmidt2015-oeg-10": Preset(
+        "OEG-10 of their appendix D: as OEG, from a theta of 10.",
+        {**_OEG, "start": 10.0, "order": "permutation-then-draws"},
     ),
 }
