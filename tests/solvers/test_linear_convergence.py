@@ -67,7 +67,7 @@ def test_theorem_6(seed: int, newton: str) -> None:
     rows, tight = np.arange(12), 0
     d = machine.blocks.alpha[rows, 1 - y] - best
     while d @ h @ d > 2e-16:
-        assert machine.blocks.epoch(rows, 1e-13, METHODS.index(newton))[0] == -1
+        assert machine.blocks.epoch(rows, 1e-13)[0] == -1
         before, d = d, machine.blocks.alpha[rows, 1 - y] - best
         if before @ h @ before < 2e-10:
             # alpha* is 0.001 from the bounds or more, so the third order of D is below 1%.
@@ -81,7 +81,7 @@ def test_theorem_6(seed: int, newton: str) -> None:
 
 
 @pytest.mark.parametrize("start", [0.0, 8.0, -8.0])
-@pytest.mark.parametrize("newton", METHODS)
+@pytest.mark.parametrize("newton", [method for method in METHODS if method != "plain"])
 def test_theorem_6_from_any_start(newton: str, start: float) -> None:
     """The solver's own orders and tolerances: linear to the end, wherever it begins."""
     x, y = drawn(3, 20, 3, 2)

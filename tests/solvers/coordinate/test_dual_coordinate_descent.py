@@ -21,9 +21,10 @@ from partwise.problem.evaluation import Evaluator
 from partwise.problem.problem import Problem
 from partwise.solvers.coordinate.contexts import find_contexts
 from partwise.solvers.coordinate.dual import ORDERS, DualCoordinateDescent
-from partwise.solvers.coordinate.entropy_blocks import EntropyBlocks, entropy_epoch, solve_block
+from partwise.solvers.coordinate.entropy_blocks import BLOCKS, EntropyBlocks, entropy_epoch
 from partwise.solvers.coordinate.logistic_blocks import LogisticBlocks, divergence, logistic_epoch
-from partwise.solvers.coordinate.subproblem import METHODS, SMALLEST, solve_subproblem
+from partwise.solvers.coordinate.starts import Epsilons, starting_point
+from partwise.solvers.coordinate.subproblem import METHODS, SMALLEST, Newton
 from partwise.training.loop import train
 
 OPTIONS: list[dict[str, Any]] = [
@@ -41,13 +42,20 @@ def descent(problem: Problem, l2: float, seed: int = 0, **options: Any) -> DualC
     return solver_of(DualCoordinateDescent, problem, l2, seed, **options)
 
 
+#: Every way to solve a block.
+WAYS: list[dict[str, Any]] = [
+    *({"block": block} for block in BLOCKS),
+    *({"newton": newton, "block": "violating"} for newton in METHODS if newton != "modified"),
+]
+
+
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-@pytest.mark.parametrize("newton", METHODS)
+@pytest.mark.parametrize("way", WAYS, ids=str)
 def test_the_dual_improves_and_never_passes_the_primal(
-    options: dict[str, Any], newton: str
+    options: dict[str, Any], way: dict[str, Any]
 ) -> None:
     problem = make_instance("multiclass", "log", 2, **options).problem
-    machine = descent(problem, 0.3, newton=newton)
+    machine = descent(problem, 0.3, **way)
     duals = []
     for _ in range(30):
         epoch = machine.epoch()
@@ -60,31 +68,20 @@ def test_the_dual_improves_and_never_passes_the_primal(
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_a_visit_solves_its_block(options: dict[str, Any]) -> None:
+@pytest.mark.parametrize("block", BLOCKS)
+def test_a_visit_solves_its_block(options: dict[str, Any], block: str) -> None:
+    """Theorem 8, for every choice of pairs, and for the multiplier."""
     problem = make_instance("multiclass", "log", 3, **options).problem
-    machine = descent(problem, 0.2)
+    machine = descent(problem, 0.2, block=block)
     contexts, blocks = machine.contexts, machine.blocks
     for i in range(len(contexts.first)):
-        bad, steps = blocks.epoch(np.array([i]), 1e-12, 0)
+        bad, steps = blocks.epoch(np.array([i]), 1e-12)
         assert (bad, steps > 0) == (-1, True)
         value = machine.evaluate()
         scores = machine.evaluator.scores(value.weights).reshape(-1, problem.max_parts)
         gradient = np.log(blocks.alpha[i]) - scores[contexts.first[i]]
         np.testing.assert_allclose(gradient, gradient[0], atol=1e-9)
         np.testing.assert_allclose(blocks.alpha[i].sum(), contexts.total[i], rtol=1e-14)
-
-
-@pytest.mark.parametrize("newton", ["modified", "bisection"])
-def test_two_labels_are_one_pair(newton: str) -> None:
-    method = METHODS.index(newton)
-    alpha, q, square, l2, tol = np.array([0.7, 0.3]), np.array([-0.5, 0.2]), 1.5, 0.4, 1e-6
-    z, g = alpha.copy(), np.log(alpha) - q
-    z1, z2, made = solve_subproblem(
-        2.0 * square / l2, q[1] - q[0], alpha[0], alpha[1], g[0] - g[1], tol, method
-    )
-    steps = solve_block(alpha, q, np.array([square]), l2, tol, method, z, g)
-    np.testing.assert_allclose(z, [z1, z2], rtol=1e-12)
-    assert steps == made > 0
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -94,10 +91,11 @@ def test_one_vector_stands_for_two(seed: int, real: bool) -> None:
         "multiclass", "log", seed, n=25, n_labels=2, real=real, weighted=True
     ).problem
     found = find_contexts(problem, True)
-    evaluator = Evaluator(problem)
-    one = LogisticBlocks(problem, 0.4, found, evaluator)
-    two = EntropyBlocks(problem, 0.4, found, evaluator)
-    two.alpha[:] = one.alpha
+    start = starting_point(found, "near-gold", Epsilons(), 2.0 / 0.4)
+    one = LogisticBlocks(problem, 0.4, found, start.copy(), Newton())
+    two = EntropyBlocks(
+        problem, 0.4, found, start.copy(), Newton(), "violating", Evaluator(problem)
+    )
     one.rebuild()
     two.rebuild()
     np.testing.assert_allclose(one.weights(), two.weights(), atol=1e-13)
@@ -105,7 +103,7 @@ def test_one_vector_stands_for_two(seed: int, real: bool) -> None:
     for _ in range(5):
         order = rng.permutation(len(found.first))
         for blocks in (one, two):
-            blocks.epoch(order, 1e-13, 0)
+            blocks.epoch(order, 1e-13)
         np.testing.assert_allclose(one.alpha, two.alpha, rtol=1e-9)
         np.testing.assert_allclose(one.weights(), two.weights(), atol=1e-9)
         np.testing.assert_allclose(one.share, two.share, rtol=1e-4, atol=1e-11)
@@ -120,7 +118,7 @@ def test_the_shares_add_up_to_the_gap(options: dict[str, Any]) -> None:
         value = machine.evaluate()
         # With this tolerance visits only look.
         order = np.arange(len(machine.contexts.first))
-        assert machine.blocks.epoch(order, np.inf, 0) == (-1, 0)
+        assert machine.blocks.epoch(order, np.inf) == (-1, 0)
         assert machine.blocks.share.sum() == pytest.approx(
             value.primal - value.dual, rel=1e-4, abs=1e-12
         )
@@ -147,7 +145,7 @@ def test_the_starts_of_the_paper() -> None:
         alpha = np.minimum(1e-3 * big_c, 1e-8) * c / big_c
         rows = np.arange(12)
         np.testing.assert_allclose(machine.blocks.alpha[rows, 1 - y], alpha, rtol=1e-12)
-        np.testing.assert_allclose(machine.blocks.alpha[rows, y], c - alpha, rtol=1e-15)
+        np.testing.assert_allclose(machine.blocks.alpha[rows, y], c - alpha, rtol=1e-14)
         # w <- sum_i alpha_i y_i x_i, with the paper's alpha; both vectors hold half of it
         w = (alpha / c * big_c * (2 * y - 1)) @ x
         first = machine.problem.storage.first
@@ -185,11 +183,13 @@ def test_grouping_leads_to_the_same_optimum(n_labels: int) -> None:
 def test_all_ways_lead_to_the_optimum_of_online_eg(options: dict[str, Any]) -> None:
     problem = make_instance("multiclass", "log", 5, **options).problem
     best = train(problem, 0.7, solver="online-eg", tol=1e-9, max_passes=3000).certificate
-    for newton, order in itertools.product(METHODS, ORDERS):
-        ways = {"newton": newton, "order": order}
-        fit = train(problem, 0.7, solver="dual-cd", tol=1e-9, max_passes=3000, options=ways)
+    for way, order in itertools.product(WAYS, ORDERS):
+        # Where it cancels, Algorithm 3 stays as far from the optimum as its numbers are exact.
+        tol = 1e-6 if way.get("newton") == "plain" else 1e-9
+        ways = {**way, "order": order}
+        fit = train(problem, 0.7, solver="dual-cd", tol=tol, max_passes=3000, options=ways)
         assert fit.certificate.converged
-        assert fit.certificate.primal == pytest.approx(best.primal, rel=1e-8)
+        assert fit.certificate.primal == pytest.approx(best.primal, rel=10.0 * tol)
         certified = [row for row in fit.trace if row.certified]
         assert all(row.dual <= row.primal * (1 + 1e-12) for row in certified)
 
@@ -356,7 +356,7 @@ def test_scores_that_are_not_finite_are_named() -> None:
 def test_one_compilation_serves_all() -> None:
     for options in OPTIONS:
         problem = make_instance("multiclass", "log", **options).problem
-        for newton in METHODS:
-            descent(problem, 1.0, newton=newton).epoch()
+        for way in WAYS:
+            descent(problem, 1.0, **way).epoch()
     assert len(logistic_epoch.signatures) == 1
     assert len(entropy_epoch.signatures) == 1

@@ -29,14 +29,10 @@ from ...compiled.jit import FAST, njit
 from ...compiled.lanes import LINE
 from ...compiled.prefetch import prefetch
 from ...compiled.vectors import inner
-from ...problem.evaluation import Evaluator
 from ...problem.problem import Problem
 from .contexts import Contexts
-from .subproblem import solve_subproblem
+from .subproblem import Newton, solve_subproblem
 
-#: Starting point (36): alpha = min(EPSILON_1 C, EPSILON_2).
-EPSILON_1: Final = 1e-3
-EPSILON_2: Final = 1e-8
 #: How many visits ahead the memory is prefetched.
 _AHEAD: Final = 4
 
@@ -88,7 +84,7 @@ def divergence(p: float, q: float, d: float) -> Any:
 
 @njit(fastmath=FAST)
 def logistic_epoch(
-    rows: Any, state: Any, w: Any, scale: float, order: Any, tol: float, method: int
+    rows: Any, state: Any, w: Any, scale: float, order: Any, tol: float, newton: Any
 ) -> Any:
     """Visit the contexts in order.
 
@@ -127,7 +123,7 @@ def logistic_epoch(
         mine[5] = s * divergence(c1 * mine[4], c2 * mine[4], slope)
         if abs(slope) <= tol:
             continue
-        z1, z2, made = solve_subproblem(a, b, c1, c2, slope, tol, method)
+        z1, z2, made = solve_subproblem(a, b, c1, c2, slope, tol, newton)
         steps += made
         mine[0], mine[1] = z1, z2
         # The smaller of the two has all its digits.
@@ -154,13 +150,14 @@ def _rebuild(rows: Any, state: Any, counts: Any, scale: float, w: Any) -> None:
 class LogisticBlocks:
     """The contexts of a problem with two classes, all of whose features have both weights."""
 
-    remade: ClassVar[tuple[str, ...]] = ("rows", "l2", "contexts")
+    remade: ClassVar[tuple[str, ...]] = ("rows", "l2", "contexts", "newton")
 
     def __init__(
-        self, problem: Problem, l2: float, contexts: Contexts, evaluator: Evaluator
+        self, problem: Problem, l2: float, contexts: Contexts, start: Floats, newton: Newton
     ) -> None:
         design = problem.arrays.design
         self.l2 = l2
+        self.newton = newton
         self.contexts = contexts
         sizes = design.entry_ptr[contexts.first + 1] - design.entry_ptr[contexts.first]
         n_entries = int(sizes.sum())
@@ -173,21 +170,12 @@ class LogisticBlocks:
         room = np.empty(LINE * (len(sizes) + 1))
         skipped = -(room.ctypes.data // room.itemsize) % LINE
         self.state = room[skipped : skipped + LINE * len(sizes)].reshape(-1, LINE)
-        self.state[:, :2] = self.start(contexts)
+        self.state[:, :2] = start
         self.state[:, 2] = contexts.total
         self.state[:, 3] = 2.0 * squares / l2
         self.state[:, 4] = 1.0 / contexts.total
         self.share[:] = np.inf
         self.w = np.zeros(problem.storage.n_places // 2)
-
-    def start(self, contexts: Contexts) -> Floats:
-        """Return (36) in units of C = 2 c / l2; the counts themselves where both labels occur."""
-        small = np.minimum(EPSILON_1 * contexts.total, EPSILON_2 * self.l2 / 2.0)
-        seen = contexts.counts > 0.0
-        alone = seen & ~seen[:, ::-1]
-        alpha = np.where(seen, contexts.counts, small[:, None])
-        alpha[alone] -= small[alone.any(axis=1)]
-        return alpha
 
     @property
     def alpha(self) -> Floats:
@@ -212,8 +200,8 @@ class LogisticBlocks:
         """Return l2/2 |w|^2 of both vectors."""
         return 0.25 * self.l2 * float(inner(self.w, self.w))
 
-    def epoch(self, order: Ints, tol: float, method: int) -> tuple[int, int]:
+    def epoch(self, order: Ints, tol: float) -> tuple[int, int]:
         """Visit the contexts in order."""
         return logistic_epoch(  # type: ignore[no-any-return]
-            self.rows, self.state, self.w, 2.0 / self.l2, order, tol, method
+            self.rows, self.state, self.w, 2.0 / self.l2, order, tol, self.newton
         )

@@ -1,4 +1,4 @@
-"""The sub-problem of dual coordinate descent in one variable, and three ways to solve it.
+"""The sub-problem of dual coordinate descent in one variable, and four ways to solve it.
 
     min_z  (c1 + z) log(c1 + z) + (c2 - z) log(c2 - z) + a/2 z^2 + b z,     -c1 < z < c2
 
@@ -17,31 +17,35 @@ g' is increasing and, up to s/2, concave; it goes to -inf at 0. No iterate excee
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ...compiled.jit import njit
 
 #: The ways, by name; their positions are what the kernels take.
-METHODS: Final = ("modified", "line-search", "bisection")
+METHODS: Final = ("modified", "line-search", "bisection", "plain")
 _LINE_SEARCH: Final = 1
 _BISECTION: Final = 2
+_PLAIN: Final = 3
 
-#: A step that leaves the bounds goes to this part of Z instead (xi of the paper), and a minimum
-#: across the middle is looked for from this part of c (xi_0).
-_XI: Final = 0.1
-#: The line search: each trial is this part of the one before (beta) ...
-_BETA: Final = 0.5
-#: ... and must gain this part of what the slope promises (gamma).
-_GAMMA: Final = 0.01
 #: The smallest normal number. A minimum below it cannot be told from it: Z stays here.
 SMALLEST: Final = 2.2250738585072014e-308
 #: Halving leads from any number to the smallest in about 1,030 steps.
 _MOST_STEPS: Final = 1200
 
 
+class Newton(NamedTuple):
+    """How the sub-problem is solved, with the constants of the paper."""
+
+    method: int = 0  # a position in METHODS
+    xi: float = 0.1  # a step that leaves the bounds goes to this part of Z instead (26)
+    xi_0: float = 0.1  # a minimum across the middle is looked for from this part of c (35)
+    beta: float = 0.5  # the line search: each trial is this part of the one before ...
+    gamma: float = 0.01  # ... and must gain this part of what the slope promises (21)
+
+
 @njit
 def modified_newton(
-    a: float, b: float, c: float, o: float, slope: float, tol: float, method: int
+    a: float, b: float, c: float, o: float, slope: float, tol: float, newton: Any
 ) -> Any:
     """Algorithm 4, or Algorithm 9 for the method "bisection": Z with |g'(Z)| <= tol.
 
@@ -55,24 +59,24 @@ def modified_newton(
     """
     s = c + o
     z, rest = c, o
-    if z > rest:
-        z = _XI * z  # (35)
+    if z >= rest:
+        z = newton.xi_0 * z  # (35)
         rest = s - z
         slope = a * (z - c) + b + math.log(z / rest)
-    halve = method == _BISECTION
+    halve = newton.method == _BISECTION
     near = math.sqrt(2.0 * tol)
     steps = 0
     while abs(slope) > tol and steps < _MOST_STEPS:
         halve = halve and slope > 0.0
         # g'/g'' without the product Z (s - Z), which may underflow
         new = 0.0 if halve else z - slope * z / (a * z + s / rest)
-        newton = new > 0.0
-        if not newton:
-            new = (0.5 if halve else _XI) * z
+        inside = new > 0.0
+        if not inside:
+            new = (0.5 if halve else newton.xi) * z
         new = max(new, SMALLEST)
         if new == z:
             break
-        last = newton and abs(new - z) <= near * min(new, z)
+        last = inside and abs(new - z) <= near * min(new, z)
         z, rest = new, s - new
         steps += 1
         if last:
@@ -82,7 +86,41 @@ def modified_newton(
 
 
 @njit
-def searched_newton(a: float, c: float, o: float, slope: float) -> Any:
+def plain_newton(a: float, b: float, c1: float, c2: float, tol: float, newton: Any) -> Any:
+    """Algorithm 3: Newton steps for z itself, which cancels where c1 + z or c2 - z is small.
+
+    A step that leaves the bounds goes to xi of the way that is left (30). It ends where a distance
+    has cancelled to 0, for its logarithm does not exist.
+
+    Returns (c1 + z, c2 - z, steps).
+    """
+    middle = 0.5 * (c2 - c1)
+    at_middle = a * middle + b  # g' there: (34)
+    z = 0.0
+    if at_middle >= 0.0 and middle <= 0.0:
+        z = -(1.0 - newton.xi_0) * c1  # (28)
+    elif at_middle <= 0.0 and middle >= 0.0:
+        z = (1.0 - newton.xi_0) * c2
+    steps = 0
+    while steps < _MOST_STEPS:
+        z1, z2 = c1 + z, c2 - z
+        slope = a * z + b + math.log(z1 / z2)
+        if abs(slope) <= tol:
+            break
+        new = z - slope / (a + (c1 + c2) / z1 / z2)
+        if new <= -c1:
+            new = newton.xi * z - (1.0 - newton.xi) * c1
+        elif new >= c2:
+            new = newton.xi * z + (1.0 - newton.xi) * c2
+        if new == z or not (c1 + new >= SMALLEST and c2 - new >= SMALLEST):
+            break
+        z = new
+        steps += 1
+    return c1 + z, c2 - z, steps
+
+
+@njit
+def searched_newton(a: float, c: float, o: float, slope: float, newton: Any) -> Any:
     """One Newton step from Z = c, where g' is slope, with a line search: CDdual-ls.
 
     The first t = 1, beta, beta^2, ... inside the bounds with g(t d) - g(0) <= gamma t g'(0) d
@@ -98,15 +136,15 @@ def searched_newton(a: float, c: float, o: float, slope: float) -> Any:
         new, rest = c + step, o - step
         if new > 0.0 and rest > 0.0:
             gain = new * math.log1p(step / c) + rest * math.log1p(-step / o)
-            if gain + step * slope + 0.5 * a * step * step <= _GAMMA * step * slope:
+            if gain + step * slope + 0.5 * a * step * step <= newton.gamma * step * slope:
                 return new, rest, trial
-        step *= _BETA
+        step *= newton.beta
     return c, o, _MOST_STEPS
 
 
 @njit
 def solve_subproblem(
-    a: float, b: float, c1: float, c2: float, slope: float, tol: float, method: int
+    a: float, b: float, c1: float, c2: float, slope: float, tol: float, newton: Any
 ) -> Any:
     """Solve (18) to |g'| <= tol, from the side that does not cancel.
 
@@ -114,12 +152,14 @@ def solve_subproblem(
 
     Returns (c1 + z, c2 - z, Newton steps and line-search trials).
     """
+    if newton.method == _PLAIN:
+        return plain_newton(a, b, c1, c2, tol, newton)
     if 0.5 * a * (c2 - c1) + b >= 0.0:
-        if method == _LINE_SEARCH:
-            return searched_newton(a, c1, c2, slope)
-        return modified_newton(a, b, c1, c2, slope, tol, method)
-    if method == _LINE_SEARCH:
-        z2, z1, steps = searched_newton(a, c2, c1, -slope)
+        if newton.method == _LINE_SEARCH:
+            return searched_newton(a, c1, c2, slope, newton)
+        return modified_newton(a, b, c1, c2, slope, tol, newton)
+    if newton.method == _LINE_SEARCH:
+        z2, z1, steps = searched_newton(a, c2, c1, -slope, newton)
     else:
-        z2, z1, steps = modified_newton(a, -b, c2, c1, -slope, tol, method)
+        z2, z1, steps = modified_newton(a, -b, c2, c1, -slope, tol, newton)
     return z1, z2, steps
