@@ -14,6 +14,8 @@ from partwise import LinearClassifier
 from partwise.errors import DataError, MismatchError
 from partwise.problem.dual_point import DualPoint
 from partwise.solvers.base import Solver
+from partwise.solvers.coordinate.dual import Tolerance
+from partwise.solvers.coordinate.starts import Epsilons
 from partwise.solvers.eg.base import Annealing
 from partwise.solvers.options import Preset, offered_options, settled_options
 from partwise.solvers.registry import SOLVERS, make_solver
@@ -38,7 +40,6 @@ SENSIBLE: dict[str, tuple[Any, ...]] = {
     "memory": (1, 5),
     "meta": (0.0, 0.1),
     "nearness": (None, 0, 2.5),
-    "newton": ("modified", "line-search", "bisection"),
     "order": ("permutation",),
     "pairwise": (True, np.bool_(False)),
     "patience": (1, 7),
@@ -53,6 +54,19 @@ SENSIBLE: dict[str, tuple[Any, ...]] = {
     "start": (0, 3.0, 60),
     "step": ("search", "growing", "constant"),
 }
+#: Options whose values have another meaning in other solvers, or that need others beside them.
+DUAL_CD: dict[str, tuple[Any, ...]] = {
+    "beta": (0.5,),
+    "block": ("multiplier", "violating", "heap", "cyclic"),
+    "epsilons": (Epsilons(), (0.1, 1e-3, 0.2), [0.5]),
+    "gamma": (0.01,),
+    "newton": ("modified",),
+    "once": (True, False),
+    "start": ("near-gold", "uniform"),
+    "tolerance": (Tolerance(), (1, 1e-6), [1e-1, 1e-3, 0, 0]),
+    "xi": (0.1,),
+    "xi_0": (0.1,),
+}
 NONSENSE = (-1, -0.5, math.nan, math.inf, "nonsense", "", object(), {}, [1.0, 2.0], 1j, b"1")
 
 ALL = [(name, option) for name in SOLVERS for option in offered_options(SOLVERS[name])]
@@ -63,6 +77,8 @@ def sensible(name: str, option: str) -> tuple[Any, ...]:
         return ("gap", "uniform") if name == "bcfw" else ("uniform", "nus", "nus-2013")
     if option == "delta" and name in ("sgd", "asgd"):
         return (None,)  # a number goes with one schedule only
+    if name == "dual-cd" and option in DUAL_CD:
+        return DUAL_CD[option]
     values = SENSIBLE[option]
     if option == "eta" and name.endswith("-eg"):
         return (*values, "theorem", "safe")
@@ -124,7 +140,7 @@ def test_the_words() -> None:
         assert words in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["dual-cd", "sag-nus", "lbfgs", "sgd", "newton"])
+@pytest.mark.parametrize("name", ["sdca", "sag-nus", "lbfgs", "sgd", "newton"])
 def test_where_an_earlier_fit_is_continued_is_no_option(name: str) -> None:
     """These begin at the duals of another fit, which train() hands over."""
     with pytest.raises(DataError, match=f"{name} has no option start; it has ") as error:

@@ -204,6 +204,7 @@ def test_algorithm_1_is_crammer_and_singers_method_for_two_classes() -> None:
     [
         ({"newton": "bisection"}, "give block='violating' too"),
         ({"xi": 0.5}, "are about pairs of labels"),
+        ({"tolerance": (1e-4, 1e-3)}, "falls from 0.0001 to 0.001, which is more"),
         ({"newton": "line-search", "block": "heap", "xi": 0.5}, "newton='line-search'.*has no xi"),
         ({"block": "cyclic", "gamma": 0.2}, "newton='modified' of dual-cd has no gamma; .*line-"),
         ({"newton": "bisection", "block": "heap", "xi": 0.2}, "newton='bisection'.*has no xi"),

@@ -27,7 +27,7 @@ from ...problem.dual_point import DualPoint
 from ...problem.evaluation import not_finite
 from ..base import Epoch, Evaluation, Solver
 from ..goal import Goal
-from ..options import Factor, NotNegative, OneOf, Positive, Preset, Within
+from ..options import Factor, NotNegative, OneOf, Positive, Preset, Share, Within
 from ..papers import YU_2011
 from .contexts import find_contexts
 from .entropy_blocks import BLOCKS, EntropyBlocks
@@ -49,7 +49,7 @@ class Tolerance(NamedTuple):
     """
 
     first: Positive = 1e-2
-    last: Positive = 1e-8
+    last: Share = 1e-8
     factor: Factor = 0.1
     steps: NotNegative = 0.1
 
@@ -186,6 +186,11 @@ class DualCoordinateDescent(Solver):
         steps = Newton(METHODS.index(newton), float(xi), float(xi_0), float(beta), float(gamma))
         _refuse_idle(newton, steps, start, epsilons, pairs)
         self.tolerance = Tolerance(*tolerance)
+        if self.tolerance.last > self.tolerance.first:
+            raise MismatchError(
+                f"the tolerance of dual-cd falls from {self.tolerance.first:g} to "
+                f"{self.tolerance.last:g}, which is more; give the larger number first"
+            )
         self.focused, self.sequence = order == "focused", order == "sequence"
         self.contexts = find_contexts(problem, group)
         self.blocks: LogisticBlocks | EntropyBlocks
