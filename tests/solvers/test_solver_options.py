@@ -23,13 +23,14 @@ from partwise.solvers.registry import SOLVERS, make_solver
 #: Values that make sense, for every option that some solver has.
 SENSIBLE: dict[str, tuple[Any, ...]] = {
     "annealing": (None, Annealing(10.0), Annealing(10.0, 2, 0.5), (10.0, 2), [10.0, 2, 0.5, 0.1]),
-    "block": (None, 1, np.int64(3)),
     "average": (True, np.bool_(False)),
     "batch": (1, 5),
     "blocks": (None, 1, 3),
     "decay": (0, 0.5, 1.0),
     "delta": (1e-3, 2),
+    "epsilon": (0, 0.0),  # a larger one, and a number for every, go with slack="each" only
     "eta": ("search", 0.01, np.float64(0.1)),
+    "every": (None,),
     "exchanges": (None, 1, 5),
     "first_batch": (None, 1, 4),
     "first_step": (0.25, 1),
@@ -42,7 +43,7 @@ SENSIBLE: dict[str, tuple[Any, ...]] = {
     "nearness": (None, 0, 2.5),
     "order": ("permutation",),
     "pairwise": (True, np.bool_(False)),
-    "patience": (1, 7),
+    "patience": (1, 7, None),
     "rescaling": ("margin", "slack"),
     "room": (None, 2, 30),
     "safe": (True, False),

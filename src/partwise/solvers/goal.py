@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +41,9 @@ class Goal:
         The dual point of an earlier fit.
     initial_weights : ndarray or None
         Stored weights to start from.
+    score : callable or None
+        Returns the score of a model's weights on held-out data, for the solvers that choose by it;
+        larger is better.
     """
 
     problem: Problem
@@ -50,6 +54,7 @@ class Goal:
     tol: float = 1e-4
     start: DualPoint | None = None
     initial_weights: Floats | None = None
+    score: Callable[[Floats], float] | None = None
 
     @property
     def warm(self) -> bool:

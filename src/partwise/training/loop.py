@@ -128,7 +128,8 @@ def train(
         start = initial_weights = None  # the checkpoint holds what came of them
     stored = None if initial_weights is None else problem.storage.scatter(initial_weights)
     goal = Goal(
-        problem, l2, evaluator, rng, l1=l1, tol=tol, start=start, initial_weights=stored
+        problem, l2, evaluator, rng, l1=l1, tol=tol, start=start, initial_weights=stored,
+        score=None if watch is None else watch.score,
     )  # fmt: skip
     return run(
         make_solver(solver, goal, options),

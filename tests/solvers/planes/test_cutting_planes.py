@@ -13,6 +13,8 @@ from support.structure_cases import problem_of
 from partwise.errors import DataError, MismatchError
 from partwise.problem.evaluation import Evaluator
 from partwise.problem.losses import Loss
+from partwise.solvers.planes import each_slack
+from partwise.solvers.planes.bundle_qp import bundle_optimum
 from partwise.solvers.planes.cutting_planes import CuttingPlanes
 from partwise.solvers.planes.each_slack import EachSlack
 from partwise.solvers.planes.worst_labels import WorstLabels
@@ -20,7 +22,7 @@ from partwise.structures.registry import STRUCTURES
 from partwise.training.loop import train
 
 KINDS = ("multiclass", "chain", "untied")
-FORMS: list[dict[str, Any]] = [{"slack": "one"}, {"slack": "each"}, {"slack": "each", "block": 4}]
+FORMS: list[dict[str, Any]] = [{"slack": "one"}, {"slack": "each"}, {"slack": "each", "every": 1}]
 
 
 def make(kind: str, l2: float = 1.0, **options: Any) -> CuttingPlanes:
@@ -95,30 +97,104 @@ def test_a_fit_goes_on_where_another_ended(form: dict[str, Any]) -> None:
     assert other.certificate.passes <= 2.0
 
 
+def dense_planes(machine: EachSlack) -> np.ndarray:
+    """Write out the planes."""
+    planes = machine.planes
+    dense = np.zeros((machine.n_planes, machine.problem.storage.n_places))
+    for k, row in enumerate(dense):
+        own = slice(*planes.pointer[k : k + 2])
+        row[planes.place[own]] = planes.value[own]
+    return dense
+
+
+def chain_of(machine: EachSlack, k: int) -> list[int]:
+    """Return a plane and those of its example before it."""
+    return [] if k < 0 else [k, *chain_of(machine, int(machine.planes.before[k]))]
+
+
 def test_labels_without_weight_are_dropped() -> None:
-    machine = make("chain", 0.05, slack="each", patience=1)
-    for _ in range(10):
-        machine.epoch()
-    each = machine.machine
-    assert isinstance(each, EachSlack)
-    (block,) = each.blocks
-    assert (block.known.alpha > 0.0).all()
-    assert len(block.known) == len(block.labels) == len(block.planes.pointer) - 1
+    problem = make_instance("chain", "hinge", n=15, weighted=True).problem
+    kept = []
+    for patience in (None, 1):
+        machine = solver_of(EachSlack, problem, 0.05, patience=patience)
+        for _ in range(10):
+            machine.epoch()
+        alpha = machine.planes.alpha[: machine.n_planes]
+        kept.append((alpha > 0.0).all())
+        chained = [k for last in machine.planes.last for k in chain_of(machine, int(last))]
+        assert sorted(chained) == list(range(machine.n_planes))
+    assert kept == [False, True]
 
 
-def test_inner_products_are_those_of_the_planes() -> None:
+@pytest.mark.parametrize("every", [None, 1])
+def test_inner_products_are_those_of_the_planes(every: int | None) -> None:
     instance = make_instance("chain", "hinge", n=8, weighted=True)
-    machine = solver_of(EachSlack, instance.problem, 0.2, patience=2)
+    machine = solver_of(EachSlack, instance.problem, 0.2, patience=2, every=every)
     for _ in range(6):
         machine.epoch()
-    (block,) = machine.blocks
-    dense = np.zeros((len(block.known), instance.problem.storage.n_places))
-    for k, row in enumerate(dense):
-        own = slice(*block.planes.pointer[k : k + 2])
-        row[block.planes.place[own]] = block.planes.value[own]
-    np.testing.assert_allclose(block.known.gram, dense @ dense.T, atol=1e-12)
-    np.testing.assert_allclose(block.known.alpha @ dense, machine.v, atol=1e-9)
+    dense, planes = dense_planes(machine), machine.planes
+    for k in range(machine.n_planes):
+        own = planes.product[slice(*planes.product_ptr[k : k + 2])]
+        np.testing.assert_allclose(own, dense[chain_of(machine, k)] @ dense[k], atol=1e-12)
+    np.testing.assert_allclose(planes.alpha[: machine.n_planes] @ dense, machine.v, atol=1e-9)
+    for chain in (chain_of(machine, int(k)) for k in planes.last):
+        assert planes.alpha[chain].sum() <= 1.0 + 1e-12
+    assert planes.alpha[: machine.n_planes].min() >= 0.0
     assert not machine.d.any()
+
+
+@pytest.mark.parametrize("kind", ["multiclass", "chain"])
+@pytest.mark.parametrize("every", [1, 4, None])
+def test_the_published_order_of_insertion(
+    kind: str, every: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Algorithm 1 of Tsochantaridis et al. (2005), with labels written out and exact programs."""
+    monkeypatch.setattr(each_slack, "_ACCURACY", 1e-9)
+    monkeypatch.setattr(each_slack, "_SWEEPS", 100_000)
+    l2, epsilon, n = 0.4, 0.7, 9
+    instance = make_instance(kind, "hinge", 5, n=n)
+    explicit = Explicit(instance, l2)
+    machine = solver_of(EachSlack, instance.problem, l2, every=every, epsilon=epsilon)
+    machine.patience = None
+    known: list[tuple[int, int]] = []  # example and label
+    alpha = np.zeros(0)
+
+    def weights() -> np.ndarray:
+        planes = [explicit.g[i][y] for i, y in known]
+        return alpha @ np.array(planes) / l2 if known else np.zeros(len(explicit.g[0][0]))
+
+    def solved() -> np.ndarray:
+        planes = np.array([explicit.g[i][y] for i, y in known])
+        offset = np.array([explicit.costs[i][y] for i, y in known])
+        group = np.array([i for i, _ in known])
+        return bundle_optimum(planes @ planes.T / l2, offset, group, alpha)
+
+    for _ in range(3):
+        pending = 0
+        for i in range(n):
+            worths = explicit.costs[i] - explicit.g[i] @ weights()
+            slack = max([0.0, *(worths[y] for j, y in known if j == i)])
+            if worths.max() > slack + epsilon:
+                known.append((i, int(worths.argmax())))
+                alpha = np.append(alpha, 0.0)
+                pending += 1
+            if pending == every:
+                alpha, pending = solved(), 0
+        alpha = solved()
+        machine.epoch()
+        assert machine.n_planes == len(known)
+        np.testing.assert_allclose(machine.current_weights(), weights(), atol=1e-5)
+
+
+def test_no_label_is_violated_by_more_than_epsilon() -> None:
+    problem = make_instance("chain", "hinge", n=15, weighted=True).problem
+    for epsilon in (1.0, 0.1):
+        machine = solver_of(EachSlack, problem, 0.3, epsilon=epsilon)
+        for _ in range(40):
+            machine.epoch()
+        value = machine.evaluate()
+        assert value.gap <= 1.1 * epsilon * problem.arrays.weight.sum() + 1e-9
+        assert value.gap > 1e-4  # labels that are violated by less were left out
 
 
 class Rescaled(Explicit):
@@ -211,11 +287,13 @@ def test_slack_rescaling_where_it_has_no_meaning() -> None:
     [
         ({"slack": "two"}, "is 'two'; give 'one' or 'each'"),
         ({"rescaling": "none"}, "is 'none'; give 'margin' or 'slack'"),
-        ({"slack": "each", "block": 0}, "is 0; give a whole number from 1 or None"),
+        ({"slack": "each", "every": 0}, "is 0; give a whole number from 1 or None"),
+        ({"every": 5}, "epsilon and every are for one slack per example"),
+        ({"epsilon": 0.1}, "epsilon and every are for one slack per example"),
     ],
 )
 def test_options_that_do_not_exist(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(DataError, match=message):
+    with pytest.raises((DataError, MismatchError), match=message):
         make("chain", **options)
 
 

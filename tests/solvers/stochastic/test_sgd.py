@@ -5,17 +5,20 @@ from __future__ import annotations
 import itertools
 import logging
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from support.instances import LOSSES, STRUCTURES, Explicit, entropy, make_instance, variants
 from support.plain_descent import chances, first_weights, make, orders, pull
-from support.solvers import solver_of
+from support.solvers import goal_of, solver_of
 
 from partwise.errors import DataError, OptionError
 from partwise.problem.subset import subset
-from partwise.solvers.stochastic.sgd import COUNT, SGD, AveragedSGD, Pegasos, sgd_epoch
+from partwise.solvers.options import settled_options
+from partwise.solvers.stochastic.sgd import COUNT, SGD, STEPS, AveragedSGD, Pegasos, sgd_epoch
+from partwise.training.early_stopping import Watch
 from partwise.training.loop import train
 
 VARIANTS = variants()
@@ -252,6 +255,53 @@ def test_the_search(way: str, caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(2):
         plain.epoch()
     np.testing.assert_array_equal(machine.weights, plain.weights)
+
+
+@pytest.mark.parametrize("scored", [True, False])
+def test_the_grid_of_collins_2008(scored: bool) -> None:
+    """Section 7.1.3: one pass with each step; the best by the validation error, if there is one."""
+    instance, n = make_instance("multiclass", n=30), 30
+    explicit, storage = Explicit(instance, 3.0), instance.problem.storage
+    order = np.random.default_rng(0).choice(n, n)  # with replacement
+    ends = {}
+    for eta in (1.0, 0.1, 0.01, 0.001, 0.0001):
+        w = storage.zeros()
+        for k, i in enumerate(order):
+            step = eta / (1 + k / n)
+            w = (1.0 - step * 3.0 / n) * w + step * pull(explicit, i, w)
+        ends[eta] = w
+    seen: list[np.ndarray] = []
+
+    def score(weights: np.ndarray) -> float:  # that of 0.001 is the best
+        seen.append(storage.scatter(weights))
+        return -float(np.abs(seen[-1] - ends[0.001]).sum())
+
+    goal = replace(goal_of(instance.problem, 3.0), score=score if scored else None)
+    options = settled_options(SGD, {"preset": "collins2008-sgd"})
+    machine = SGD(goal, **options)
+    epoch = machine.epoch()
+    if scored:
+        np.testing.assert_allclose(seen, list(ends.values()), atol=1e-10)
+        assert (machine.eta, epoch.passes) == (0.001, 1.0 + 5.0)
+    else:
+        lowest = min(ends, key=lambda eta: explicit.primal(ends[eta]))
+        assert (machine.eta, epoch.passes) == (lowest, 1.0 + 5.0 + 5.0)
+    assert machine.epoch().passes == 1.0
+    assert machine.state.totals[STEPS] == 2 * n
+
+
+def test_the_grid_is_given_the_score_of_a_fit() -> None:
+    problem, seen = make_instance("multiclass", n=10).problem, []
+
+    def score(weights: np.ndarray) -> float:
+        seen.append(len(weights))
+        return 0.0
+
+    watch = Watch(score, every=1e9)
+    options = {"preset": "collins2008-sgd"}
+    train(problem, 1.0, solver="sgd", options=options, watch=watch, max_passes=7, quiet=True)
+    assert len(seen) >= 5
+    assert set(seen) == {problem.layout.n_weights}
 
 
 @pytest.mark.parametrize("name", ["sgd", "asgd", "pegasos"])

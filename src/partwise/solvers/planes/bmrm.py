@@ -54,8 +54,8 @@ class BMRM(Solver):
         For the hinge: which one. With "slack" the loss is max_y cost(y) (1 + w.f(y) - w.f(gold)),
         and primal, dual and certificate are those of that problem. It is for classifiers and
         chains with a cost of 1 for each error.
-    patience : int
-        A plane without weight in this many programs in a row is dropped.
+    patience : int or None
+        A plane without weight in this many programs in a row is dropped; None: never.
     """
 
     name: ClassVar[str] = "bmrm"
@@ -72,7 +72,9 @@ class BMRM(Solver):
         labels = 20.0 * PLANES * len(problem.arrays.gold_part)
         return Footprint(vectors=3 + PLANES, parts=4, examples=6, other=labels)
 
-    def __init__(self, goal: Goal, *, rescaling: Rescaling = "margin", patience: Count = 5) -> None:
+    def __init__(
+        self, goal: Goal, *, rescaling: Rescaling = "margin", patience: Count | None = 5
+    ) -> None:
         super().__init__(goal)
         require_clarabel()
         problem, l2, evaluator = goal.problem, goal.l2, goal.evaluator

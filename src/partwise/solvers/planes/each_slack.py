@@ -1,14 +1,15 @@
-"""Cutting planes with one slack per example (Tsochantaridis et al. 2005).
+"""Cutting planes with one slack per example (Tsochantaridis et al. 2004, Algorithm 1).
 
-Every example i has a set of labels y, each with a plane c_i F_i^T (gold_i - y). A visit adds the
-label that is worst for the weights, if it is worse than all labels of the set, and then solves for
-the mixture of the labels:
+Every example has a set of labels, at first empty. The examples are visited in order; the label of
+example i that is worst for the weights joins its set if it is worse than all labels of the set by
+more than epsilon:
 
-    max  sum b_y alpha_y - |v|^2 / (2 l2),    v = sum alpha_y c_i F_i^T (gold_i - y)
+    loss_i(w) > max(0, max over the set of  b - a.w) + epsilon
 
-over the alpha of a block of examples, sum alpha <= 1 for each of them, while the other examples
-stay as they are. The published method has one block. Smaller blocks limit the memory for the inner
-products, one per pair of labels of a block.
+After ``every`` labels that were added, the best mixture of all labels is found anew, and the
+weights follow: a quadratic program (``example_planes.py``). The published method solves it after
+every label; SVM-Struct, the program, after every hundred. None solves it once per pass, when all
+examples see the same weights.
 """
 
 from __future__ import annotations
@@ -16,45 +17,25 @@ from __future__ import annotations
 from typing import ClassVar, Final, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...arrays import Floats, Ints
 from ...compiled.vectors import inner
-from ...errors import DataError
 from ...problem.dual_point import DualPoint
 from ..base import Epoch, Evaluation, Solver
 from ..goal import Goal
 from ..gold_labels import gold_marginals
 from ..iterate_average import IterateAverage
 from ..margin.marginal_ascent import LINEAR, NORM
-from ..options import Count
-from .bundle_qp import require_clarabel
-from .sparse_planes import against, last_products, mixed_in, no_planes, planes_of
-from .working_set import WorkingSet
-from .worst_labels import Rescaling, WorstLabels
+from ..options import Count, NotNegative
+from .example_planes import Planes, check_planes, chosen, joined, mix, no_planes, slacks, sweep
+from .worst_labels import Rescaling, Worst, WorstLabels
 
-#: Up to this many examples share one program. If there are more, blocks are small: a large block
-#: that is not all examples fits its own examples too well, and the next block undoes it.
-_JOINT: Final = 200
-_FEW: Final = 10
-
-
-class Block:
-    """The examples begin .. end - 1 and their labels."""
-
-    grows: ClassVar[tuple[str, ...]] = ("planes.pointer", "planes.place", "planes.value")
-
-    def __init__(self, begin: int, end: int, l2: float, patience: int) -> None:
-        self.begin, self.end = begin, end
-        self.known = WorkingSet(l2, patience)
-        self.planes = no_planes()
-        self.labels: list[tuple[Ints, Floats]] = []  # m - gold: parts, counted through, and counts
-
-    def slack(self, worth: Floats) -> Floats:
-        """Return the largest b - a.w of each example, at least 0, from those of the planes."""
-        slack = np.zeros(self.end - self.begin)
-        np.maximum.at(slack, self.known.group, worth)
-        return slack
+#: A program is solved to this part of the gap of the pass, or of epsilon for all examples.
+_ACCURACY: Final = 0.1
+#: Rounding, beside the dual.
+_DUST: Final = 1e-14
+#: The most sweeps of a program.
+_SWEEPS: Final = 200
 
 
 @final
@@ -68,37 +49,39 @@ class EachSlack(Solver):
         labels.
     rescaling : {"margin", "slack"}
         Which hinge loss; see :class:`~partwise.solvers.planes.worst_labels.WorstLabels`.
-    block : int or None
-        How many examples share a program; None: all if there are at most 200, else 10.
-    patience : int
-        A label without weight in this many programs in a row is dropped.
+    epsilon : float
+        A label is added if it violates the slack of its example by more than this.
+    every : int or None
+        The program is solved anew after this many labels, and at the end of a pass.
+    patience : int or None
+        A label without weight in this many programs in a row is dropped; None: never.
     """
 
     name: ClassVar[str] = "n-slack"
     needs = frozenset({"maximum", "tau=0"})
+    grows = tuple(f"planes.{name}" for name in Planes._fields if name != "last")
 
     def __init__(
         self,
         goal: Goal,
         *,
         rescaling: Rescaling = "margin",
-        block: Count | None = None,
-        patience: Count = 5,
+        epsilon: NotNegative = 0.0,
+        every: Count | None = None,
+        patience: Count | None = 5,
     ) -> None:
         super().__init__(goal)
-        require_clarabel()
-        problem, l2 = goal.problem, goal.l2
+        problem = goal.problem
+        self.epsilon, self.every, self.patience = epsilon, every, patience
         self.worst = WorstLabels(problem, goal.evaluator, rescaling)
         self.mixes = rescaling == "margin"
-        n = problem.n_examples
-        size = (n if n <= _JOINT else _FEW) if block is None else block
-        self.blocks = [
-            Block(begin, min(begin + size, n), l2, patience) for begin in range(0, n, size)
-        ]
+        self.planes, self.n_planes = no_planes(problem.n_examples), 0
+        self.pending = 0  # labels that were added since the last program
+        self.share = np.zeros(problem.n_examples)  # of the gap, at the last visit
         self.gold = gold_marginals(problem)
         self.v, self.totals = problem.storage.zeros(), np.zeros(2)
         self.d = problem.storage.zeros()  # between uses all 0
-        self.average = IterateAverage(l2)
+        self.average = IterateAverage(goal.l2)
         self.best = Evaluation(self.v, np.inf, 0.0)
         marginals = goal.marginals()
         if marginals is not None and self.mixes:
@@ -107,93 +90,105 @@ class EachSlack(Solver):
     def _start(self, mu: Floats) -> None:
         """Start every example with one label, its marginals."""
         a = self.problem.arrays
-        for block in self.blocks:
-            cost = np.zeros(block.end - block.begin)
-            if a.cost.size:
-                for k, i in enumerate(range(block.begin, block.end)):
-                    own = slice(a.part_ptr[i], a.part_ptr[i + 1])
-                    cost[k] = inner(a.cost[own], mu[own])
-            used = a.weight[block.begin : block.end] > 0.0
-            held = mu[a.part_ptr[block.begin] : a.part_ptr[block.end]]
-            self._add(block, used, cost, held, alpha=1.0)
+        cost = np.zeros(self.problem.n_examples)
+        if a.cost.size:
+            np.add.at(cost, np.repeat(np.arange(len(cost)), np.diff(a.part_ptr)), a.cost * mu)
+        self._add(np.flatnonzero(a.weight), cost, mu, 0, alpha=1.0)
         self._rebuild()
 
     def restored(self) -> None:
         super().restored()
         places, parts = self.problem.storage.n_places, self.problem.n_parts
-        for block in self.blocks:
-            sound = block.planes.sound(len(block.known.alpha), places) and all(
-                len(part) == len(count) and ((part >= 0) & (part < parts)).all()
-                for part, count in block.labels
-            )
-            if not sound or (block.known.group >= block.end - block.begin).any():
-                raise DataError("the planes of a cutting-plane method do not fit the problem")
+        check_planes(self.planes, self.n_planes, places, parts)
 
     def epoch(self) -> Epoch:
-        gap = sum(self._visit(block) for block in self.blocks)
+        if not self.under_way:
+            self.left = np.arange(self.problem.n_examples)
+        while self.under_way:
+            begin = int(self.left[0])
+            end = self._until(begin)
+            self._visit(begin, end)
+            self.left = self.left[end - begin :]
+            if self.every is not None and self.pending >= self.every:
+                self._solve()
+            if self.under_way:
+                self.pause()
+        self._solve()
         self.average.add(self.v)
-        return Epoch(1.0, self._dual(), gap, self.l2)
+        return Epoch(1.0, self._dual(), float(self.share.sum()), self.l2)
 
-    def _visit(self, block: Block) -> float:
-        """Add the worst labels of a block and mix anew; returns the block's share of the gap."""
-        known, c = block.known, self.problem.arrays.weight[block.begin : block.end]
-        found = self.worst.find(self.v, 1.0 / self.l2, block.begin, block.end)
-        worth = known.offset - against(block.planes, self.v) / self.l2
+    def _until(self, begin: int) -> int:
+        """Return where a run of examples ends that cannot add more labels than are wanted."""
+        n, part_ptr = self.problem.n_examples, self.problem.arrays.part_ptr
+        end = int(np.searchsorted(part_ptr, part_ptr[begin] + self.stretch))
+        if self.every is not None:
+            end = min(end, begin + self.every - self.pending)
+        return min(max(end, begin + 1), n)
+
+    def _visit(self, begin: int, end: int) -> None:
+        """Find the worst labels of a run of examples, and add those that are violated."""
+        c = self.problem.arrays.weight[begin:end]
+        found: Worst = self.worst.find(self.v, 1.0 / self.l2, begin, end)
+        slack, mean = slacks(self.planes, begin, end, self.v, self.l2)
         losses = c * found.losses
-        share = float(losses.sum() - inner(known.alpha, worth))
+        self.share[begin:end] = losses - mean
         # A label that is as bad as a known one is that one, up to rounding.
-        new = losses > block.slack(worth) + 1e-12 * (1.0 + np.abs(losses))
-        if new.any():
-            self._add(block, new, found.offset, found.point)
-        before, products = known.alpha, against(block.planes, self.v)
-        known.improve(products - known.gram @ before)
-        way = known.alpha - before
-        mixed_in(block.planes, way, self.v)
-        self.totals[NORM] += float(way @ (2.0 * products + known.gram @ way))
-        self.totals[LINEAR] += float(way @ known.offset)
-        stay = known.drop_idle()
-        if not stay.all():
-            block.planes = block.planes.chosen(stay)
-            block.labels = [x for x, keep in zip(block.labels, stay, strict=True) if keep]
-        return share
+        least = slack + c * self.epsilon + 1e-12 * (1.0 + np.abs(losses))
+        new = np.flatnonzero(losses > least)
+        if len(new):
+            first = int(self.problem.arrays.part_ptr[begin])
+            self._add(new + begin, c[new] * found.offset[new], found.point, first)
+            self.pending += len(new)
 
     def _add(
-        self,
-        block: Block,
-        new: NDArray[np.bool_],
-        offset: Floats,
-        point: Floats,
-        alpha: float = 0.0,
+        self, examples: Ints, offset: Floats, point: Floats, first: int, alpha: float = 0.0
     ) -> None:
-        """Add one label for each of some examples of a block."""
-        a, begin = self.problem.arrays, int(self.problem.arrays.part_ptr[block.begin])
-        chosen = np.flatnonzero(new)
-        ways = [np.zeros(0)]
-        for i in chosen + block.begin:
-            own = slice(a.part_ptr[i], a.part_ptr[i + 1])
-            change = point[own.start - begin : own.stop - begin] - self.gold[own]
-            parts = np.flatnonzero(change)
-            block.labels.append((parts + own.start, change[parts]))
-            ways.append(-a.weight[i] * change)
-        ends = np.cumsum([len(way) for way in ways])
-        planes = planes_of(self.problem, chosen + block.begin, np.concatenate(ways), ends, self.d)
-        block.planes = block.planes.joined(planes)
-        products = last_products(block.planes, len(chosen), self.d)
-        weighted = a.weight[block.begin + chosen] * offset[chosen]
-        block.known.add(weighted, chosen, products, alpha)
+        self.planes = joined(
+            self.problem, self.planes, self.n_planes, examples, offset, point, first, self.gold,
+            self.d, alpha,
+        )  # fmt: skip
+        self.n_planes += len(examples)
+
+    def _solve(self) -> None:
+        """Find the mixture of all labels anew, and drop those that have long had no weight.
+
+        The examples with new labels come first. Then there are sweeps over all examples, and
+        between them over those that have most of the gap, until a sweep over all finds little gap.
+        """
+        n, planes = self.n_planes, self.planes
+        everywhere = np.flatnonzero(planes.last >= 0)
+        examples = np.flatnonzero(planes.last >= n - self.pending) if self.pending else everywhere
+        weight = float(self.problem.arrays.weight.sum())
+        aim = _ACCURACY * max(float(self.share.sum()), self.epsilon * weight)
+        gaps = np.zeros(self.problem.n_examples)
+        for _ in range(_SWEEPS):
+            self.totals[LINEAR] += sweep(planes, examples, self.v, self.l2, gaps)
+            dust = _DUST * (1.0 + abs(self.totals[LINEAR]))
+            small = gaps[examples].sum() <= max(aim, dust)
+            if len(examples) == len(everywhere) and small:
+                break
+            large = examples[gaps[examples] > aim / len(everywhere)]
+            few = not small and 0 < len(large) < 0.5 * len(everywhere)
+            examples = large if few else everywhere
+        self.totals[NORM] = inner(self.v, self.v)
+        self.pending = 0
+        planes.idle[:n] = np.where(planes.alpha[:n] > 0.0, 0, planes.idle[:n] + 1)
+        if self.patience is not None:
+            stay = planes.idle[:n] < self.patience
+            if not stay.all():
+                self.planes, self.n_planes = chosen(planes, n, stay), int(stay.sum())
 
     def _mixture(self) -> Floats:
         mu: Floats = self.gold.copy()
-        for block in self.blocks:
-            block.known.mix(block.labels, mu)
+        mix(self.planes, self.n_planes, mu)
         return mu
 
     def _rebuild(self) -> None:
         """Compute v and the totals from the labels, since the running ones drift."""
+        n = self.n_planes
         self.v = self.evaluator.dual_sum(self._mixture())
         self.totals[NORM] = inner(self.v, self.v)
-        sums = [inner(block.known.alpha, block.known.offset) for block in self.blocks]
-        self.totals[LINEAR] = np.sum(sums)
+        self.totals[LINEAR] = float(self.planes.alpha[:n] @ self.planes.offset[:n])
 
     def _dual(self) -> float:
         return float(self.totals[LINEAR] - self.totals[NORM] / (2.0 * self.l2))

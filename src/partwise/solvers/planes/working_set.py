@@ -28,14 +28,14 @@ class WorkingSet:
     ----------
     l2 : float
         The regulariser.
-    patience : int
-        A plane without weight in this many programs in a row is dropped.
+    patience : int or None
+        A plane without weight in this many programs in a row is dropped; None: never.
     """
 
     remade: ClassVar[tuple[str, ...]] = ("l2", "patience")
     grows: ClassVar[tuple[str, ...]] = ("offset", "group", "gram", "alpha", "idle")
 
-    def __init__(self, l2: float, patience: int) -> None:
+    def __init__(self, l2: float, patience: int | None) -> None:
         self.l2, self.patience = l2, patience
         self.offset: Floats = np.zeros(0)
         self.group: Ints = np.zeros(0, dtype=np.int64)
@@ -80,7 +80,7 @@ class WorkingSet:
 
     def drop_idle(self) -> NDArray[np.bool_]:
         """Drop the planes that have long had no weight; returns which planes stay."""
-        stay: NDArray[np.bool_] = self.idle < self.patience
+        stay: NDArray[np.bool_] = self.idle < (np.inf if self.patience is None else self.patience)
         if not stay.all():
             self.offset, self.group = self.offset[stay], self.group[stay]
             self.alpha, self.idle = self.alpha[stay], self.idle[stay]

@@ -25,18 +25,19 @@ from ..base import Epoch
 from ..goal import Goal
 from ..options import OneOf, Positive
 from ..primal import PrimalSolver
-from .step_search import best_power, trial_sample
+from .step_search import GRID, best_power, trial_sample
 
 _logger = logging.getLogger(__name__)
 
 #: A stretch has this many parts per weight, at least.
 _PARTS_A_WEIGHT: Final = 20
 SEARCH: Final = "search"
+OF_GRID: Final = "grid"
 #: How the examples of an epoch are drawn.
 ORDERS: Final = ("permutation", "replacement")
 Order: TypeAlias = Annotated[str, OneOf(ORDERS)]
 #: The step of a stochastic method: a number, or found by trial.
-Eta: TypeAlias = Positive | Annotated[str, OneOf((SEARCH,))]
+Eta: TypeAlias = Positive | Annotated[str, OneOf((SEARCH, OF_GRID))]
 
 
 class StochasticSolver(PrimalSolver):
@@ -47,8 +48,10 @@ class StochasticSolver(PrimalSolver):
     goal : Goal
         What to solve; its rng draws a new order of the examples for every epoch, and the
         sample for the search.
-    eta : float or "search"
-        The step; "search" tries powers of 10 on a tenth of the examples.
+    eta : float, "search" or "grid"
+        The step. "search" tries powers of 10 on a tenth of the examples. "grid" makes one pass with
+        each of 1, 0.1, 0.01, 0.001 and 0.0001, as Collins et al. (2008) do, and takes the one with
+        the best score on held-out data, or without such data the lowest objective.
     order : {"permutation", "replacement"}
         A new random permutation each epoch, or draws with replacement, which the convergence
         proofs are about and the papers used.
@@ -61,7 +64,9 @@ class StochasticSolver(PrimalSolver):
         super().__init__(goal)
         self.examples: Ints = np.flatnonzero(goal.problem.arrays.weight > 0.0)
         self.order = order
-        self.eta = None if eta == SEARCH else float(eta)
+        self.eta = None if isinstance(eta, str) else float(eta)
+        self.search = self._search_grid if eta == OF_GRID else self._search
+        self.score = goal.score
         self.visits = 0
 
     @property
@@ -92,7 +97,7 @@ class StochasticSolver(PrimalSolver):
 
     def epoch(self) -> Epoch:
         if self.eta is None:
-            self.eta = self._search()
+            self.eta = self.search()
         if not self.under_way:
             self.begin()
         # A visit ends with some work for every weight.
@@ -137,9 +142,36 @@ class StochasticSolver(PrimalSolver):
             value = evaluator.primal(other.current_weights(), l2)
             return value if math.isfinite(value) else math.inf
 
-        eta, tried = best_power(trial)
+        return self._best(*best_power(trial), f"on {len(sample)} examples")
+
+    def _search_grid(self) -> float:
+        goal = Goal(
+            self.problem, self.l2, self.evaluator, np.random.default_rng(0),
+            initial_weights=self.weights.copy(),
+        )  # fmt: skip
+        order, score = self._draw(), self.score
+
+        def trial(eta: float) -> float:
+            other = self.with_step(goal, eta)
+            bad = other.visit(order, eta)
+            self.visits += other.visits
+            weights = other.current_weights()
+            if bad >= 0 or not np.isfinite(weights).all():
+                return math.inf
+            if score is not None:
+                return -score(self.problem.storage.gather(weights))
+            self.visits += len(order)
+            value = self.evaluator.primal(weights, self.l2)
+            return value if math.isfinite(value) else math.inf
+
+        tried = {eta: trial(eta) for eta in GRID}
+        best = min(tried, key=lambda eta: tried[eta])
+        return self._best(best if math.isfinite(tried[best]) else 0.0, tried, "by one pass each")
+
+    def _best(self, eta: float, tried: dict[float, float], how: str) -> float:
+        """Return the step that was found, and log what was tried."""
         shown = ", ".join(f"{step:g}: {value:.6g}" for step, value in sorted(tried.items()))
-        _logger.info("%s: eta %g, by trial on %d examples (%s)", self.name, eta, len(sample), shown)
+        _logger.info("%s: eta %g, by trial %s (%s)", self.name, eta, how, shown)
         if eta == 0.0:
-            raise DataError(f"{self.name} diverges with every eta from 1 down; scale the features")
+            raise DataError(f"{self.name} diverges with every eta tried; scale the features")
         return eta

@@ -277,7 +277,14 @@ class SGD(_PlainSGD):
 
     name: ClassVar[str] = "sgd"
     papers: ClassVar[tuple[Paper, ...]] = (COLLINS_2008, SCHMIDT_2015)
-    presets: ClassVar[Mapping[str, Preset]] = _published("sg", "SG")
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "collins2008-sgd": Preset(
+            "SGD of Collins et al. (2008), section 7.1.3; eta is the best of their grid after one "
+            "pass.",
+            {"eta": "grid", "schedule": "decreasing", "order": "replacement", "batch": 1},
+        ),
+        **_published("sg", "SG"),
+    }
     averaged: ClassVar[bool] = False
 
     def __init__(

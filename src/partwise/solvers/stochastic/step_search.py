@@ -1,8 +1,9 @@
 """The first step of a stochastic method, found by trial among powers of 10.
 
-Collins et al. (2008), section 7.1.3, make one pass with each of a few steps and keep the best.
-Schmidt et al. (2015) let the stochastic methods of their comparison take the best power of 10.
-Here the passes are over a tenth of the examples, and every visit is counted.
+Collins et al. (2008), section 7.1.3, make one pass with each of five steps and keep the one with
+the best validation error. Schmidt et al. (2015) let the stochastic methods of their comparison take
+the best power of 10. In ``best_power`` the passes are over a tenth of the examples. Every visit is
+counted.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ _SHARE: Final = 10
 _FEWEST: Final = 50
 #: The largest and, negated, the smallest power of 10 that is tried.
 _FARTHEST: Final = 12
+#: The steps that Collins et al. (2008) try.
+GRID: Final = (1.0, 0.1, 0.01, 0.001, 0.0001)
 
 
 def trial_sample(examples: Ints, rng: np.random.Generator) -> Ints:
