@@ -53,8 +53,9 @@ def test_facts_as_json(run: Run) -> None:
     assert [one["name"] for one in found] == list(SOLVERS)
     one = one_object(run("solvers", "saga", "--json")[1])["solvers"][0]
     assert (one["losses"], one["l1"], one["threads"]) == (["log", "softmax-margin"], True, False)
-    assert [option["name"] for option in one["options"]] == ["sampling", "safe", "share"]
-    assert one["options"][2]["default"] == pytest.approx(1 / 3)
+    names = ["sampling", "eta", "first_curvature", "skipping", "delta", "share"]
+    assert [option["name"] for option in one["options"]] == names
+    assert one["options"][0]["default"] == "uniform"
     assert one["papers"][0]["citation"] == "Defazio et al. 2014"
 
 

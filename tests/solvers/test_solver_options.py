@@ -33,11 +33,13 @@ SENSIBLE: dict[str, tuple[Any, ...]] = {
     "every": (None,),
     "exchanges": (None, 1, 5),
     "first_batch": (None, 1, 4),
+    "first_curvature": (None, 1, 0.5),
     "first_step": (0.25, 1),
     "gold": (0, 0.0, 3.0),
     "group": (True, False),
     "halvings": (None, "few", "any"),
     "growth": (1, 1.5),
+    "inner": (0.5, 2),
     "memory": (1, 5),
     "meta": (0.0, 0.1),
     "nearness": (None, 0, 2.5),
@@ -50,6 +52,7 @@ SENSIBLE: dict[str, tuple[Any, ...]] = {
     "regulariser": ("shared", "whole"),
     "schedule": ("decreasing", "constant", "sqrt", "inverse"),
     "share": (0.1, 1),
+    "skipping": (None, True, np.bool_(False)),
     "slack": ("one", "each"),
     "smo_epochs": (0, 3),
     "start": (0, 3.0, 60),
@@ -75,11 +78,16 @@ ALL = [(name, option) for name in SOLVERS for option in offered_options(SOLVERS[
 
 def sensible(name: str, option: str) -> tuple[Any, ...]:
     if option == "sampling":
-        return ("gap", "uniform") if name == "bcfw" else ("uniform", "nus", "nus-2013")
+        return {"bcfw": ("gap", "uniform"), "svrg": ("uniform",)}.get(
+            name, ("uniform", "nus", "nus-2013")
+        )
     if option == "delta" and name in ("sgd", "asgd"):
         return (None,)  # a number goes with one schedule only
     if name == "dual-cd" and option in DUAL_CD:
         return DUAL_CD[option]
+    if name in ("sag", "saga", "sag-nus"):
+        values = {**SENSIBLE, "delta": (None, 0.1)}[option]
+        return (*values, "bound") if option == "eta" else values
     values = SENSIBLE[option]
     if option == "eta" and name.endswith("-eg"):
         return (*values, "theorem", "safe")
@@ -92,6 +100,8 @@ def make(name: str, **options: Any) -> Solver:
     solver = SOLVERS[name]
     loss = "hinge" if "tau=0" in solver.needs or name == "bmrm" else "log"
     problem = make_instance("multiclass", loss, n=12).problem
+    if "skipping" in options:
+        options["sampling"] = "nus"
     return make_solver(name, goal_of(problem), options)
 
 

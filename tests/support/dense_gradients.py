@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from partwise.arrays import Floats
-from partwise.solvers.average.average_gradient import SAMPLINGS, SEEN
+from partwise.solvers.average.memory import SAMPLINGS, SEARCHES, SEEN
 from support.instances import Explicit, Instance
 from support.solvers import solver_of
 
@@ -39,8 +39,9 @@ class Dense:
         self.order = list(self.live)
         given = machine.memory.curvature
         self.L = {i: float(given[i]) for i in self.live if given[i] > 0.0}
-        self.searches = 0
-        self.L_g = 1.0 if self.sampling == "uniform" else 0.0
+        # With a first L from the user no search halves it.
+        self.searches = int(machine.memory.totals[SEARCHES])
+        self.L_g = self.rule.first if self.sampling == "uniform" else 0.0
         self.xi = dict.fromkeys(self.live, 0)
         self.skip = dict.fromkeys(self.live, 0)
         self.step = np.inf
@@ -100,12 +101,12 @@ class Dense:
         if self.sampling == "uniform":
             self.L_g, _ = self.search(i, f, g, self.L_g)
             return
-        mean = np.mean(list(self.L.values())) if self.L else 2.0
+        mean = np.mean(list(self.L.values())) if self.L else 2.0 * self.rule.first
         if self.skip[i]:
             self.skip[i] -= 1
         else:
             if i not in self.L:
-                trial = old = 0.5 * mean if self.sampling == "nus" else 1.0
+                trial = old = 0.5 * mean if self.sampling == "nus" else self.rule.first
             else:
                 old = self.L[i]
                 trial = old * (0.9 if self.sampling == "nus" else 0.5)
@@ -113,7 +114,7 @@ class Dense:
             self.L[i] = found if trials else old
             if trials:
                 self.xi[i] = self.xi[i] + 1 if trials == 1 else 0
-                if self.sampling == "nus" and self.xi[i]:
+                if self.rule.skipping and self.xi[i]:
                     self.skip[i] = 2 ** (self.xi[i] - 1)
         self.L_g = max(self.L_g, self.L[i])
 

@@ -256,7 +256,8 @@ def mutated(header: Any, rng: np.random.Generator) -> Any:
 
 
 @pytest.mark.parametrize(
-    "solver", ["auto", "bcfw", "crammer-singer", "sag-nus", "hybrid", "dual-cd", "svm-struct"]
+    "solver",
+    ["auto", "bcfw", "crammer-singer", "sag-nus", "svrg", "hybrid", "dual-cd", "svm-struct"],
 )
 def test_hostile_checkpoints_are_refused_or_harmless(
     solver: str, tmp_path: Path, copies: list[Path]

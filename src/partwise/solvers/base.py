@@ -49,12 +49,15 @@ class Epoch:
         cost; inf if there is none.
     l2 : float
         The l2 that the epoch used; larger than the target while annealing.
+    ended : str
+        Why the fit ends by a rule of the solver's own; empty if it goes on.
     """
 
     passes: float
     dual: float
     gap_estimate: float
     l2: float
+    ended: str = ""
 
 
 class Solver(ABC):

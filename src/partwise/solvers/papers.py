@@ -72,6 +72,11 @@ HUANG_2010: Final = Paper(
 JOACHIMS_2009: Final = Paper(
     "Joachims et al. 2009", "Cutting-plane training of structural SVMs", "Machine Learning 77"
 )
+JOHNSON_2013: Final = Paper(
+    "Johnson and Zhang 2013",
+    "Accelerating stochastic gradient descent using predictive variance reduction",
+    "NIPS 26",
+)
 KEERTHI_2008: Final = Paper(
     "Keerthi et al. 2008",
     "A sequential dual method for large scale multi-class linear SVMs",

@@ -180,7 +180,7 @@ class Epochs:
         if epoch is None:
             return None, "interrupted; the weights so far are certified"
         passes = course.passes + epoch.passes
-        done = self.interrupt.requested or passes >= self.max_passes
+        done = self.interrupt.requested or passes >= self.max_passes or epoch.ended != ""
         if done:
             # An evaluation that another end would not make may change the last bits, so the fit
             # is saved before it, with an epoch that is not yet in the trace.
@@ -212,10 +212,24 @@ class Epochs:
             gap_estimate=epoch.gap_estimate,
             score=score,
         )
-        return best, self.verdict(row, best, self.tell(row))
+        return best, self.verdict(row, best, self.tell(row), epoch.ended)
 
-    def verdict(self, row: TraceRow, best: Evaluation | None, stopped: bool) -> str:
-        """Return the reason why the fit ends, or "" if it goes on."""
+    def verdict(
+        self, row: TraceRow, best: Evaluation | None, stopped: bool, ended: str = ""
+    ) -> str:
+        """Return the reason why the fit ends, or "" if it goes on.
+
+        Parameters
+        ----------
+        row : TraceRow
+            The last row of the trace.
+        best : Evaluation or None
+            The best evaluation, if one was made after this epoch.
+        stopped : bool
+            Whether a callback says stop.
+        ended : str
+            Why the fit ends by a rule of the solver's own, or "".
+        """
         watcher = self.course.watcher
         if best and row.relative_gap <= self.tol:
             return "converged: the relative gap is at most tol"
@@ -229,6 +243,8 @@ class Epochs:
             return f"stopped: {watcher.waited} scorings without a better held-out score"
         if self.course.schedule.still:
             return "stopped: the solver no longer moves, its steps are lost in rounding"
+        if ended:
+            return ended
         if row.passes >= self.max_passes:
             return f"stopped at max_passes = {self.max_passes:g}"
         return ""

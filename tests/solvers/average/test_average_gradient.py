@@ -9,7 +9,10 @@ import pytest
 from support.dense_gradients import CASES, Dense, build
 from support.instances import Explicit, make_instance
 
-from partwise.solvers.average.average_gradient import (
+from partwise.problem.design import scatter
+from partwise.solvers.average.average_gradient import line_search
+from partwise.solvers.average.lazy import clear
+from partwise.solvers.average.memory import (
     BETA,
     CROSS,
     LINEAR,
@@ -17,7 +20,6 @@ from partwise.solvers.average.average_gradient import (
     SAMPLINGS,
     SEARCHES,
     SQUARE,
-    line_search,
 )
 from partwise.solvers.average.sag import SAG, SAGA
 
@@ -50,16 +52,63 @@ def test_lazy_steps_are_those_of_the_algorithm(kind: type[Any], sampling: str, c
 
 
 @pytest.mark.parametrize(
-    ("sampling", "safe"),
-    [("uniform", True), ("nus", True), *((sampling, False) for sampling in SAMPLINGS)],
+    ("sampling", "options"),
+    [
+        ("uniform", {"first_curvature": 1.0}),
+        ("uniform", {"first_curvature": 1e-3}),
+        ("uniform", {"eta": 0.02}),
+        ("uniform", {"eta": "bound"}),
+        ("nus", {"first_curvature": 1.0}),
+        ("nus", {"first_curvature": 1e-3, "skipping": False}),
+        ("nus", {"eta": 0.02}),
+        ("nus", {"eta": "bound"}),
+        ("nus-2013", {"first_curvature": 1.0}),
+        ("nus-2013", {"first_curvature": 0.1, "skipping": True}),
+    ],
+)
+@pytest.mark.parametrize("kind", [SAG, SAGA])
+def test_published_steps_are_those_of_the_algorithm(
+    kind: type[Any], sampling: str, options: dict[str, Any]
+) -> None:
+    instance = make_instance("chain", "softmax-margin", 4, n=7, weighted=True, constrained=True)
+    machine = build(kind, instance, 0.7, sampling=sampling, **options)
+    follow(machine, Explicit(instance, 0.7), 12)
+
+
+@pytest.mark.parametrize("scale", [30.0, 1e-3])
+def test_no_search_where_the_gradient_is_almost_0(scale: float) -> None:
+    """Algorithm 1, line 12: |g|^2 > 1e-8, or in proportion where features are small."""
+    instance = make_instance("multiclass", "log", n=3)
+    instance.problem.arrays.design.value[:] *= scale
+    machine = build(SAG, instance, 0.7)
+    memory, arrays = machine.memory, machine.problem.arrays
+    delta = np.array([1.0, -0.5, -0.5])
+    for i in range(3):
+        square = scatter(arrays.design, i, delta, memory.room)
+        clear(arrays.design, i, memory.room)
+        x = instance.problem.diameter[i] ** 2
+        gate = 1e-8 * min(1.0, x)
+        assert (x > 1.0) == (scale > 1.0)
+        for share, searched in ((0.98, False), (1.02, True)):
+            given = delta * np.sqrt(share * gate / square)
+            _, trials = line_search(arrays, i, 1.0, 0.0, given, 1.0, memory, machine.buffers)
+            assert (trials > 0) == searched
+
+
+@pytest.mark.parametrize(
+    ("sampling", "eta"),
+    [
+        ("uniform", "theorem"),
+        ("nus", "theorem"),
+        ("nus", 0.01),
+        *((sampling, "search") for sampling in SAMPLINGS),
+    ],
 )
 @pytest.mark.parametrize("case", CASES, ids=[c[0] + "-" + c[1] for c in CASES])
-def test_lazy_proximal_steps_are_those_of_the_algorithm(
-    sampling: str, case: Any, safe: bool
-) -> None:
+def test_lazy_proximal_steps_are_those_of_the_algorithm(sampling: str, case: Any, eta: Any) -> None:
     structure, loss, options = case
     instance = make_instance(structure, loss, 4, n=7, **options)
-    machine = build(SAGA, instance, 0.7, sampling=sampling, l1=0.4, safe=safe)
+    machine = build(SAGA, instance, 0.7, sampling=sampling, l1=0.4, eta=eta)
     follow(machine, Explicit(instance, 0.7), 12)
 
 

@@ -2,8 +2,8 @@
 
     f(w) = P(w) / n = 1/n sum_i f_i(w) + lambda/2 |w|^2,    f_i = c_i loss_i,    lambda = l2 / n
 
-Schmidt, Babanezhad, Ahmed, Defazio, Clifton and Sarkar (2015), Algorithms 1 and 2. A visit to
-example i replaces its gradient g_i in the sum d of all gradients, and moves all weights:
+Schmidt, Babanezhad, Ahmed, Defazio, Clifton and Sarkar (2015), Algorithms 1 and 2 and section 5. A
+visit to example i replaces its gradient g_i in the sum d of all gradients, and moves all weights:
 
     SAG    w <- w - alpha [d / m + lambda w]                          m examples seen so far
     SAGA   w <- w - alpha [(g - g_i) / (n p_i) + d / m + lambda w]    d before the visit
@@ -15,69 +15,43 @@ point: d = -v(u). Examples that were not yet seen have mu_i = gold_i, whose grad
 from __future__ import annotations
 
 import math
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
-from ...arrays import Floats, Ints
+from ...arrays import Floats
 from ...compiled.jit import FAST, njit
 from ...problem.design import scatter, score
 from ...problem.problem import example_marginals
 from ...problem.sweeps import lowest_entropy
 from .lazy import catch_up, catch_up_all, clear, settle
+from .memory import (
+    BETA,
+    CHOSEN,
+    CROSS,
+    LARGEST,
+    LINEAR,
+    LONGEST,
+    NORM,
+    NUS,
+    NUS_2013,
+    SEARCHES,
+    SEEN,
+    SLIDE,
+    SQUARE,
+    STALE,
+    STEP,
+    STEPS,
+    UNIFORM,
+    VISITS,
+    Memory,
+    Rule,
+)
 from .sum_tree import find, put
 from .two_vectors import scatter_both, score_both
 
-#: How the next example is drawn: uniformly; half of the time in proportion to L_i; or by the scheme
-#: of Schmidt, Le Roux and Bach (2013, section 5.5), less uniformly the more examples were seen.
-SAMPLINGS: Final = ("uniform", "nus", "nus-2013")
-UNIFORM, NUS, NUS_2013 = range(3)
-
 #: L need not go below this fraction of lambda, where 1 / (L + lambda) hardly depends on it.
 NEGLIGIBLE: Final = 1e-6
-#: Streaks do not count beyond this: no example is visited 2^30 times.
-LONGEST: Final = 31
-
-
-class Memory(NamedTuple):
-    """What is kept from one visit to the next."""
-
-    mu: Floats  # one per part: marginals at the last visit
-    loss: Floats  # one per example: -tau log u_i(gold_i)
-    linear: Floats  # one per example: tau H(u_i) + cost_i.mu_i
-    curvature: Floats  # one per example: L_i; 0 if it was never chosen
-    streak: Ints  # one per example: xi, searches in a row that found L_i large enough at once
-    skip: Ints  # one per example: how many visits without a search are left
-    order: Ints  # the examples with a weight, those that were seen first
-    place: Ints  # one per example: its place in order
-    least: Floats  # one per example: no search where |g|^2 is at most this
-    tree: Floats  # sums of L_i
-    z: Floats  # one per weight: w = beta (z - s d)
-    d: Floats  # one per weight: sum of all g_i
-    room: Floats  # one per weight: 0 between visits
-    stamp: Ints  # one per weight: steps taken by the block that begins there; empty without l1
-    edges: Ints  # where blocks begin, and the end
-    totals: Floats
-
-
-#: Positions in ``Memory.totals``: beta, s; L_g; how many were seen (m), how many have an L_i;
-#: |d|^2, w.d, |w|^2; sum_i c_i (tau H_i + cost_i.mu_i); calls of the oracle; estimate of
-#: sum_i c_i tau KL(u_i, p_i); the step with l1, and how many were taken; searches.
-#: N_TOTALS is how many there are.
-BETA, SLIDE, LARGEST, SEEN, CHOSEN, NORM, CROSS, SQUARE = range(8)
-LINEAR, VISITS, STALE, STEP, STEPS, SEARCHES, N_TOTALS = range(8, 15)
-
-
-class Rule(NamedTuple):
-    """How the variants differ."""
-
-    sampling: int
-    saga: bool
-    share: float  # of the step of SAG
-    skipping: bool
-    fixed: float  # alpha; 0: found by the search
-    l2: float
-    l1: float
 
 
 @njit
@@ -158,9 +132,9 @@ def line_search(
     """Double L until f_i(w - g / L) <= f_i(w) - |g|^2 / (2 L): Algorithm 2.
 
     gradient: c_i (mu_i - gold_i), so that g is its image under F_i^T. Rounding may raise the value
-    by noise. The very first search begins at a number that does not depend on the features, so it
-    also halves L. About 2,100 doublings or halvings lead from any number to the end of float64; if
-    no value is finite L becomes inf, which makes no step.
+    by noise. Where no search was made so far, L does not depend on the features, so it is also
+    halved. About 2,100 doublings or halvings lead from any number to the end of float64; if no
+    value is finite L becomes inf, which makes no step.
 
     Returns (L, trials); there is no trial where g is almost 0.
     """
@@ -201,7 +175,7 @@ def new_curvature(
     if alone and L > 0.0:
         trial *= 0.9 if rule.sampling == NUS else 0.5
     elif alone:
-        L = trial = 1.0
+        L = trial = rule.first
         if rule.sampling == NUS and totals[CHOSEN] > 0.0:
             L = trial = 0.5 * memory.tree[1] / totals[CHOSEN]
         totals[CHOSEN] += 1.0
@@ -310,6 +284,42 @@ def scores(a: Any, i: int, memory: Any, rule: Any, q: Any, pull: Any) -> None:
 
 
 @njit(fastmath=FAST)
+def respond(a: Any, i: int, q: Any, theta: Any, mu: Any, masked: Any, work: Any) -> Any:
+    """Compute the marginals mu of u_i = p(.|x_i; w) from q = F_i w.
+
+    Returns (log Z, tau H(u_i) + cost_i.mu, F_i w.gold_i).
+    """
+    lo, n = a.part_ptr[i], a.part_ptr[i + 1] - a.part_ptr[i]
+    for r in range(n):
+        theta[r] = q[r]
+    if a.cost.size > 0:
+        for r in range(n):
+            theta[r] += a.cost[lo + r]
+    for r in range(n):
+        theta[r] /= a.tau
+    log_z = example_marginals(a, i, theta[:n], mu[:n], masked, work)
+    linear = gold = 0.0
+    if math.isfinite(log_z):
+        linear = a.tau * lowest_entropy(log_z, theta[:n], mu[:n])
+    if a.cost.size > 0:
+        for r in range(n):
+            linear += a.cost[lo + r] * mu[r]
+    for g in range(a.gold_ptr[i], a.gold_ptr[i + 1]):
+        gold += a.gold_count[g] * q[a.gold_part[g]]
+    return log_z, linear, gold
+
+
+@njit
+def from_gold(a: Any, i: int, mu: Any, delta: Any) -> None:
+    """Compute delta = c_i (mu - gold_i), the gradient before F_i^T."""
+    c = a.weight[i]
+    for r in range(a.part_ptr[i + 1] - a.part_ptr[i]):
+        delta[r] = c * mu[r]
+    for g in range(a.gold_ptr[i], a.gold_ptr[i + 1]):
+        delta[a.gold_part[g]] -= c * a.gold_count[g]
+
+
+@njit(fastmath=FAST)
 def sag_epoch(
     a: Any, memory: Any, rule: Any, coins: Any, chosen: Any, chances: Any, buffers: Any
 ) -> Any:
@@ -332,39 +342,24 @@ def sag_epoch(
         lo, size = a.part_ptr[i], a.part_ptr[i + 1] - a.part_ptr[i]
         old = memory.mu[lo : lo + size]
         scores(a, i, memory, rule, q, pull)
-        for r in range(size):
-            theta[r] = q[r]
-        if a.cost.size > 0:
-            for r in range(size):
-                theta[r] += a.cost[lo + r]
-        for r in range(size):
-            theta[r] /= tau
         totals[VISITS] += 1.0
-        log_z = example_marginals(a, i, theta[:size], mu[:size], masked, work)
+        log_z, linear, gold = respond(a, i, q, theta, mu, masked, work)
         if not math.isfinite(log_z):
             return i
-        linear = tau * lowest_entropy(log_z, theta[:size], mu[:size])
-        past = present = gold = dx = 0.0
+        past = present = dx = 0.0
         for r in range(size):
             past += q[r] * old[r]
             present += q[r] * mu[r]
             dx += c * pull[r] * (mu[r] - old[r])
-        for r in range(size):
-            delta[r] = c * mu[r]
-        for g in range(a.gold_ptr[i], a.gold_ptr[i + 1]):
-            gold += a.gold_count[g] * q[a.gold_part[g]]
-            delta[a.gold_part[g]] -= c * a.gold_count[g]
         # tau KL(u_i, p_i) = tau logZ - linear_i - F_i w.mu(u_i), and 0 for the new u_i. Dividing
         # by p makes the mean unbiased.
         totals[STALE] += c * (tau * log_z - memory.linear[i] - past) / p
-        if a.cost.size > 0:
-            for r in range(size):
-                linear += a.cost[lo + r] * mu[r]
         totals[LINEAR] += c * (linear - memory.linear[i])
         memory.linear[i], memory.loss[i] = linear, tau * log_z - gold
         first = at >= totals[SEEN]
         see(memory, at)
         if rule.fixed == 0.0:
+            from_gold(a, i, mu, delta)
             noise = 1e-15 * c * (tau * abs(log_z) + abs(gold))
             new_curvature(a, i, c * memory.loss[i], noise, delta, memory, rule, buffers)
         for r in range(size):
