@@ -19,14 +19,19 @@ from support.instances import (
     variants,
 )
 from support.optima import apart, near_balance, opposed, optimal_duals, step_residual
+from support.solvers import solver_of
 
 from partwise.errors import MismatchError
 from partwise.problem.dual_point import DualPoint
 from partwise.problem.evaluation import Evaluator
+from partwise.problem.problem import build_problem
+from partwise.problem.rows import Rows
 from partwise.solvers.eg import online as online_eg
-from partwise.solvers.eg.base import LINEAR, NORM, Annealing
+from partwise.solvers.eg.base import LINEAR, NORM, VERTEX, Annealing
 from partwise.solvers.eg.online import ORDERS, OnlineEG, online_eg_epoch
 from partwise.solvers.eg.steps import safe_steps
+from partwise.solvers.gold_labels import gold_parts
+from partwise.structures.multiclass import Multiclass
 from partwise.training.loop import train
 
 VARIANTS = variants()
@@ -81,12 +86,7 @@ def test_the_dual_improves(kind: str, loss: str, options: Any, _name: str, eta: 
     assert duals[-1] > duals[0]
 
 
-SMOOTH = [variant for variant in VARIANTS if variant[1] != "hinge"]
-
-
-@pytest.mark.parametrize(
-    ("kind", "loss", "options", "_name"), SMOOTH, ids=[name for *_, name in SMOOTH]
-)
+@pytest.mark.parametrize(("kind", "loss", "options", "_name"), VARIANTS, ids=NAMES)
 @pytest.mark.parametrize("entry", [3.0, 0.5])
 def test_examples_enter_at_their_first_visit(
     kind: str,
@@ -110,9 +110,52 @@ def test_examples_enter_at_their_first_visit(
     assert np.isfinite(machine.duals.gap).all()
 
 
-def visit(machine: OnlineEG, i: int) -> None:
-    """One visit with the step that the example has."""
-    machine._visit(np.array([i]), machine.duals, machine.l2, 0)
+@pytest.mark.parametrize("l2", [1.0, 0.01])
+@pytest.mark.parametrize(("kind", "share"), [("multiclass", 0.6), ("chain", 0.3)])
+def test_a_first_visit_with_the_hinge_gains_what_it_can(kind: str, share: float, l2: float) -> None:
+    """No theta on the gold label would let its step gain much more."""
+    instance = make_instance(kind, "hinge", 5, n=8)
+    explicit = Explicit(instance, l2)
+    gold = gold_parts(instance.problem, 1.0)
+    for i in range(8):
+        machine = online(instance, l2)
+        before = machine.duals.copy()
+        visit(machine, i, 5)
+        eta = machine.duals.eta[i] / 1.05
+        found = explicit.dual(explicit.distributions(machine.duals.theta))
+        own = slice(*instance.problem.arrays.part_ptr[i : i + 2])
+        best = 0.0
+        for at in np.linspace(0.5, 20.0, 100):
+            theta = before.theta.copy()
+            theta[own] = at * gold[own] + eta * instance.problem.arrays.cost[own]
+            best = max(best, explicit.dual(explicit.distributions(theta)))
+        assert found > share * best > 0.0
+
+
+def test_an_example_stays_at_its_gold_label_while_that_is_best() -> None:
+    """Large weights separate: the other example is visited, and nothing of it changes."""
+    rows = Rows.from_dense(np.array([[4.0], [4.0]]))
+    gold = [np.array([0]), np.array([0])]
+    problem = build_problem(Multiclass(2), [1, 1], [rows], gold, LOSSES["hinge"])
+    machine = solver_of(OnlineEG, problem, 0.1)
+    for _ in range(400):
+        visit(machine, 0, 5)
+    visit(machine, 1, 5)
+    theta = machine.duals.theta[2:]
+    np.testing.assert_array_equal(theta, [VERTEX, 0.0])
+    assert machine.duals.gap[1] == 0.0
+    # It enters in the next fit, which needs it.
+    point = DualPoint(np.concatenate([[VERTEX, 0.0], theta]))
+    again = solver_of(OnlineEG, problem, 0.1, point=point)
+    assert np.abs(again.current_weights()).max() < 1e-18
+    visit(again, 1, 5)
+    assert 0.0 < again.duals.theta[2] < VERTEX
+    assert np.abs(again.current_weights()).max() > 1e-3
+
+
+def visit(machine: OnlineEG, i: int, halvings: int = 0) -> None:
+    """One visit, by default with the step that the example has."""
+    machine._visit(np.array([i]), machine.duals, machine.l2, halvings)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -70,10 +70,13 @@ _FIRST_STEP: Final = 0.5
 _FEW: Final = (2, 5)
 #: ... and where only underflow ends it.
 _ANY: Final = 1100
-#: Entering with the hinge: a theta from which the step could be longer by this is too large ...
-_ROOM: Final = 2.0
-#: ... and none is smaller than this.
+#: Entering with the hinge: shares of the step between these gain at least three quarters of what
+#: the best does ...
+_SHARES: Final = (2.0 / 3.0, 2.0)
+#: ... no theta is smaller than this ...
 _LEAST: Final = 0.5
+#: ... and no label moves more than this many times as fast.
+_FASTEST: Final = 20.0
 #: What is smaller, beside the scores, is rounding.
 _ROUNDING: Final = 1e-13
 
@@ -90,12 +93,14 @@ def can_gain(a: Any, i: int, q: Any, mu: Any, masked: Any, work: Any) -> Any:
 
 @njit(fastmath=FAST)
 def entry_factor(
-    tau: float, at: float, q: Any, mu: Any, old_mu: Any, gain: float, fails: bool
+    tau: float, at: float, q: Any, mu: Any, old_mu: Any, gain: float, fails: bool, before: Any
 ) -> Any:
     """Return what a first visit multiplies its theta by, which is `at` on the gold label.
 
     1 if it is good, 0 if the step has to be longer. q, mu, old_mu and gain are those of an example
-    of weight 1; fails: whether the dual has not improved.
+    of weight 1; fails: whether the dual has not improved. before: the theta that was tried before,
+    or 0, and the logarithm of its share. A label that differs in several parts moves so many times
+    as fast as theta, and two trials tell how fast.
     """
     if tau > 0.0:
         return 2.0 if fails else 1.0
@@ -103,11 +108,16 @@ def entry_factor(
     for r in range(q.size):
         slope += q[r] * (mu[r] - old_mu[r])
     if slope <= 0.0:
+        before[0] = 0.0
         return 0.0
     share = slope / max(2.0 * (slope - gain), 1e-12 * slope)
-    if not fails and share < _ROOM:
+    if _SHARES[0] <= share <= _SHARES[1]:
         return 1.0
-    return max(at - math.log(share), _LEAST) / at
+    wanted, speed = math.log(share), 1.0
+    if before[0] > 0.0 and before[0] != at:
+        speed = min(max((wanted - before[1]) / (at - before[0]), 1.0), _FASTEST)
+    before[0], before[1] = at, wanted
+    return max(at - wanted / speed, _LEAST) / at
 
 
 @njit(fastmath=FAST)
@@ -143,6 +153,7 @@ def online_eg_epoch(
     tau = a.tau
     scale = 1.0 / l2
     improved = 0
+    before = np.zeros(2)
     for i in order:
         c = a.weight[i]
         if c == 0.0:
@@ -167,6 +178,7 @@ def online_eg_epoch(
                 improved += 1
                 continue
         if enters:
+            before[0] = 0.0
             for r in range(n):
                 old[r] *= entry
         norm = 0.0
@@ -216,7 +228,9 @@ def online_eg_epoch(
             factor = 1.0
             if enters and trial < _CHANGES:
                 fails = gain < -noise
-                factor = entry_factor(tau, old[gold], q[:n], mu[:n], old_mu, gain / c, fails)
+                factor = entry_factor(
+                    tau, old[gold], q[:n], mu[:n], old_mu, gain / c, fails, before
+                )
             if factor != 1.0:
                 trial += 1
                 if tau * eta >= 1.0:  # a whole step forgets where it leaves from
@@ -264,7 +278,7 @@ class OnlineEG(ExponentiatedGradient):
     start : float or None
         None: examples enter w at their first visit. A number: all examples are in w from the
         beginning, with this theta on the parts of their gold labels; 0 is the uniform distribution.
-        With the hinge and an eta that is not searched for, None is 3.
+        None is 3 where eta is not searched for.
     order : {"permutation", "focused", "replacement", "permutation-then-draws", "deterministic"}
         A new random permutation each epoch; the same, but examples whose share of the gap was
         small at their last visit are left out for up to two epochs (for tau > 0); sampling with
@@ -312,9 +326,11 @@ class OnlineEG(ExponentiatedGradient):
                 "number, such as first_step=0.5"
             )
         self.entry = 1.0
-        # A warm start with the hinge has examples at their gold labels, with a theta of VERTEX.
-        if start is None and (not goal.warm if tau > 0.0 else search):
+        # With the hinge the fit before may have left examples at their gold labels.
+        if start is None and search and (tau == 0.0 or not goal.warm):
             start, self.entry = VERTEX, _ENTRY / VERTEX
+        elif start is None and not search:
+            start = _ENTRY
         super().__init__(goal, start=start, annealing=annealing)
         self.order = order
         self.fixed = not search
