@@ -268,3 +268,18 @@ def test_extend_is_a_number(run: Run, files: Path) -> None:
     code, _, err = run("path", "--task", "tag", files / "train.txt", "--folds", 2, "--extend", -1)
     assert code == 2
     assert "--extend" in err
+
+
+def test_a_plain_warm_start(run: Run, files: Path) -> None:
+    """Every fit begins where the last one ended, in folds and for the final model too."""
+    path = ["path", "--task", "tag", files / "train.txt", "--l2-max", "10", "--steps", "4"]
+    path += ["--tol", "1e-3", "--solver", "online-eg", "--json", "--quiet"]
+    for how in (["--dev", files / "dev.txt"], ["--folds", "2"]):
+        records = [
+            one_object(run(*path, *how, "--warm-start", kind)[1])
+            for kind in ("extrapolated", "plain")
+        ]
+        gaps = [[row["relative_gap"] for row in record["path"]] for record in records]
+        assert gaps[0][:2] == gaps[1][:2]
+        assert gaps[0][2] != gaps[1][2]
+    assert run(*path, "--folds", "2", "--warm-start", "cold")[0] == 2

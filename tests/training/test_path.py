@@ -101,6 +101,30 @@ def test_other_solvers_go_along(solver: str) -> None:
         )
 
 
+def test_a_plain_warm_start_is_where_the_last_fit_ended() -> None:
+    """Section 7.1.2 of Collins et al. (2008); by default the third fit is extrapolated."""
+    problem, values = make_instance("chain", n=12).problem, [4.0, 2.0, 1.0]
+    how: dict[str, Any] = {"tol": 1e-3, "solver": "online-eg"}
+    plain = list(train_path(problem, values, warm_start="plain", **how))
+    for last, fit, l2 in zip(plain, plain[1:], values[1:], strict=False):
+        start = {"start": last.dual_point, "initial_weights": last.weights}
+        alone = train(problem, l2, **start, **how)
+        np.testing.assert_array_equal(fit.weights, alone.weights)
+    third = list(train_path(problem, values, **how))[2]
+    assert not np.array_equal(third.weights, plain[2].weights)
+
+
+def test_steps_are_carried_along_a_path_if_asked_for() -> None:
+    problem, values = make_instance("chain", n=12).problem, [0.02, 0.01]
+    how: dict[str, Any] = {"tol": 1e-3, "solver": "online-eg", "warm_start": "plain"}
+    carried, fresh = (
+        list(train_path(problem, values, options={"first_step": step}, **how))
+        for step in ("carried", 0.5)
+    )
+    np.testing.assert_array_equal(carried[0].weights, fresh[0].weights)
+    assert not np.array_equal(carried[1].weights, fresh[1].weights)
+
+
 def test_the_hinge_starts_from_the_last_duals() -> None:
     problem = make_instance("multiclass", "hinge", n=12).problem
     first, second = train_path(problem, [4.0, 2.0], tol=1e-2)
@@ -377,3 +401,17 @@ def test_path_is_a_function_whatever_is_imported() -> None:
     import partwise.tasks.path
 
     assert callable(partwise.path)
+
+
+def test_the_path_of_an_estimator_may_start_plainly(digits: tuple[Any, Any, Any, Any]) -> None:
+    X, y, X_dev, y_dev = digits
+    grid = {"l2_max": 10.0, "steps": 3, "dev": (X_dev, y_dev)}
+    estimator = LinearClassifier(solver="online-eg")
+    plain, extrapolated = (
+        partwise.path(estimator, X, y, warm_start=kind, **grid).rows
+        for kind in ("plain", "extrapolated")
+    )
+    assert plain[1]["relative_gap"] == extrapolated[1]["relative_gap"]
+    assert plain[2]["relative_gap"] != extrapolated[2]["relative_gap"]
+    with pytest.raises(DataError, match="warm_start is 'cold'"):
+        partwise.path(estimator, X, y, warm_start="cold", **grid)

@@ -14,7 +14,7 @@ from partwise.formats.tag_schemes import SCHEME_ALIASES, TAG_SCHEMES
 from partwise.problem.losses import LOSS_NAMES
 from partwise.tasks.base import Task
 from partwise.tasks.registry import all_tasks
-from partwise.training.path_table import RULES
+from partwise.training.path_table import RULES, WARM_STARTS
 
 from .cluster import add_cluster_options
 from .help_texts import (
@@ -189,6 +189,11 @@ def _path(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
         "--extend", type=seed, default=0, metavar="N",
         help="if the best l2 is the smallest or the largest, go on beyond it for up to N values "
         "(default: 0)",
+    )  # fmt: skip
+    add(
+        "--warm-start", choices=WARM_STARTS, default="extrapolated",
+        help="start each fit at what the last two predict, or where the last one ended (default: "
+        "extrapolated)",
     )  # fmt: skip
     add("--plot", metavar="PNG", help="draw scores and passes against l2")
     add_report(parser, "--dev, or with --folds on TRAIN itself")

@@ -91,7 +91,8 @@ class _Walk:
         self.arguments = arguments
         self.task = task
         self.given = given
-        self.grid = Grid(arguments.l2_max, arguments.factor, arguments.steps, arguments.extend)
+        a = arguments
+        self.grid = Grid(a.l2_max, a.factor, a.steps, a.extend, a.warm_start)
         self.table = _Table(arguments)
         self.trainer = trainer_of(arguments, task, given, self.table.callbacks)
         self.weight: Any = None  # of the examples
@@ -223,7 +224,8 @@ class _Walk:
         self.table.title("the whole file")
         values = [row["l2"] for row in rows[: chosen + 1]]
         with self._quiet():
-            found = descend(self.trainer, values, source, self.weight, None, self._row)
+            warm_start = self.grid.warm_start
+            found = descend(self.trainer, values, source, self.weight, None, self._row, warm_start)
         self.whole &= _certified(found.best.rows, len(values), arguments.tol)
         self.interrupted = found.interrupted
         self.scores.clear()  # the scores of the last fold do not belong to this model

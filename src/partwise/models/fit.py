@@ -268,7 +268,11 @@ def train_model(
             return None, {}
         return packed_model(lambda found: made(values[0], found, UNFINISHED), weights)
 
-    saving = {} if checkpoint is None else {"checkpoint": checkpoint, "model": packed}
+    saving: dict[str, Any] = {}
+    if checkpoint is not None:
+        saving = {"checkpoint": checkpoint, "model": packed}
+    if descent is not None:
+        saving["warm_start"] = descent.warm_start
     fits = _fits(problem, values, settings, callbacks, dual_point, first, watch, saving)
     if initial is not None and first is not None:
         fits = _from(initial, first, fits)

@@ -80,7 +80,8 @@ def _descend_apart(
         raise MismatchError("extend needs one fit after the other; leave it or the cluster out")
     values, n = grid.values, walkers.stretch
     stretches = [
-        Stretch(trainer, values[k : k + n], source, weight) for k in range(0, len(values), n)
+        Stretch(trainer, values[k : k + n], source, weight, grid.warm_start)
+        for k in range(0, len(values), n)
     ]
     found = BestModel(score, each)
     with closing(walkers(stretches)) as walked:  # type: ignore[type-var]
@@ -102,6 +103,7 @@ def descend(
     weight: Any = None,
     score: Callable[[Model], float] | None = None,
     each: Callable[[PathRow, Model], Any] | None = None,
+    warm_start: str = "extrapolated",
 ) -> Descended:
     """Fit along a path, and leave the trainer with the best model.
 
@@ -117,9 +119,11 @@ def descend(
         Returns the score of a model. If None, there are no scores, and the last model is the best.
     each : callable or None
         Called with each row and its model as soon as they are known; a true result ends the path.
+    warm_start : {"extrapolated", "plain"}
+        Where each fit starts, as in `train_path`.
     """
     found = BestModel(score, each)
-    descent = Descent(values, found)
+    descent = Descent(values, found, warm_start)
     trainer.__dict__["_descent"] = descent
     try:
         prepared, fit = trainer._train(source, weight)
@@ -167,14 +171,15 @@ def descend_grid(
         done = len(rows) >= grid.steps and at_edge(rows, best_of(rows)) != "smallest"
         return ended or done
 
-    found = descend(trainer, (*grid.values, *grid.smaller), source, weight, score, row_done)
+    values = (*grid.values, *grid.smaller)
+    found = descend(trainer, values, source, weight, score, row_done, grid.warm_start)
     edge = at_edge(found.best.rows, found.best.at)
     whole = len(rows) >= grid.steps and found.fit.certificate.converged
     found = found._replace(edge=None if edge == "smallest" and not whole else edge)
     if ended or found.interrupted or not grid.extend or edge != "largest":
         return found
     before = vars(trainer).copy()
-    above = descend(trainer, grid.larger, source, weight, score, each)
+    above = descend(trainer, grid.larger, source, weight, score, each, grid.warm_start)
     best = found.best.below(above.best)
     if best.model is found.best.model:
         vars(trainer).update(before)
@@ -227,6 +232,7 @@ def fold_tables(
     scorer: Callable[[Any, Source, Any], Callable[[Model], float]],
     each: Callable[[PathRow, Model], Any] | None = None,
     begin: Callable[[int], Any] | None = None,
+    warm_start: str = "extrapolated",
 ) -> Iterator[list[PathRow]]:
     """Yield the table of each fold.
 
@@ -246,9 +252,11 @@ def fold_tables(
         Called with each row and its model.
     begin : callable or None
         Called with the number of each fold, from 0, before it begins.
+    warm_start : {"extrapolated", "plain"}
+        Where each fit starts, as in `train_path`.
     """
     walkers = walkers_now()
-    folds = _folds(plain, values, source, weight, parts)
+    folds = _folds(plain, values, source, weight, parts, warm_start)
     walked = None if walkers is None else walkers([stretch for stretch, _, _ in folds])
     for number, (stretch, test, its_weight) in enumerate(folds):
         if begin is not None:
@@ -260,7 +268,9 @@ def fold_tables(
                 replayed(iter([next(walked)]), best)
                 yield best.rows
                 continue
-            found = descend(stretch.trainer, values, stretch.source, stretch.weight, score, each)
+            found = descend(
+                stretch.trainer, values, stretch.source, stretch.weight, score, each, warm_start
+            )
         except DataError as error:
             where = f"fold {number} (counted from 0, and so are its examples)"
             raise DataError(f"{where}: {error}") from error
@@ -276,13 +286,14 @@ def _folds(
     source: Source,
     weight: Any,
     parts: Sequence[tuple[list[int], list[int]]],
+    warm_start: str,
 ) -> list[tuple[Stretch, Source, Any]]:
     """Return for each fold what is trained, what is scored, and the weights of that."""
     found = []
     every = None if weight is None else np.asarray(weight)
     for train, test in parts:
         mine, its = (None, None) if every is None else (every[train], every[test])
-        stretch = Stretch(plain.fresh(), values, source.take(train), mine)
+        stretch = Stretch(plain.fresh(), values, source.take(train), mine, warm_start)
         found.append((stretch, source.take(test), its))
     return found
 
@@ -311,7 +322,8 @@ def grid_tables(
     """
 
     def tables(values: Sequence[float]) -> list[list[PathRow]]:
-        return list(fold_tables(plain, values, source, weight, parts, scorer, each, begin))
+        given = plain, values, source, weight, parts, scorer, each, begin, grid.warm_start
+        return list(fold_tables(*given))
 
     found = tables(grid.values)
     rows = pooled(found)

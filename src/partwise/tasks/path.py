@@ -46,6 +46,7 @@ def path(
     factor: float = 0.7,
     steps: int = 24,
     extend: int = 0,
+    warm_start: str = "extrapolated",
     tol: float = 1e-3,
     scoring: Any = None,
     each: Callable[[PathRow, Model], Any] | None = None,
@@ -71,6 +72,8 @@ def path(
     extend : int
         How many further values there may be at either end, while the best lies there. If it lies at
         an end nevertheless, a `GridEdgeWarning` says so.
+    warm_start : {"extrapolated", "plain"}
+        Whether a fit starts at what the last two predict, or where the last one ended.
     tol : float
         The relative duality gap at which each fit stops.
     scoring : str, callable or None
@@ -103,7 +106,7 @@ def path(
         )
     made = clone(estimator).set_params(tol=tol, warm_start=False)
     score = held_out_score(made, dev, scoring)
-    grid = Grid(l2_max, factor, steps, extend)
+    grid = Grid(l2_max, factor, steps, extend, warm_start)
     given = made._given(X, **fit_arguments) if y is None else made._given(X, y, **fit_arguments)
     source, weight = given
     found = descend_grid(made, grid, source, weight, score, each)

@@ -32,12 +32,15 @@ class Stretch:
         The values of l2, the largest first.
     source, weight
         Labelled examples and their weights.
+    warm_start : {"extrapolated", "plain"}
+        Where each fit starts, as in `train_path`.
     """
 
     trainer: Trainer
     values: Sequence[float]
     source: Any
     weight: Any = None
+    warm_start: str = "extrapolated"
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +104,7 @@ def walked_here(stretch: Stretch) -> Walked:
         return False
 
     trainer = stretch.trainer.fresh()
-    trainer.__dict__["_descent"] = Descent(stretch.values, receive)
+    trainer.__dict__["_descent"] = Descent(stretch.values, receive, stretch.warm_start)
     prepared, _ = trainer._train(stretch.source, stretch.weight)
     record = {"n_examples": len(prepared.gold), **prepared.record}
     held = Prepared(

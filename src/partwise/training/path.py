@@ -1,9 +1,9 @@
 """The regularisation path: one fit per value of l2, from large to small, all of one problem.
 
 Collins et al. (2008), section 7.1.2: optimise for the largest l2 until the relative gap is at most
-tol, then continue with the next value from the duals that were reached. In addition, this module
-extrapolates: at the optimum theta is a smooth function of log l2, so the last two fits predict
-where the next one will end, and it starts there:
+tol, then continue with the next value from the duals that were reached: a plain warm start. By
+default this module extrapolates: at the optimum theta is a smooth function of log l2, so the last
+two fits predict where the next one will end, and it starts there:
 
     theta = theta_k + a (theta_k - theta_(k-1)),  a = log(l2_(k+1) / l2_k) / log(l2_k / l2_(k-1))
 
@@ -24,11 +24,12 @@ from ..arrays import Floats
 from ..errors import DataError
 from ..problem.dual_point import DualPoint
 from ..problem.problem import Problem
-from ..values import is_integer, is_number
+from ..values import is_integer, is_number, one_of
 from .fit import Fit
 from .interrupt import Interrupt
 from .loop import train
 from .partial import train_partial
+from .path_table import WARM_STARTS
 
 if TYPE_CHECKING:
     from ..models.model import Model
@@ -69,17 +70,21 @@ class Grid:
         The values: ``l2_max * factor**k`` for k = 0, ..., steps - 1.
     extend : int
         How many further values there may be at either end.
+    warm_start : {"extrapolated", "plain"}
+        Where each fit starts, as in `train_path`.
     """
 
     l2_max: float = 1000.0
     factor: float = 0.7
     steps: int = 24
     extend: int = 0
+    warm_start: str = "extrapolated"
 
     def __post_init__(self) -> None:
         """Check the numbers."""
         if not is_integer(self.extend) or self.extend < 0:
             raise DataError(f"extend is {self.extend!r}; give a whole number from 0")
+        one_of("warm_start", self.warm_start, WARM_STARTS)
         values = self.values
         check_values((*self.larger, *values, *self.smaller))
 
@@ -116,6 +121,7 @@ def train_path(
     *,
     start: DualPoint | None = None,
     initial_weights: Floats | None = None,
+    warm_start: str = "extrapolated",
     **training: Any,
 ) -> Iterator[Fit]:
     """Train for each value of l2, starting from where the fit before ended.
@@ -133,6 +139,9 @@ def train_path(
         The dual point that the first fit starts from.
     initial_weights : ndarray or None
         The weights that the first fit starts from.
+    warm_start : {"extrapolated", "plain"}
+        Whether the others start at what the last two fits predict, for smooth losses, or where the
+        last one ended.
     **training
         Further arguments of :func:`partwise.training.train`.
 
@@ -163,7 +172,7 @@ def train_path(
         if not fit.certificate.converged or k + 1 == len(values):
             return
         start, initial_weights = fit.dual_point, fit.weights
-        if before is not None and problem.loss.tau > 0.0:
+        if before is not None and warm_start == "extrapolated" and problem.loss.tau > 0.0:
             a = logs[k] / logs[k - 1]
             start = start.beyond(before.dual_point, a)
             initial_weights = initial_weights + a * (initial_weights - before.weights)
@@ -179,6 +188,8 @@ class Descent:
         The values of l2, the largest first.
     receive : callable
         Called with each model and its fit as soon as they are trained. A true result ends the path.
+    warm_start : {"extrapolated", "plain"}
+        Where each fit starts, as in `train_path`.
 
     Attributes
     ----------
@@ -187,10 +198,14 @@ class Descent:
     """
 
     def __init__(
-        self, values: Sequence[float], receive: Callable[[Model, Fit], Any] | None = None
+        self,
+        values: Sequence[float],
+        receive: Callable[[Model, Fit], Any] | None = None,
+        warm_start: str = "extrapolated",
     ) -> None:
         check_values(values)
         self.values = tuple(values)
+        self.warm_start = warm_start
         self.receive = receive
         self.interrupted = False
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RULES",
+    "WARM_STARTS",
     "BestModel",
     "GridEdgeWarning",
     "PathRow",
@@ -29,6 +30,8 @@ __all__ = [
 
 #: The rules by which a value of l2 can be chosen.
 RULES: Final = ("best", "one-se")
+#: Where a fit starts: at what the last two predict, or where the last one ended.
+WARM_STARTS: Final = ("extrapolated", "plain")
 
 
 class GridEdgeWarning(UserWarning):
