@@ -93,7 +93,10 @@ SECTIONS: Final = (
     Section(
         "Training",
         "In `partwise.training`: what a fit tells to its callbacks, and what may be asked of it.",
-        (*_all_of("partwise.training"), "partwise.training.path.train_path"),
+        (
+            *_all_of("partwise.training"), "partwise.training.path.train_path",
+            "partwise.training.runs.best_of_runs",
+        ),
     ),
     Section(
         "Readers and writers of files",
