@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from partwise.arrays import Floats
-from partwise.solvers.average.memory import SAMPLINGS, SEARCHES, SEEN
+from partwise.solvers.average.memory import SEARCHES, SEEN, WORDS
 from support.instances import Explicit, Instance
 from support.solvers import solver_of
 
@@ -28,7 +28,7 @@ class Dense:
 
     def __init__(self, machine: Any, explicit: Explicit) -> None:
         self.rule, self.explicit = machine.rule, explicit
-        self.sampling = SAMPLINGS[machine.rule.sampling]
+        self.sampling = WORDS[machine.rule.sampling]
         self.live = np.flatnonzero(explicit.weight)
         self.n = len(self.live)
         self.lam = machine.l2 / self.n
@@ -127,6 +127,35 @@ class Dense:
             part = len(self.g) / self.n if self.sampling == "nus-2013" else 1.0
             alpha = (1 - part) * alpha + part * both
         return float(alpha * self.rule.share)
+
+    def all_gradients(self) -> dict[int, Floats]:
+        """The gradients of all examples, for which each is visited."""
+        self.calls += len(self.explicit.weight)
+        return {i: self.gradient(i)[1] for i in self.live}
+
+    def two_gradients(self, coins: Floats, anchor: dict[int, Floats] | None) -> None:
+        """Algorithm 3 of appendix B; or a step of SVRG, with the gradients at the anchor."""
+        n = self.n
+        chances = np.array([self.L[i] for i in self.live]) if self.L else np.ones(n)
+        chances /= chances.sum()
+        at = int(np.searchsorted(np.cumsum(chances), coins[0], "right"))
+        j, p = (self.live[at], chances[at]) if self.L else (self.order[int(coins[0] * n)], 1.0 / n)
+        f, g = self.gradient(j)
+        self.calls += 2
+        if not self.rule.fixed:
+            self.L_g, _ = self.search(j, f, g, self.L_g)
+        alpha = self.rule.fixed or self.rule.share / (self.L_g + self.lam)
+        kept = self.g if anchor is None else anchor
+        d = np.sum(list(kept.values()), axis=0) + np.zeros_like(g)
+        direction = (g - kept.get(j, 0.0)) / (n * p) + d / n + self.lam * self.w
+        if anchor is None:
+            r = self.order[int(coins[1] * n)]
+            if r not in self.g:
+                place, m = self.order.index(r), len(self.g)
+                self.order[place], self.order[m] = self.order[m], self.order[place]
+            self.g[r] = self.gradient(r)[1]
+        self.w = self.w - alpha * direction
+        self.L_g *= 2 ** (-1 / n)
 
     def visit(self, coins: Floats) -> None:
         i, p = self.draw(coins)

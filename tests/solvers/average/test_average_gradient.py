@@ -14,7 +14,9 @@ from partwise.solvers.average.average_gradient import line_search
 from partwise.solvers.average.lazy import clear
 from partwise.solvers.average.memory import (
     BETA,
+    CHOSEN,
     CROSS,
+    LARGEST,
     LINEAR,
     NORM,
     SAMPLINGS,
@@ -22,6 +24,7 @@ from partwise.solvers.average.memory import (
     SQUARE,
 )
 from partwise.solvers.average.sag import SAG, SAGA
+from partwise.solvers.average.svrg import SVRG
 
 
 def follow(machine: Any, explicit: Explicit, epochs: int) -> None:
@@ -73,6 +76,71 @@ def test_published_steps_are_those_of_the_algorithm(
     instance = make_instance("chain", "softmax-margin", 4, n=7, weighted=True, constrained=True)
     machine = build(kind, instance, 0.7, sampling=sampling, **options)
     follow(machine, Explicit(instance, 0.7), 12)
+
+
+@pytest.mark.parametrize("warm", [True, False])
+@pytest.mark.parametrize("case", CASES, ids=[c[0] + "-" + c[1] for c in CASES])
+def test_steps_with_two_gradients_are_those_of_appendix_b(case: Any, warm: bool) -> None:
+    structure, loss, options = case
+    instance = make_instance(structure, loss, 4, n=7, **options)
+    start = instance.problem.storage.zeros() if warm else None
+    more = {"sampling": "proportional", "initial_weights": start}
+    for eta in ("theorem", 0.03):
+        machine = build(SAGA, instance, 0.7, eta=eta, **more)
+        explicit = Explicit(instance, 0.7)
+        dense = Dense(machine, explicit)
+        coins = np.random.default_rng(0)
+        for epoch in range(5):
+            found = machine.epoch()
+            for row in coins.random((dense.n, 3)):
+                dense.two_gradients(row, None)
+            w = machine.current_weights()
+            np.testing.assert_allclose(w, dense.w, atol=1e-10 * max(1.0, np.abs(dense.w).max()))
+            paid = 2.0 * dense.n / machine.problem.n_examples + (epoch == 0 and warm)
+            assert found.passes == pytest.approx(paid)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"share": 1.0}, {"eta": 0.05, "inner": 0.6}, {"sampling": "proportional"}]
+)
+@pytest.mark.parametrize("case", CASES, ids=[c[0] + "-" + c[1] for c in CASES])
+def test_variance_reduced_steps_are_those_of_the_algorithm(
+    case: Any, options: dict[str, Any]
+) -> None:
+    structure, loss, more = case
+    instance = make_instance(structure, loss, 4, n=7, **more)
+    if "sampling" in options:
+        options = {**options, "eta": "theorem"}
+    machine = build(SVRG, instance, 0.7, **options)
+    dense = Dense(machine, Explicit(instance, 0.7))
+    dense.L_g = 1.0
+    coins = np.random.default_rng(0)
+    for _ in range(4):
+        calls = dense.calls
+        found = machine.epoch()
+        anchor = dense.all_gradients()
+        for row in coins.random((round(options.get("inner", 2.0) * dense.n), 3)):
+            dense.two_gradients(row, anchor)
+        w = machine.current_weights()
+        np.testing.assert_allclose(w, dense.w, atol=1e-10 * max(1.0, np.abs(dense.w).max()))
+        assert found.passes == pytest.approx((dense.calls - calls) / machine.problem.n_examples)
+
+
+@pytest.mark.parametrize("kind", [SAG, SVRG])
+def test_L_does_not_fall_without_end(kind: type[Any]) -> None:
+    """Not below 1e-6 lambda, where 1 / (L + lambda) hardly depends on it."""
+    machine = build(kind, make_instance(n=7), 700.0)
+    machine.memory.least[:] = np.inf  # no searches
+    for _ in range(15):
+        machine.epoch()
+    assert machine.memory.totals[LARGEST] == pytest.approx(1e-6 * 100.0, rel=1e-12)
+    alone = build(SAG, make_instance(n=7), 700.0, sampling="nus")
+    alone.memory.least[:] = np.inf
+    alone.memory.curvature[:] = 1e-12
+    alone.memory.totals[CHOSEN] = 7.0
+    for _ in range(5):
+        alone.epoch()
+    assert alone.memory.curvature.max() == pytest.approx(1e-6 * 100.0, rel=1e-12)
 
 
 @pytest.mark.parametrize("scale", [30.0, 1e-3])

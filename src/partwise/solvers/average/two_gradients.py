@@ -17,7 +17,7 @@ from ...compiled.jit import FAST, njit
 from ...problem.design import scatter, score
 from .average_gradient import NEGLIGIBLE, from_gold, new_curvature, respond, scores, see, step_size
 from .lazy import settle
-from .memory import BETA, LARGEST, LINEAR, NORM, PROPORTIONAL, SLIDE, STALE, VISITS
+from .memory import BETA, LARGEST, PROPORTIONAL, SLIDE, STALE, VISITS
 from .sum_tree import find
 from .two_vectors import scatter_both
 
@@ -27,6 +27,8 @@ def two_gradient_epoch(
     a: Any, memory: Any, anchor: Any, rule: Any, coins: Any, buffers: Any, other: Any
 ) -> Any:
     """Take one step per row of coins; adds to STALE what is its mean in the end.
+
+    The other running totals are not kept up to date.
 
     anchor: w of the gradients s_i; empty if their marginals are kept in ``memory.mu``. other: room
     for the marginals of the second gradient, that of r at w or of j at the anchor.
@@ -57,7 +59,6 @@ def two_gradient_epoch(
             for r in range(a.part_ptr[second + 1] - lo):
                 past += q[r] * memory.mu[lo + r]
             totals[STALE] += n * c * (tau * log_z - memory.linear[second] - past)
-            totals[LINEAR] += c * (linear - memory.linear[second])
             memory.linear[second], memory.loss[second] = linear, tau * log_z - gold
 
         scores(a, j, memory, rule, q, pull)
@@ -82,8 +83,7 @@ def two_gradient_epoch(
             for r in range(a.part_ptr[second + 1] - lo):
                 delta[r] = c * (other[r] - memory.mu[lo + r])
                 memory.mu[lo + r] = other[r]
-            slide = totals[SLIDE]
-            totals[NORM] += scatter_both(a.design, second, delta, memory.d, memory.z, slide)
+            scatter_both(a.design, second, delta, memory.d, memory.z, totals[SLIDE])
             see(memory, memory.place[second])
         if beta < 1e-100:
             settle(memory.z, memory.d, beta, totals[SLIDE])
