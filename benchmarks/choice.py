@@ -22,8 +22,7 @@ import numpy as np
 from . import data, sequences
 from .limits import table
 from .machine import describe_machine
-from .methods import tell
-from .report import write_text
+from .report import tell, write_text
 
 if TYPE_CHECKING:
     from partwise.problem.problem import Problem

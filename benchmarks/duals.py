@@ -25,7 +25,7 @@ import numpy as np
 
 from . import data
 from .limits import table
-from .methods import tell
+from .report import tell
 
 TOLERANCES = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 #: CPU seconds, and the dual at that time.

@@ -22,12 +22,21 @@ from .data import MissingDataError
 from .dlib_planes import follow_dlib
 from .limits import table
 from .machine import describe_machine
-from .methods import finite, number, tell
 from .papers.courses import Descent, Limits, Method, Point, follow, warm_up
-from .report import write_text
+from .report import tell, write_text
 
 if TYPE_CHECKING:
     from partwise.problem.problem import Problem
+
+
+def number(value: float | None, form: str) -> str:
+    """Return a value for a table; a dash if there is none."""
+    return "-" if value is None or not math.isfinite(value) else format(value, form)
+
+
+def finite(value: float) -> float | None:
+    """Return None for infinity, which JSON does not have."""
+    return value if math.isfinite(value) else None
 
 
 def annealing(problem: Problem, l2: float) -> Any:

@@ -25,8 +25,7 @@ from . import data
 from .features import chunking_attributes
 from .limits import table
 from .machine import describe_machine
-from .methods import tell
-from .report import write_text
+from .report import tell, write_text
 
 Tokens = list[list[str]]
 Labels = list[Any]

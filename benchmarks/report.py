@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,11 @@ def write_text(path: Path, text: str) -> None:
     temporary = path.with_name(path.name + ".tmp")
     temporary.write_text(text, encoding="utf-8")
     os.replace(temporary, path)
+
+
+def tell(line: str) -> None:
+    """Write a line to stderr, in addition to the report."""
+    sys.stderr.write(line + "\n")
 
 
 def results_json(

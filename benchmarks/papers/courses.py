@@ -171,20 +171,28 @@ def follow(problem: Problem, l2: float, method: Method, limits: Limits, **option
         solver.close()
 
 
-def descend(problem: Problem, l2: float, method: Method, limits: Limits) -> Descent:
-    """Run a method; if it is tuned, try powers of 10 as its step and return the best run."""
+def tuned(problem: Problem, l2: float, method: Method, limits: Limits) -> list[Descent]:
+    """Run a method with powers of 10 as its step, and return the runs, the best first.
+
+    Each has its step. The best ends with the lowest objective; all its neighbours were tried.
+    """
     from partwise.solvers.stochastic.step_search import best_power
 
-    if not method.tuned:
-        return follow(problem, l2, method, limits)
     runs: dict[float, Descent] = {}
 
     def trial(eta: float) -> float:
-        runs[eta] = follow(problem, l2, method, limits, eta=eta)
+        runs[eta] = replace(follow(problem, l2, method, limits, eta=eta), eta=eta)
         return runs[eta].points[-1].objective
 
-    eta, tried = best_power(trial)
-    return replace(runs[eta], eta=eta, tried=tried)
+    _, tried = best_power(trial)
+    return [replace(runs[eta], tried=tried) for eta in sorted(runs, key=lambda eta: tried[eta])]
+
+
+def descend(problem: Problem, l2: float, method: Method, limits: Limits) -> Descent:
+    """Run a method; if it is tuned, try powers of 10 as its step and return the best run."""
+    if not method.tuned:
+        return follow(problem, l2, method, limits)
+    return tuned(problem, l2, method, limits)[0]
 
 
 def warm_up(problem: Problem, l2: float, methods: list[Method]) -> None:

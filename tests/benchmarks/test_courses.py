@@ -10,7 +10,16 @@ import pytest
 pytest.importorskip("resource", reason="the benchmarks count CPU time by POSIX calls")
 
 from benchmarks import sequences
-from benchmarks.papers.courses import FLOOR, Descent, Limits, Method, Point, descend, follow
+from benchmarks.papers.courses import (
+    FLOOR,
+    Descent,
+    Limits,
+    Method,
+    Point,
+    descend,
+    follow,
+    tuned,
+)
 from partwise.arrays import Floats
 from partwise.problem.problem import Problem
 from partwise.training.loop import train
@@ -64,6 +73,18 @@ def test_the_best_power_of_ten_is_taken(problem: Problem) -> None:
     descent = descend(problem, 1.0, TUNED, Limits(2.0, math.inf))
     assert descent.eta in descent.tried
     assert descent.tried[descent.eta] == min(descent.tried.values())
+
+
+def test_runs_with_powers_of_ten_are_sorted(problem: Problem) -> None:
+    runs = tuned(problem, 1.0, TUNED, Limits(2.0, math.inf))
+    ends = [run.points[-1].objective for run in runs]
+    assert len(runs) >= 3
+    assert ends == sorted(ends)
+    assert [run.tried[run.eta] for run in runs if run.eta] == ends
+    # The neighbours of the best were tried.
+    assert {round(math.log10(runs[0].eta or 1.0)) + k for k in (-1, 1)} <= {
+        round(math.log10(run.eta or 1.0)) for run in runs
+    }
 
 
 def test_points_have_the_error_of_the_weights_of_the_model(problem: Problem) -> None:
