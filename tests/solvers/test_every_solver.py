@@ -26,6 +26,8 @@ HINGE = {
     "primal-eg": 2e-3,
     "excessive-gap": 5e-4,
     "extragradient": 5e-4,
+    "smo": 1e-4,
+    "smo-eg": 1e-3,
     "pegasos": 1e-1,
 }
 #: Methods whose steps suit a smooth loss; with the hinge their gap stays large.

@@ -54,7 +54,7 @@ SENSIBLE: dict[str, tuple[Any, ...]] = {
     "share": (0.1, 1),
     "skipping": (None, True, np.bool_(False)),
     "slack": ("one", "each"),
-    "smo_epochs": (0, 3),
+    "smo_epochs": (None, 1, 3),
     "start": (0, 3.0, 60),
     "step": ("search", "growing", "constant"),
 }

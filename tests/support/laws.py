@@ -162,6 +162,10 @@ class StructureLaws:
     def test_marginal_entropy(self, data: st.DataObject) -> None:
         self.check(data, laws.marginal_entropy)
 
+    @law(25)
+    def test_steps(self, data: st.DataObject) -> None:
+        self.check(data, laws.steps)
+
     @law(15)
     def test_samples(self, data: st.DataObject) -> None:
         self.check(data, laws.samples)

@@ -19,11 +19,15 @@ class DualPoint:
         The marginals of u where they are not those of theta, as not every point has a theta.
     steps : ndarray or None
         The steps of the examples that the fit ended with, if each has one of its own.
+    unfolded : ndarray or None
+        The marginals of the parts and steps of u, where those of the parts alone do not determine
+        it: see ``problem/unfold.py``.
     """
 
     theta: Floats
     mu: Floats | None = None
     steps: Floats | None = None
+    unfolded: Floats | None = None
 
     def beyond(self, before: DualPoint, a: float) -> DualPoint:
         """Extrapolate: go on by a times the way from an earlier point to this one.

@@ -181,24 +181,26 @@ class Evaluator:
         self._sweep(task, changed=theta)
         return theta
 
-    def conditional(self, mu: Floats, least: float = 1e-12) -> tuple[Floats, Floats]:
+    def conditional(self, mu: Floats, share: float = 1e-10) -> tuple[Floats, Floats]:
         """Compute a theta that has these marginals, and the entropies, if the structure can.
 
-        theta = -grad H(mu), the logarithms of conditional probabilities. Marginals below ``least``
-        are raised to it, as the rounding of one part must not make another part likely.
+        theta = -grad H(mu), the logarithms of conditional probabilities. Where marginals are 0,
+        these are not known, and those that are raised one by one may make up a distribution that
+        is nowhere near: a chain of T positions has n^T paths through its n labels that have
+        none. So a share of the uniform distribution is mixed in, larger than what rounding does.
         """
         problem = self.problem
         theta = problem.room.parts("theta", problem.n_parts)
         entropy = np.empty(problem.n_examples)
 
-        def task(begin: int, end: int) -> None:
-            of_marginals = problem.structure.marginal_entropy
+        def task(begin: int, end: int) -> int:
             work = np.empty(problem.work_size)
-            conditional_of(
-                problem.arrays, of_marginals, mu, least, theta, entropy, begin, end, work
-            )
+            run = (theta, entropy, begin, end, work)
+            return int(conditional_of(problem.arrays, problem.marginal_entropy, mu, share, *run))
 
-        self._sweep(task, changed=theta)
+        bad = [i for i in self._sweep(task, changed=theta) if i >= 0]
+        if bad:
+            raise not_finite(bad[0])
         return theta, entropy
 
     def weights(self, theta: Floats, l2: float, l1: float = 0.0) -> Floats:

@@ -21,6 +21,7 @@ from ..compiled.jit import njit, typed_by_looks
 from ..errors import DataError, MismatchError
 from ..memory import BYTES_A_FEATURE, check_memory
 from ..structures.base import ORACLE_WORDS, Structure, no_oracle
+from ..structures.steps import steps_entropy
 from .design import Design
 from .example_arrays import (
     ExampleArrays,
@@ -98,6 +99,8 @@ class Problem:
         Then, the entropy of the gold label of each example.
     room : Room
         Where solvers keep one number per part.
+    folded : Problem or None
+        The problem without steps, if there are steps behind its parts: see ``problem/unfold.py``.
 
     Examples
     --------
@@ -121,6 +124,17 @@ class Problem:
     partial: PartialLabels | None = None
     gold_entropy: Floats | None = None
     room: Room = field(default_factory=Room)
+    folded: Problem | None = None
+
+    @property
+    def has_entropy(self) -> bool:
+        """Whether the marginals of the parts determine the entropy."""
+        return self.folded is not None or self.structure.has_entropy
+
+    @property
+    def marginal_entropy(self) -> Any:
+        """The compiled oracle of the entropy as a function of the marginals."""
+        return self.structure.marginal_entropy if self.folded is None else steps_entropy.compiled
 
     @property
     def layout(self) -> Layout:
@@ -137,12 +151,12 @@ class Problem:
     @cached_property
     def reach(self) -> Floats:
         """For each example, a bound on ``|F_i^T (gold_i - y)|`` over all labels y."""
-        return reaches(self)
+        return reaches(self) if self.folded is None else self.folded.reach
 
     @cached_property
     def diameter(self) -> Floats:
         """For each example, a bound on ``|F_i^T (y - z)|`` over all pairs of labels."""
-        return diameters(self)
+        return diameters(self) if self.folded is None else self.folded.diameter
 
     @property
     def n_examples(self) -> int:

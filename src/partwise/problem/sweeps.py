@@ -188,18 +188,28 @@ def scores_of(a: Any, w: Any, dial: Any, theta: Any, begin: int, end: int) -> No
 
 @njit(fastmath=FAST)
 def conditional_of(
-    a: Any, of_marginals: Any, mu: Any, least: float, theta: Any, entropy: Any, begin: int,
+    a: Any, of_marginals: Any, mu: Any, share: float, theta: Any, entropy: Any, begin: int,
     end: int, work: Any,
-) -> None:  # fmt: skip
-    """Compute theta_i = -grad H at max(mu_i, least), and H there, for i in [begin, end)."""
+) -> Any:  # fmt: skip
+    """Compute theta_i = -grad H at (1 - share) mu_i + share even_i, and H there, in [begin, end).
+
+    even_i: the marginals of the uniform distribution over the labels of example i. Returns the
+    first example that has no label, or -1.
+    """
     size = (a.part_ptr[begin + 1 : end + 1] - a.part_ptr[begin:end]).max()
-    kept = np.empty(size)
+    kept, even, masked = np.empty(size), np.zeros(size), np.empty(size)
     for i in range(begin, end):
         lo, n = a.part_ptr[i], a.part_ptr[i + 1] - a.part_ptr[i]
         own = theta[lo : lo + n]
+        if share > 0.0:
+            for r in range(n):
+                own[r] = 0.0
+            if not np.isfinite(example_marginals(a, i, own, even[:n], masked, work)):
+                return i
         for r in range(n):
-            kept[r] = max(mu[lo + r], least)
+            kept[r] = max((1.0 - share) * mu[lo + r] + share * even[r], 0.0)
         topo = a.topo[a.topo_ptr[i] : a.topo_ptr[i + 1]]
         entropy[i] = of_marginals(a.spec, topo, kept[:n], own, work)
         for r in range(n):
             own[r] = -own[r]
+    return -1

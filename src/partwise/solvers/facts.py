@@ -31,6 +31,7 @@ _STRUCTURES: Final = {
     "multiclass": "a classifier",
     "entropy": "one whose entropy is a sum over parts: a classifier, a chain whose transitions are "
     "not tied, or one with marginal_entropy",
+    "steps": "one that a dynamic program builds step by step: all but non-projective trees",
     "unconstrained labels": "without constraints",
 }
 _REFERENCE: Final = re.compile(r"As (in|for) :class:`[^`]*`\.")

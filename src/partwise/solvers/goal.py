@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from ..compiled.vectors import shrunk
 from ..problem.dual_point import DualPoint
 from ..problem.evaluation import Evaluator
 from ..problem.problem import Problem
+from ..problem.unfold import spread, unfold
 
 
 @dataclass(frozen=True)
@@ -66,12 +67,28 @@ class Goal:
         """Whether the fit starts from weights, without a dual point."""
         return self.start is None and self.initial_weights is not None
 
+    def unfolded(self) -> Goal:
+        """Return the goal with the problem that has steps; itself if it needs none.
+
+        The steps of a start that has none are those of its theta.
+        """
+        problem, start = unfold(self.problem), self.start
+        if problem is self.problem:
+            return self
+        if start is not None:
+            theta = spread(problem, start.theta)
+            mu = start.unfolded
+            known = mu is not None and mu.shape == theta.shape
+            start = DualPoint(theta, mu if known else None, start.steps)
+        evaluator = Evaluator(problem, self.evaluator.n_jobs)
+        return replace(self, problem=problem, evaluator=evaluator, start=start)
+
     def theta(self) -> Floats | None:
         """Return the theta to start from, or None."""
         point = self._point()
         if point is None:
             return None
-        if point.mu is not None and self.problem.structure.has_entropy:
+        if point.mu is not None and self.problem.has_entropy:
             return self.evaluator.conditional(point.mu)[0]
         return point.theta
 

@@ -104,6 +104,9 @@ _WORDS: Final = {
     "log loss": "the log loss",
     "memory": "all examples in memory",
     "multiclass": "a classifier",
+    "steps": "labels that a dynamic program builds step by step, as weight can be taken from a "
+    "label if all of its steps have some (so not trees that may cross: the marginals of their arcs "
+    "do not tell which trees have weight)",
     "tau=0": "the hinge loss",
     "tau>0": "the log or the softmax-margin loss",
     "unconstrained labels": "labels without constraints",
@@ -122,8 +125,10 @@ def offered(problem: Problem) -> frozenset[str]:
         offers.add("tau>0")
     else:
         offers.add("tau=0")
-    if problem.structure.has_entropy:
+    if problem.has_entropy:
         offers.add("entropy")
+    if problem.has_entropy or problem.structure.has_steps:
+        offers.add("steps")
     if problem.structure.name == "multiclass":
         offers.add("multiclass")
     if problem.loss.tau == 1.0 and not problem.arrays.cost.size:

@@ -16,6 +16,8 @@ are then refused. A structure whose marginals determine the entropy may bring a 
 ``marginal_entropy(spec, topo, mu, slope, work) -> H``
     The entropy of the label distribution with these marginals; slope receives dH/dmu.
 
+One whose labels are built by a dynamic program may list its steps: see ``Structure.steps``.
+
 theta may hold -inf for a forbidden part; if no label is left, both oracles return -inf. An oracle
 never raises: it returns nan for scores that are nan or +inf, and the caller says which example it
 was.
@@ -26,13 +28,16 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
 from ..arrays import Floats, Ints
 from ..compiled.jit import cfunc, njit
 from ..errors import DataError, MismatchError
+
+if TYPE_CHECKING:
+    from .steps import Steps
 
 #: The one signature of all oracles, so that one compiled solver serves every structure.
 ORACLE: Final = "float64(int64[::1], int64[::1], float64[::1], float64[::1], float64[::1])"
@@ -86,6 +91,11 @@ class Structure(ABC):
     def has_entropy(self) -> bool:
         """Whether ``marginal_entropy`` can be used with these constants."""
         return self.has_oracle("marginal_entropy")
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether labels can be built step by step; see ``steps``."""
+        return type(self).steps is not Structure.steps
 
     def has_oracle(self, name: str) -> bool:
         """Return whether the structure brings an oracle, without compiling it."""
@@ -166,6 +176,14 @@ class Structure(ABC):
     @abstractmethod
     def sites(self, topo: Ints) -> Sites:
         """List the sites, those of kind 0 first and in the order of the positions."""
+
+    def steps(self, topo: Ints) -> Steps:
+        """List the steps in which a dynamic program builds the labels of an example.
+
+        Every label has one way to be built. `partwise.structures.steps` says what the steps are
+        for; a structure need not have this method.
+        """
+        raise MismatchError(f"{self.name} labels are not built in steps")
 
     def rivals(self, topo: Ints) -> Ints:
         """Say which sites no label uses at once: rows of group, begin, end and most of each site.

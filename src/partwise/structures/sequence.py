@@ -88,6 +88,12 @@ class SequenceStructure(Structure):
         begin = sum(sizes[:number])
         return slice(begin, begin + sizes[number])
 
+    def end_parts(self, kind: str, topo: Ints) -> Ints:
+        """Return the parts "start" or "end" of all labels, -1 where they have none."""
+        parts = self.parts_of(kind, topo)
+        wanted = parts.stop > parts.start and topo[0] > 0
+        return np.arange(self.n_labels) + parts.start if wanted else np.full(self.n_labels, -1)
+
     def joined(
         self, once: Sequence[Ints], tied: Sequence[Ints], labels: Ints, topo: Ints
     ) -> tuple[Ints, Floats]:

@@ -19,6 +19,13 @@ import numpy as np
 from ..arrays import Floats
 from ..errors import DataError
 from ..structures.base import Sites, call
+from ..structures.steps import (
+    flat_steps,
+    steps_entropy,
+    steps_marginals,
+    steps_maximum,
+    steps_work,
+)
 from .cases import PATTERNS, SPARE, Case, close, draw_scores, hold, largest
 from .enumeration import Label, flat, log_sum, probabilities
 
@@ -105,6 +112,34 @@ def marginal_entropy(case: Case) -> None:
     # H = log Z - theta.mu falls by theta.(mu' - mu) on the way to the marginals mu' of others.
     way = structure.expected_parts(draw_scores("small", len(mu), case.rng), topo)[1] - mu
     close(slope @ way, -(case.theta @ way), largest(case.theta))
+
+
+def steps(case: Case) -> None:
+    """The steps, if they are listed, build every label once, with its parts and its entropy."""
+    structure, topo, n = case.structure, case.topo, case.structure.n_parts(case.topo)
+    if not structure.has_steps:
+        return
+    listed = structure.steps(topo)
+    spec, place = flat_steps(listed, n), np.append(topo, 0)
+    theta, mu = np.append(case.theta, np.zeros(len(listed.tail_ptr) - 1)), np.zeros(0)
+    work = np.full(steps_work(listed) + SPARE, np.nan)
+    scores = case.table.scores(case.theta)
+    close(call(steps_marginals.compiled, spec, place, theta, mu, work), log_sum(scores))
+    close(call(steps_maximum.compiled, spec, place, theta, mu, work), scores.max())
+    if scores.max() == -np.inf:
+        return
+    mu, slope = np.full(len(theta), np.nan), np.full(len(theta), np.nan)
+    call(steps_maximum.compiled, spec, place, theta, mu, work)
+    close(scores[case.table.place(structure.decode(mu[:n].copy(), topo))], scores.max())
+    call(steps_marginals.compiled, spec, place, theta, mu, work)
+    close(mu[:n], probabilities(scores) @ case.table.counts)
+    h = call(steps_entropy.compiled, spec, place, mu, slope, work)
+    p = probabilities(scores)
+    close(h, -(p[p > 0] @ np.log(p[p > 0])), 2e-5 * largest(case.theta) ** 2)
+    # The conditional probabilities of the steps make the same distribution.
+    again = np.zeros(len(theta))
+    call(steps_marginals.compiled, spec, place, -slope, again, work)
+    close(again, mu)
 
 
 def samples(case: Case) -> None:
@@ -281,6 +316,7 @@ LAWS: Final[dict[Callable[[Case], None], tuple[str, ...]]] = {
     k_best: PATTERNS,
     entropy: PATTERNS,
     marginal_entropy: ("zero", "small", "tiny"),
+    steps: PATTERNS,
     samples: ("small", "masked", "tiny"),
     nothing_to_draw: ("small",),
     gradient: ("small", "tiny", "masked"),

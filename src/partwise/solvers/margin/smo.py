@@ -7,7 +7,17 @@ its parts have marginals, if these parts determine the distribution.
     q = F_i w + cost_i,    y = argmax q.y,    a = argmin q.a over the labels with mu_i > 0 on a
     mu_i <- mu_i + g (y - a),    g <= the least mu_i on the parts of a that y has not
 
-So a structure must have marginals that weight can be taken from: those that determine the entropy.
+So a structure must have marginals that weight can be taken from: those that determine the entropy,
+or those of the steps that build its labels (`partwise.problem.unfold`).
+
+The points that SMO reaches have weight on a few labels only. For a solver that cannot give weight
+to the others, it can make them soft: an example then moves towards the distribution
+
+    p ~ exp(beta q.y),    q.p >= max q - log |Y| / beta
+
+by a line search, as in the method of Frank and Wolfe. So the dual rises, and the labels that may
+matter have some weight. With beta = log |Y| / (max q - q.mu) it rises for sure; half of that is
+tried first, as what is softer serves better.
 """
 
 from __future__ import annotations
@@ -15,10 +25,14 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, Final, final
 
+import numpy as np
+
 from ...arrays import Floats, Ints
 from ...compiled.jit import FAST, njit
+from ...problem.dual_point import DualPoint
 from ...problem.evaluation import not_finite
-from ...problem.problem import example_maximum
+from ...problem.problem import example_marginals, example_maximum
+from ...problem.unfold import fold
 from ..goal import Goal
 from ..papers import TASKAR_2004
 from ..scratch import scratch
@@ -26,6 +40,8 @@ from .marginal_ascent import MarginalAscent, score_with_cost, step
 
 #: Smaller marginals may be rounding; no weight is taken from them.
 LEAST: Final = 1e-12
+#: How often beta may double at a visit; the gap of an earlier visit need not be that of this one.
+_DOUBLINGS: Final = 5
 
 
 @njit(fastmath=FAST)
@@ -62,31 +78,76 @@ def smo_epoch(
     return -1
 
 
+@njit(fastmath=FAST)
+def soften_epoch(
+    a: Any, order: Any, l2: float, log_labels: Any, mu: Any, gap: Any, v: Any, d: Any, totals: Any,
+    buffers: Any,
+) -> Any:  # fmt: skip
+    """Move the examples in order towards p; returns how often their marginals were computed.
+
+    beta = c_i log |Y_i| / (2 gap_i), doubled until q.p > q.mu_i;   mu_i <- mu_i + g (p - mu_i)
+    """
+    q, way, p, _, masked, work = buffers
+    calls = 0
+    for i in order:
+        c = a.weight[i]
+        if c == 0.0 or not 0.0 < gap[i] < np.inf:
+            continue
+        lo, n = a.part_ptr[i], a.part_ptr[i + 1] - a.part_ptr[i]
+        own = mu[lo : lo + n]
+        mean = score_with_cost(a, i, v, l2, own, q)
+        beta, rise = 0.5 * c * log_labels[i] / gap[i], 0.0
+        for _ in range(1 + _DOUBLINGS):
+            for r in range(n):
+                way[r] = beta * q[r]
+            calls += 1
+            if not math.isfinite(example_marginals(a, i, way[:n], p[:n], masked, work)):
+                break
+            rise = -mean
+            for r in range(n):
+                rise += q[r] * p[r]
+            if rise > 0.0:
+                break
+            beta *= 2.0
+        if not rise > 0.0:
+            continue
+        for r in range(n):
+            way[r] = c * (p[r] - own[r])
+        step(a, i, way[:n], c * rise, 1.0, l2, own, d, v, totals)
+        for r in range(n):
+            own[r] = max(own[r], 0.0)
+    return calls
+
+
 @final
 class SMO(MarginalAscent):
     """Sequential minimal optimisation on the marginals."""
 
     name: ClassVar[str] = "smo"
     papers = (TASKAR_2004,)
-    needs = frozenset({"maximum", "tau=0", "entropy"})
+    needs = frozenset({"maximum", "tau=0", "steps", "whole labels"})
+    remade = ("log_labels",)
 
     def __init__(self, goal: Goal) -> None:
-        super().__init__(goal)
-        self.d = goal.problem.storage.zeros()
-        self.buffers = scratch(goal.problem, 5)
+        super().__init__(goal.unfolded())
+        self.d = self.problem.storage.zeros()
+        self.buffers = scratch(self.problem, 5)
+        self.softening = False
+        self.log_labels: Floats | None = None
 
     def visit(self, order: Ints, l2: float, v: Floats) -> int:
-        bad = smo_epoch(
-            self.problem.arrays,
-            order,
-            l2,
-            self.mu,
-            self.gap,
-            v,
-            self.d,
-            self.totals,
-            self.buffers,
-        )
+        arrays, state = self.problem.arrays, (self.mu, self.gap, v, self.d, self.totals)
+        if self.softening:
+            if self.log_labels is None:
+                self.log_labels = np.empty(self.problem.n_examples)
+                uniform = np.zeros(self.problem.n_parts)
+                self.evaluator.marginals(uniform, np.empty_like(uniform), self.log_labels)
+            return int(soften_epoch(arrays, order, l2, self.log_labels, *state, self.buffers))
+        bad = smo_epoch(arrays, order, l2, *state, self.buffers)
         if bad >= 0:
             raise not_finite(int(bad))
         return 2 * len(order)  # two calls of the oracle a visit
+
+    def dual_point(self) -> DualPoint:
+        point = super().dual_point()
+        return fold(self.problem, point.theta, self.mu)

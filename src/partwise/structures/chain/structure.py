@@ -20,6 +20,7 @@ from ...arrays import Floats, Ints
 from ...errors import DataError
 from ..base import label_tuples
 from ..sequence import SequenceStructure
+from ..steps import StepList, Steps
 from .entropy import chain_entropy
 from .oracles import chain_marginals, chain_maximum
 from .scaled import pitch, pitched_rows
@@ -138,6 +139,21 @@ class Chain(SequenceStructure):
             np.concatenate(parts)[order],
             times[order],
         )
+
+    def steps(self, topo: Ints) -> Steps:
+        """List the steps from each label of a position to each of the next."""
+        n, length, found = self.n_labels, int(topo[0]), StepList()
+        goal = length * n
+        if length == 0:
+            found.add(goal)
+            return found.steps(goal + 1)
+        t, j, k = np.ogrid[1:length, :n, :n]
+        label = np.arange(n)
+        pairs = goal + j * n + k + (0 if self.tied else n * n) * (t - 1)
+        found.add(label, parts=[label, self.end_parts("start", topo)])
+        found.add(t * n + k, [t * n - n + j], [t * n + k, pairs])
+        found.add(goal, [goal - n + label], [self.end_parts("end", topo)])
+        return found.steps(goal + 1)
 
     def k_best(self, theta: Floats, topo: Ints, k: int) -> tuple[Floats, list[Ints]]:
         """Run Viterbi's algorithm with k back-pointers per state."""

@@ -105,7 +105,7 @@ class ArcStructure(Structure):
             )
         self.check_tree(y)
         modifiers = np.arange(1, length + 1)
-        return _part(y[:, 0], modifiers, length) * self.n_labels + y[:, 1], np.ones(length)
+        return arc_site(y[:, 0], modifiers, length) * self.n_labels + y[:, 1], np.ones(length)
 
     def check_tree(self, y: Ints) -> None:
         """Raise a DataError if y, of shape (T, 2), is no tree of this structure."""
@@ -192,7 +192,8 @@ def arc_ends(length: int) -> tuple[Ints, Ints]:
     return slots + (slots > modifiers), modifiers + 1
 
 
-def _part(heads: Any, modifiers: Any, length: int) -> Any:
+def arc_site(heads: Any, modifiers: Any, length: int) -> Any:
+    """Return the numbers of the sites of arcs."""
     return (modifiers - 1) * length + heads - (heads > modifiers)
 
 
@@ -202,7 +203,7 @@ def _checked_part(h: int, m: int, length: int) -> int:
             f"a constraint on the arc from {h} to {m} in a sentence of {length} words; modifiers "
             "are numbered from 1, heads from 0 (the root), and no word is its own head"
         )
-    return int(_part(h, m, length))
+    return int(arc_site(h, m, length))
 
 
 def _keep_only(rows: Floats, kept: Sequence[int]) -> None:

@@ -36,6 +36,7 @@ import numpy as np
 from ...arrays import Floats, Ints
 from ...errors import DataError
 from ..base import Sites, Structure
+from ..steps import Steps
 from .chart import cell_of, first_split, part_offsets, work_numbers
 from .constraints import (
     GrammarConstraints,
@@ -45,6 +46,7 @@ from .constraints import (
     check_span,
     grammar_mask,
 )
+from .derivation_steps import grammar_steps
 from .derivations import Choice, Span, choices_of, confused_symbols, read_rows, write_rows
 from .maximum import grammar_maximum
 from .oracles import grammar_marginals
@@ -250,6 +252,9 @@ class Grammar(Structure):
             at = allowed_splits(topo)[:, 1]
             found[:, length + n_spans :][:, : len(at)] = 0 * at, at, at + 1, 0 * at + length - 1
         return found
+
+    def steps(self, topo: Ints) -> Steps:
+        return grammar_steps(self, topo)
 
     def encode(self, label: Ints, topo: Ints) -> tuple[Ints, Floats]:
         held = Counter(part for parts in self.node_parts(label, topo).values() for part in parts)

@@ -23,6 +23,8 @@ from ...arrays import Floats, Ints
 from ...errors import DataError
 from ...memory import memory_limit
 from ..base import Constraints, Sites, Structure
+from ..steps import Steps
+from .clique_steps import graph_steps
 from .oracles import graph_marginals, graph_maximum, upwards
 from .search import draw_labels, graph_k_best, graph_labels, graph_parts
 from .topology import (
@@ -281,6 +283,9 @@ class Graph(Structure):
         begin, n = topo[SITES], topo[N_SITES]
         part, width, kind, uses = topo[begin : begin + SITE_FIELDS * n].reshape(-1, SITE_FIELDS).T
         return Sites(*(np.ascontiguousarray(column) for column in (part, width, kind, uses)))
+
+    def steps(self, topo: Ints) -> Steps:
+        return graph_steps(topo)
 
     def encode(self, label: Ints, topo: Ints) -> tuple[Ints, Floats]:
         parts = graph_parts(topo, np.asarray(label, dtype=np.int64))

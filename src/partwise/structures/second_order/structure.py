@@ -19,6 +19,7 @@ import numpy as np
 from ...arrays import Floats, Ints
 from ..base import label_tuples
 from ..sequence import SequenceStructure
+from ..steps import StepList, Steps
 from .oracles import second_order_marginals
 from .search import second_order_k_best, second_order_maximum, second_order_sample
 
@@ -77,6 +78,28 @@ class SecondOrderChain(SequenceStructure):
         pairs = length * n + y[:-1] * n + y[1:]
         triples = length * n + n**2 + (y[:-2] * n + y[1:-1]) * n + y[2:]
         return self.joined([np.arange(length) * n + y], [pairs, triples], y, topo)
+
+    def steps(self, topo: Ints) -> Steps:
+        """List the steps from each pair of neighbouring labels to each that continues it."""
+        n, length, found = self.n_labels, int(topo[0]), StepList()
+        # Item k is the first label, and item n + (t - 1) n^2 + j n + k a pair that ends at t.
+        goal = n + (length - 1) * n * n if length else 0
+        if length == 0:
+            found.add(goal)
+            return found.steps(goal + 1)
+        label, begin = np.arange(n), length * n
+        found.add(label, parts=[label, self.end_parts("start", topo)])
+        j, k = np.ogrid[:n, :n]
+        if length > 1:
+            found.add(n + j * n + k, [j], [n + k, begin + j * n + k])
+        t, i, j, k = np.ogrid[2:length, :n, :n, :n]
+        pairs, triples = begin + j * n + k, begin + n * n + (i * n + j) * n + k
+        at = n + (t - 1) * n * n
+        found.add(at + j * n + k, [at - n * n + i * n + j], [t * n + k, pairs, triples])
+        last = label if length == 1 else np.arange(goal - n * n, goal)
+        ends = self.end_parts("end", topo)
+        found.add(goal, [last], [np.tile(ends, len(last) // n)])
+        return found.steps(goal + 1)
 
     def k_best(self, theta: Floats, topo: Ints, k: int) -> tuple[Floats, list[Ints]]:
         """Run Viterbi's algorithm with k back-pointers per pair of labels."""

@@ -22,6 +22,7 @@ from ...arrays import Floats, Ints
 from ...errors import DataError
 from ..base import Constraints, label_tuples
 from ..sequence import SequenceStructure
+from ..steps import StepList, Steps
 from .oracles import semi_markov_marginals
 from .search import semi_markov_k_best, semi_markov_maximum, semi_markov_sample
 
@@ -226,6 +227,31 @@ class SemiMarkov(SequenceStructure):
             barred[(starts < end) & (ends > start)] = -np.inf
             barred[(starts == start) & (ends == end), k] = 0.0
             mask += barred
+
+    def steps(self, topo: Ints) -> Steps:
+        """List the segments, and the steps from the label of each to that of the next."""
+        n, length, found = self.n_labels, int(topo[0]), StepList()
+        # Item 2 s n + k: a segment of label k is to begin at s; n less: one has ended there.
+        goal = 2 * length * n
+        if length == 0:
+            found.add(goal)
+            return found.steps(goal + 1)
+        label = np.arange(n)
+        found.add(label, parts=[self.end_parts("start", topo)])
+        s, j, k = np.ogrid[1:length, :n, :n]
+        pairs = self.parts_of("transition", topo).start + j * n + k
+        found.add(2 * s * n + k, [(2 * s - 1) * n + j], [pairs])
+        segments, lengths = self.segments(topo), self.parts_of("length", topo).start
+        own = np.arange(len(segments))[:, None]
+        start, end = segments[:, :1], segments[:, 1:]
+        fits = end - start <= np.array(self.label_lengths)
+        parts = [(length + own) * n + label, lengths + (end - start - 1) * n + label]
+        for d in range(self.max_length):
+            parts.append(np.where(start + d < end, (start + d) * n + label, -1))
+        heads, tails = (2 * end - 1) * n + label, 2 * start * n + label
+        found.add(heads[fits], [tails[fits]], [part[fits] for part in parts])
+        found.add(goal, [goal - n + label], [self.end_parts("end", topo)])
+        return found.steps(goal + 1)
 
     def k_best(self, theta: Floats, topo: Ints, k: int) -> tuple[Floats, list[Ints]]:
         """Run Viterbi's algorithm with k back-pointers per state."""
