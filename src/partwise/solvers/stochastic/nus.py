@@ -86,7 +86,7 @@ class NonUniformSGD(StochasticSolver):
     name: ClassVar[str] = "sgd-nus"
     papers = (SCHMIDT_2015,)
     occupies = Footprint(vectors=8, parts=1, examples=14)
-    remade = ("rule",)
+    remade: ClassVar[tuple[str, ...]] = ("rule",)
 
     def __init__(self, goal: Goal, *, eta: Eta = SEARCH) -> None:
         super().__init__(goal, eta=eta)
