@@ -28,7 +28,18 @@ HINGE = (
 )
 SMOOTH = (
     *("auto", "online-eg", "proximal-eg", "primal-eg", "sag", "saga", "sag-nus", "sdca", "lbfgs"),
-    *("newton", "cg", "owl-qn", "hybrid", "dual-cd", "primal-cd", "asgd", "adagrad", "smd"),
+    *(
+        "newton",
+        "cg",
+        "owl-qn",
+        "hybrid",
+        "dual-cd",
+        "primal-cd",
+        "asgd",
+        "adagrad",
+        "smd",
+        "sgd-nus",
+    ),
 )
 
 

@@ -257,7 +257,17 @@ def mutated(header: Any, rng: np.random.Generator) -> Any:
 
 @pytest.mark.parametrize(
     "solver",
-    ["auto", "bcfw", "crammer-singer", "sag-nus", "svrg", "hybrid", "dual-cd", "svm-struct"],
+    [
+        "auto",
+        "bcfw",
+        "crammer-singer",
+        "sag-nus",
+        "sgd-nus",
+        "svrg",
+        "hybrid",
+        "dual-cd",
+        "svm-struct",
+    ],
 )
 def test_hostile_checkpoints_are_refused_or_harmless(
     solver: str, tmp_path: Path, copies: list[Path]

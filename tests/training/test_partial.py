@@ -30,7 +30,7 @@ from partwise.training.partial import train_partial
 from partwise.training.path import train_path
 
 #: Solvers that do not reach a small gap within the passes of a test.
-SLOW = {"sgd", "asgd", "pegasos", "adagrad", "smd"}
+SLOW = {"sgd", "sgd-nus", "asgd", "pegasos", "adagrad", "smd"}
 
 
 def decreases(records: list[logging.LogRecord], l2: float) -> list[float]:

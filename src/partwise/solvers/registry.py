@@ -45,6 +45,7 @@ SOLVERS: Final[Registry[type[Solver]]] = Registry(
         "primal-cd": "solvers.coordinate.primal:PrimalCoordinateDescent",
         "blocks": "solvers.blocks.solver:Blocks",
         "sgd": "solvers.stochastic.sgd:SGD",
+        "sgd-nus": "solvers.stochastic.nus:NonUniformSGD",
         "asgd": "solvers.stochastic.sgd:AveragedSGD",
         "pegasos": "solvers.stochastic.sgd:Pegasos",
         "adagrad": "solvers.stochastic.adagrad:AdaGrad",

@@ -91,6 +91,14 @@ def test_batches_take_the_mean_gradient_at_the_same_weights(loss: str, average: 
     assert machine.running_dual() <= machine.evaluate().primal
 
 
+def test_a_batch_has_no_more_than_all_examples() -> None:
+    problem = make_instance("chain", n=6, weighted=True).problem
+    machine = solver_of(SGD, problem, 1.0, eta=0.3, batch=10**9)
+    assert machine.batch == 5
+    room = SGD.footprint(problem, 1.0, 0.0, {"batch": 10**9})
+    assert room.other == 8.0 * 6 * problem.max_parts
+
+
 def test_decreasing_steps_count_examples() -> None:
     # eta / (1 + k/n) after k visits, of which a batch of four makes four.
     instance = make_instance("chain", n=12)

@@ -28,7 +28,6 @@ from .memory import (
     CROSS,
     LARGEST,
     LINEAR,
-    LONGEST,
     NORM,
     PROPORTIONAL,
     SEARCHES,
@@ -41,6 +40,7 @@ from .memory import (
     WORDS,
     Memory,
     Rule,
+    check_memory,
     distributions,
     make_memory,
 )
@@ -87,18 +87,9 @@ class Tossing(PrimalSolver):
 
     def restored(self) -> None:
         super().restored()
-        memory, coins = self.memory, self.coins
-        used = np.flatnonzero(self.problem.arrays.weight)
-        sound = (
-            np.array_equal(np.sort(memory.order), used)
-            and np.array_equal(memory.place[memory.order], np.arange(len(used)))
-            and 0.0 <= memory.totals[SEEN] <= len(used)
-            and ((memory.streak >= 0) & (memory.streak <= LONGEST)).all()
-            and coins.ndim == 2
-            and coins.shape[1] == 3
-            and ((coins >= 0.0) & (coins < 1.0)).all()
-        )
-        if not sound:
+        check_memory(self.memory, self.problem)
+        coins = self.coins
+        if coins.ndim != 2 or coins.shape[1] != 3 or not ((coins >= 0.0) & (coins < 1.0)).all():
             raise DataError("the order of the examples is not that of the problem")
 
     def settle(self, memory: Memory) -> None:

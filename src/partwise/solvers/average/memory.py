@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from ...arrays import Floats, Ints
+from ...errors import DataError
 from ...problem.evaluation import Evaluator
 from ...problem.problem import Problem
 from ..gold_labels import gold_places, set_gold
@@ -111,6 +112,19 @@ def make_memory(
     memory.totals[BETA] = 1.0
     memory.totals[CHOSEN] = np.count_nonzero(curvature)
     return memory
+
+
+def check_memory(memory: Memory, problem: Problem) -> None:
+    """Raise a DataError unless what a file has can be the memory of a solver of a problem."""
+    used = np.flatnonzero(problem.arrays.weight)
+    sound = (
+        np.array_equal(np.sort(memory.order), used)
+        and np.array_equal(memory.place[memory.order], np.arange(len(used)))
+        and 0.0 <= memory.totals[SEEN] <= len(used)
+        and ((memory.streak >= 0) & (memory.streak <= LONGEST)).all()
+    )
+    if not sound:
+        raise DataError("the order of the examples is not that of the problem")
 
 
 def distributions(

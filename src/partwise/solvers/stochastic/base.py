@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import math
 from abc import abstractmethod
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, ClassVar, Final, TypeAlias
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class StochasticSolver(PrimalSolver):
     """
 
     occupies = Footprint(vectors=5, parts=1, examples=8)
-    remade = ("examples", "blocks", "all_blocks")
+    remade: ClassVar[tuple[str, ...]] = ("examples", "blocks", "all_blocks")
 
     def __init__(self, goal: Goal, *, eta: Eta = SEARCH, order: Order = "permutation") -> None:
         super().__init__(goal)

@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Final, NamedTuple, TypeAlias, final
 
 import numpy as np
@@ -35,7 +36,8 @@ from ...compiled.jit import FAST, njit
 from ...compiled.vectors import inner
 from ...errors import OptionError
 from ...problem.design import scatter, score
-from ...problem.problem import example_marginals, example_maximum
+from ...problem.footprint import Footprint
+from ...problem.problem import Problem, example_marginals, example_maximum
 from ...problem.sweeps import lowest_entropy
 from ..base import Evaluation
 from ..goal import Goal
@@ -201,6 +203,13 @@ class _PlainSGD(StochasticSolver):
 
     needs = frozenset[str]()
 
+    @classmethod
+    def footprint(
+        cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
+    ) -> Footprint:
+        batch = min(int(options.get("batch", 1)), problem.n_examples)
+        return replace(cls.occupies, other=8.0 * batch * problem.max_parts)
+
     def __init__(self, goal: Goal, *, eta: Eta, order: Order, batch: Count, average: bool) -> None:
         super().__init__(goal, eta=eta, order=order)
         problem = goal.problem
@@ -213,8 +222,8 @@ class _PlainSGD(StochasticSolver):
             totals=np.zeros(5),
         )
         self.state.totals[KEPT] = 1.0
-        self.batch = batch
-        self.buffers = scratch(problem, 3), np.empty((batch, problem.max_parts))
+        self.batch = min(batch, max(1, len(self.examples)))
+        self.buffers = scratch(problem, 3), np.empty((self.batch, problem.max_parts))
 
     def begin(self) -> None:
         self.state.totals[LOSS] = 0.0
