@@ -45,7 +45,8 @@ EXCESSIVE = "Our algorithm"
 HINGE = (
     Line(Method("bmrm", "BMRM", "bmrm", {"preset": "teo2010-bmrm"}),
          "primal gap", "max", "O(G^2/(lambda eps))", -1.0),
-    Line(Method("svm-struct", "SVM-Struct", "svm-struct", {"slack": "each", "patience": 1000}),
+    Line(Method("svm-struct", "SVM-Struct", "svm-struct",
+                {"slack": "each", "every": 1, "patience": None}),
          "primal gap", "max", "O(G^2/(lambda eps^2))", -0.5),
     Line(Method("extragradient", "Extragradient", "extragradient", {"eta": "theorem"}),
          "duality gap", "exp", "O(log Y/eps)", -1.0),
@@ -450,46 +451,33 @@ def several_structures() -> list[Problem]:
 
 
 def plane_claims(quick: bool) -> list[Claim]:
-    """Count the passes of SVM-Struct with one program for all examples, and with smaller ones."""
+    """Count the passes of SVM-Struct with a slack per example, and with one slack for all."""
     from partwise.training.certificate import relative_gap
 
-    n, l2 = (20, 3.0) if quick else (200, 3.0)
-    problem = longer_chains(n)
+    from ..sequences import demo_text
+
+    problem, most = demo_text().build(loss="hinge"), 20.0 if quick else 150.0
     claims = []
-    for options, words, most in (
-        ({"slack": "each", "block": n}, "one slack per example, one program (as published)", 40),
-        ({"slack": "each", "block": n // 2}, "programs of half of the examples", 40),
-        ({"slack": "each", "block": 10}, "programs of ten examples", 400),
-        ({"slack": "one"}, "one slack for all examples", 1000),
+    for options, words in (
+        ({"slack": "each"}, "a slack per example, one mixture per pass"),
+        ({"slack": "each", "every": 1}, "a slack per example, one mixture per label, as published"),
+        ({"slack": "one"}, "one slack for all examples"),
     ):
-        machine = made(problem, l2, "svm-struct", options)
-        began, passes, gap = time.process_time(), 0.0, math.inf
-        while passes < most and gap > 1e-3:
+        machine = made(problem, 3.0, "svm-struct", options)
+        began, passes, gap, first_tenth = time.process_time(), 0.0, math.inf, math.nan
+        while passes < most and gap > 1e-3 and time.process_time() - began < 20.0:
             passes += machine.epoch().passes
             value = machine.evaluate()
             gap = relative_gap(value.primal, value.dual)
-        seconds = time.process_time() - began
-        found = f"a relative gap of {gap:.0e} after {passes:.0f} passes and {seconds:.1f} s"
-        why = "the paper has no experiments"
-        claims.append(compare(f"SVM-Struct on {n} chains, {words}", found, None, why))
+            if gap <= 0.1 and math.isnan(first_tenth):
+                first_tenth = passes
+        found = (
+            f"a relative gap of 0.1 after {shown(first_tenth, '.0f')} passes, of {gap:.0e} after "
+            f"{passes:.0f} and {time.process_time() - began:.0f} s"
+        )
+        says = f"SVM-Struct on 100 generated sentences, l2 = 3: {words}"
+        claims.append(compare(says, found, None, "the paper has no experiments"))
     return claims
-
-
-def longer_chains(n: int) -> Problem:
-    """Generate chains of 5 to 14 positions with 6 labels."""
-    from partwise.problem.losses import make_loss
-    from partwise.problem.problem import build_problem
-    from partwise.problem.rows import Rows
-    from partwise.structures.chain.structure import Chain
-
-    rng = np.random.default_rng(0)
-    chain, lengths = Chain(6), rng.integers(5, 15, n)
-    features = rng.normal(size=(int(lengths.sum()), 20))
-    scores = features @ rng.normal(size=(20, 6)) + 3.0 * rng.normal(size=(len(features), 6))
-    gold = np.split(scores.argmax(axis=1), np.cumsum(lengths)[:-1])
-    constant = Rows(np.array([0, 1]), np.zeros(1, np.int32), None, 1)
-    kinds = [Rows.from_dense(features)] + [constant] * (len(chain.kinds) - 1)
-    return build_problem(chain, lengths, kinds, gold, make_loss("hinge", 6))
 
 
 def schedule_claims(quick: bool) -> list[Claim]:

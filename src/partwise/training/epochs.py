@@ -121,15 +121,15 @@ class Epochs:
 
     def near(self, value: Evaluation) -> bool:
         """Return whether the gap is as small as was asked for."""
-        if self.machine.epsilon > 0.0:
-            return consistent(value.primal, value.dual) and value.gap <= self.machine.epsilon
+        if self.machine.enough > 0.0:
+            return consistent(value.primal, value.dual) and value.gap <= self.machine.enough
         return relative_gap(value.primal, value.dual) <= self.tol
 
     @property
     def converged(self) -> str:
         """The reason why a fit ends whose gap is as small as was asked for."""
-        if self.machine.epsilon > 0.0:
-            return f"converged: the gap is at most epsilon = {self.machine.epsilon:g}"
+        if self.machine.enough > 0.0:
+            return f"converged: the gap is at most epsilon = {self.machine.enough:g}"
         return "converged: the relative gap is at most tol"
 
     def sound(self, value: Evaluation) -> Evaluation:

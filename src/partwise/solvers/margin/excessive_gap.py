@@ -120,7 +120,7 @@ class ExcessiveGap(Solver):
     ) -> None:
         super().__init__(goal)
         problem, l2, evaluator = goal.problem, goal.l2, goal.evaluator
-        self.eta, self.epsilon = eta, epsilon
+        self.eta, self.enough = eta, epsilon
         self.centre = first_linear_theta(problem, goal.weights(), gold)
         slope = self.centre.slope(evaluator)
         self.log_z = self._sum(slope.losses)

@@ -124,7 +124,7 @@ class Extragradient(Solver):
     ) -> None:
         super().__init__(goal)
         problem, l2, evaluator = goal.problem, goal.l2, goal.evaluator
-        self.eta, self.epsilon = eta, epsilon
+        self.eta, self.enough = eta, epsilon
         weights = goal.weights()
         point = first_linear_theta(problem, weights, gold)
         self.ahead = np.empty(problem.n_parts)

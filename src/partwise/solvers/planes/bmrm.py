@@ -89,7 +89,7 @@ class BMRM(Solver):
     ) -> None:
         super().__init__(goal)
         require_clarabel()
-        self.epsilon = epsilon
+        self.enough = epsilon
         problem, l2, evaluator = goal.problem, goal.l2, goal.evaluator
         self.worst = WorstLabels(problem, evaluator, rescaling)
         # Only with margin rescaling is the mixture a dual point that other solvers can start from.
