@@ -193,6 +193,8 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> None:
     """Measure, print and draw, and write the files again after every race."""
     options = parse(arguments)
+    import matplotlib  # noqa: F401 - whoever lacks it learns so before the work
+
     races: list[Race] = []
     for task in options.tasks:
         try:

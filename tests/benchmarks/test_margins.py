@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,18 @@ def test_a_task_without_data_is_left_out(
     monkeypatch.setenv("PARTWISE_DATA", str(tmp_path))
     margins.main(["--tasks", "ocr", "--out", str(tmp_path)])
     assert "ocr is left out" in capsys.readouterr().err
+
+
+def test_without_matplotlib_it_fails_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(_: str) -> Problem:
+        raise AssertionError("a task was loaded")
+
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(margins.TASKS, "demo-text", load)
+    with pytest.raises(ImportError, match="matplotlib"):
+        margins.main(["--tasks", "demo-text", "--out", str(tmp_path)])
 
 
 def test_the_whole_set_is_one_example(problem: Problem, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,6 +88,8 @@ def sensible(name: str, option: str) -> tuple[Any, ...]:
     if name in ("sag", "saga", "sag-nus"):
         values = {**SENSIBLE, "delta": (None, 0.1)}[option]
         return (*values, "bound") if option == "eta" else values
+    if (name, option) == ("excessive-gap", "eta"):
+        return ("search", "safe", "theorem")
     values = SENSIBLE[option]
     if option == "eta" and name.endswith("-eg"):
         return (*values, "theorem", "safe")

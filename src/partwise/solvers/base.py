@@ -96,6 +96,8 @@ class Solver(ABC):
         The attributes whose arrays may have another length than those that the constructor makes.
     stretch : int
         A stretch of an epoch ends after this many parts: some hundredths of a second.
+    enough : float
+        If it is above 0, a fit ends when its duality gap is at most this, whatever its tol is.
     pause : callable
         Called between two stretches of an epoch; the training loop then may write a checkpoint, or
         raise an exception that ends the epoch early.
@@ -113,6 +115,7 @@ class Solver(ABC):
     remade: ClassVar[tuple[str, ...]] = ("buffers", "l2", "l1")
     grows: ClassVar[tuple[str, ...]] = ("left",)
     stretch: ClassVar[int] = 1 << 18
+    enough: float = 0.0
     pause: Callable[[], None]
 
     def __init__(self, goal: Goal) -> None:

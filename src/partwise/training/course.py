@@ -1,6 +1,7 @@
 """Where a fit stands: passes, the trace, and the schedule of full evaluations.
 
-There is one stopping rule, ``relative_gap <= tol``, and only a full evaluation decides it. Between
+There is one stopping rule, ``relative_gap <= tol``, or ``gap <= epsilon`` if the solver has such an
+option, and only a full evaluation decides it. Between
 evaluations each epoch gives a free estimate of the gap. A full evaluation is made when that
 estimate, corrected by how wrong it was the last time, says that tol is reached, and in any case
 every ``EVERY`` passes. A fit that starts from weights alone evaluates these before its first epoch.
@@ -83,13 +84,15 @@ class Schedule:
     ----------
     tol : float
         The relative gap to be reached.
+    epsilon : float
+        If it is above 0, the gap to be reached instead.
     """
 
-    remade: ClassVar[tuple[str, ...]] = ("tol",)
+    remade: ClassVar[tuple[str, ...]] = ("tol", "epsilon")
     grows: ClassVar[tuple[str, ...]] = ("values",)
 
-    def __init__(self, tol: float) -> None:
-        self.tol = tol
+    def __init__(self, tol: float, epsilon: float = 0.0) -> None:
+        self.tol, self.epsilon = tol, epsilon
         self.ratio = 0.8  # true gap / estimate, a mean over the evaluations
         self.evaluations = 0
         self.last = 0.0
@@ -111,8 +114,8 @@ class Schedule:
             return affordable
         # An estimate that was corrected once and is well below tol is reliable: waiting would cost
         # more passes than the evaluation.
-        enough = self.tol if affordable else 0.5 * self.tol
-        return self.ratio * estimate <= enough * abs(dual)
+        enough = 1.0 if affordable else 0.5
+        return self.ratio * estimate <= enough * (self.epsilon or self.tol * abs(dual))
 
     def made(self, passes: float, estimate: float, found: Evaluation) -> None:
         """Take note of an evaluation."""
@@ -138,15 +141,19 @@ class Course:
         Held-out data to score.
     initial : ndarray or None
         The stored weights that the fit starts from.
+    epsilon : float
+        If it is above 0, the gap to be reached instead.
     """
 
     grows: ClassVar[tuple[str, ...]] = ("initial", "trace", "epoch")
 
-    def __init__(self, tol: float, watch: Watch | None, initial: Floats | None) -> None:
+    def __init__(
+        self, tol: float, watch: Watch | None, initial: Floats | None, epsilon: float = 0.0
+    ) -> None:
         self.passes = 0.0
         self.seconds = 0.0  # spent on training before this process
         self.bound = 0.0  # the best dual value; 0 is that of the gold labels
-        self.schedule = Schedule(tol)
+        self.schedule = Schedule(tol, epsilon)
         self.watcher = Watcher(watch)
         self.trace: list[TraceRow] = []
         self.initial = initial

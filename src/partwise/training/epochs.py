@@ -103,8 +103,8 @@ class Epochs:
         verdict = ""
         if again:
             best = self.course.better(self.sound(self.machine.evaluate()))
-            if relative_gap(best.primal, best.dual) <= self.tol:
-                return best, "converged: the relative gap is at most tol"
+            if self.near(best):
+                return best, self.converged
         found: Evaluation | None = None
         if look_first:
             found, verdict = self.look()
@@ -113,11 +113,24 @@ class Epochs:
             found, verdict = self.step()
             if not verdict and self.keeper is not None and self.keeper.due:
                 self.save()
-        if found is not None and relative_gap(found.primal, found.dual) <= self.tol:
+        if found is not None and self.near(found):
             self.save(ended=True)
         elif not self.saved:
             self.save()
         return found or self.course.better(self.sound(self.machine.evaluate())), verdict
+
+    def near(self, value: Evaluation) -> bool:
+        """Return whether the gap is as small as was asked for."""
+        if self.machine.enough > 0.0:
+            return consistent(value.primal, value.dual) and value.gap <= self.machine.enough
+        return relative_gap(value.primal, value.dual) <= self.tol
+
+    @property
+    def converged(self) -> str:
+        """The reason why a fit ends whose gap is as small as was asked for."""
+        if self.machine.enough > 0.0:
+            return f"converged: the gap is at most epsilon = {self.machine.enough:g}"
+        return "converged: the relative gap is at most tol"
 
     def sound(self, value: Evaluation) -> Evaluation:
         """Return an evaluation that makes use of the fact that no objective is below 0.
@@ -151,7 +164,7 @@ class Epochs:
             gap_estimate=found.gap,
         )
         stopped = self.tell(row)
-        if row.relative_gap <= self.tol or stopped or self.interrupt.requested:
+        if self.near(found) or stopped or self.interrupt.requested:
             return found, self.verdict(row, found, stopped)
         return None, ""
 
@@ -195,7 +208,7 @@ class Epochs:
             if consistent(found.primal, found.dual):
                 course.bound = max(course.bound, found.dual)
             best = course.better(found)
-            done |= relative_gap(best.primal, best.dual) <= self.tol
+            done |= self.near(best)
         paused = time.perf_counter()
         score = math.nan
         if found or machine.settled:
@@ -231,8 +244,8 @@ class Epochs:
             Why the fit ends by a rule of the solver's own, or "".
         """
         watcher = self.course.watcher
-        if best and row.relative_gap <= self.tol:
-            return "converged: the relative gap is at most tol"
+        if best and self.near(best):
+            return self.converged
         if best and not consistent(best.primal, best.dual):
             return "stopped: rounding exceeds tol"
         if self.interrupt.requested:

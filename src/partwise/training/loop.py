@@ -184,7 +184,7 @@ def run(
     began : float or None
         When the fit began, by `time.perf_counter`; None is now.
     """
-    course = Course(tol, watch, initial_weights)
+    course = Course(tol, watch, initial_weights, machine.enough)
     with Interrupt() as interrupt, closing(machine):
         if keeper is not None:
             keeper.check_room(machine)
@@ -197,6 +197,8 @@ def run(
         again = saved is not None and saved.ended
         best, verdict = epochs.work(again, look_first)
         initial, watcher, objective = course.initial, course.watcher, course.objective
+        if machine.enough > 0.0 and best.primal > 0.0:
+            tol = machine.enough / best.primal
         if initial is not None and math.isnan(objective):
             objective = machine.primal(initial)
         apart = relative_gap(best.primal, best.dual) > tol

@@ -21,6 +21,7 @@ from partwise.structures.multiclass import Multiclass
 from partwise.training.loop import train
 
 KINDS = ("multiclass", "chain", "untied")
+ETAS = ("search", "safe", "theorem")
 
 
 def make(instance: Instance, l2: float, **options: Any) -> ExcessiveGap:
@@ -32,14 +33,19 @@ def softmax(q: Floats) -> Floats:
 
 
 class Plain:
-    """Algorithm 1 over all labels, in the paper's scale: sum_y alpha_i(y) = c_i / sum_j c_j."""
+    """Algorithm 1 over all labels, in the paper's scale: sum_y alpha_i(y) = c_i / sum_j c_j.
 
-    def __init__(self, instance: Instance, l2: float, bound: float) -> None:
+    bound is the square of the norm of A; unless ``published``, tau_k is the largest that the proof
+    of Theorem 2 allows, tau_k^2 L = mu_{k+1}.
+    """
+
+    def __init__(self, instance: Instance, l2: float, bound: float, published: bool) -> None:
         self.labels = Explicit(instance, l2)
         self.p = self.labels.weight / self.labels.weight.sum()
         self.lamda = l2 / self.labels.weight.sum()
         uniform = [p * np.full(len(c), 1.0 / len(c)) for p, c in self.each(self.labels.costs)]
-        self.mu = bound**2 / self.lamda
+        self.mu = self.largest = bound / self.lamda
+        self.published = published
         self.w = self.weights(uniform)
         self.alpha = self.projected(uniform, 1.0 / self.mu, uniform)
         self.k = 1
@@ -68,6 +74,9 @@ class Plain:
 
     def step(self) -> None:
         t = 2.0 / (self.k + 3.0)
+        if not self.published:  # t^2 L = (1 - t) mu
+            ratio = self.mu / self.largest
+            t = 0.5 * (np.sqrt(ratio**2 + 4.0 * ratio) - ratio)
         beta = [p * softmax(s / self.mu) for p, s in self.each(self.scores(self.w))]  # eq. 29
         hat = [(1 - t) * a + t * b for a, b in zip(self.alpha, beta, strict=True)]
         self.w = (1 - t) * self.w + t * self.weights(hat)
@@ -85,31 +94,45 @@ def smoothed(explicit: Explicit, w: Floats, mu: float) -> float:
     return float(explicit.weight @ np.array(terms) + 0.5 * explicit.l2 * (w @ w))
 
 
+def norms(explicit: Explicit) -> tuple[float, float]:
+    """max |psi|^2 over the examples with a weight, and the mean of their diameter^2 / 4."""
+    c = explicit.weight
+    furthest = [(g**2).sum(axis=1).max() for g in explicit.g]
+    apart = [((g[:, None] - g[None]) ** 2).sum(axis=2).max() for g in explicit.g]
+    return max(np.array(furthest)[c > 0.0]), float(c @ apart / (4.0 * c.sum()))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("weighted", [True, False])
-def test_parts_and_labels_take_the_steps_of_algorithm_1(kind: str, weighted: bool) -> None:
+@pytest.mark.parametrize("eta", ["theorem", "safe"])
+def test_parts_and_labels_take_the_steps_of_algorithm_1(
+    kind: str, weighted: bool, eta: str
+) -> None:
     instance = make_instance(kind, "hinge", 1, weighted=weighted, constrained=True)
-    c = instance.problem.arrays.weight
-    plain = Plain(instance, 3.0, float(instance.problem.reach[c > 0].max()))
-    machine = make(instance, 3.0, safe=True)
+    problem, c = instance.problem, instance.problem.arrays.weight
+    bound = float(problem.reach[c > 0].max()) ** 2
+    if eta == "safe":
+        bound = float(c @ problem.diameter**2 / (4.0 * c.sum()))
+    plain = Plain(instance, 3.0, bound, eta == "theorem")
+    machine = make(instance, 3.0, eta=eta)
     for _ in range(30):
         assert machine.mu == pytest.approx(plain.mu)
         np.testing.assert_allclose(machine.w, plain.w, rtol=1e-9, atol=1e-10)
         for i in np.flatnonzero(c):
-            own = slice(*instance.problem.arrays.part_ptr[i : i + 2])
+            own = slice(*problem.arrays.part_ptr[i : i + 2])
             marginals = plain.alpha[i] @ plain.labels.counts[i] / plain.p[i]
             np.testing.assert_allclose(machine.alpha.mu[own], marginals, atol=1e-10)
         machine.epoch()
         plain.step()
 
 
-@pytest.mark.parametrize(("kind", "l2", "safe"), list(product(KINDS, [0.05, 5.0], [True, False])))
+@pytest.mark.parametrize(("kind", "l2", "eta"), list(product(KINDS, [0.05, 5.0], ETAS)))
 @pytest.mark.parametrize("seed", range(3))
-def test_the_gap_is_excessive_at_every_step(kind: str, l2: float, safe: bool, seed: int) -> None:
-    """(7): J_mu(w_k) <= D(alpha_k), so the gap is at most mu K (8); and below (12) if safe."""
+def test_the_gap_is_excessive_at_every_step(kind: str, l2: float, eta: str, seed: int) -> None:
+    """(7): J_mu(w_k) <= D(alpha_k), so the gap is at most mu K (8); and below (12) as published."""
     instance = make_instance(kind, "hinge", seed, weighted=seed > 0, constrained=seed == 1)
     explicit = Explicit(instance, l2)
-    machine = make(instance, l2, safe=safe)
+    machine = make(instance, l2, eta=eta)
     most = explicit.weight @ np.log([len(cost) for cost in explicit.costs])
     lipschitz = machine.limit
     for k in range(1, 61):
@@ -120,8 +143,10 @@ def test_the_gap_is_excessive_at_every_step(kind: str, l2: float, safe: bool, se
         assert j <= value.dual + 1e-12 * scale
         assert value.primal == pytest.approx(explicit.primal(machine.w), rel=1e-10)
         assert -1e-12 * scale <= value.primal - value.dual <= machine.mu * most + 1e-12 * scale
-        if safe:
+        if eta == "theorem":
             assert value.primal - value.dual <= 6.0 * lipschitz * most / ((k + 1) * (k + 2))
+        if eta == "safe":
+            assert machine.mu <= 4.0 * lipschitz / (k + 1) ** 2 * (1.0 + 1e-12)
         epoch = machine.epoch()
         after = machine.evaluator.primal(machine.w, l2) - epoch.dual
         assert after <= epoch.gap_estimate + 1e-12 * scale
@@ -131,13 +156,98 @@ def test_the_first_mu_and_the_steps_of_the_paper() -> None:
     """mu_1 = L = max |psi|^2 / lambda, and mu_k+1 = 6 L / ((k + 3) (k + 2))."""
     instance = make_instance("multiclass", "hinge", 3, weighted=True)
     explicit = Explicit(instance, 0.7)
-    total = explicit.weight.sum()
-    used = [g for c, g in zip(explicit.weight, explicit.g, strict=True) if c > 0.0]
-    largest = max((g**2).sum(axis=1).max() for g in used) / (0.7 / total)
-    machine = make(instance, 0.7, safe=True)
+    largest = norms(explicit)[0] / (0.7 / explicit.weight.sum())
+    machine = make(instance, 0.7, preset="zhang2011-algorithm2")
     for k in range(1, 20):
         assert machine.mu == pytest.approx(6.0 * largest / ((k + 1) * (k + 2)), rel=1e-10)
         machine.epoch()
+
+
+def test_the_proven_constant_is_never_above_the_published_one() -> None:
+    for kind, seed in product(KINDS, range(3)):
+        instance = make_instance(kind, "hinge", seed, weighted=seed > 0)
+        explicit = Explicit(instance, 2.0)
+        psi, apart = norms(explicit)
+        assert apart <= psi
+        published, proven = (make(instance, 2.0, eta=eta).limit for eta in ("theorem", "safe"))
+        factor = explicit.weight.sum() / 2.0
+        assert published >= psi * factor * (1.0 - 1e-12)
+        assert proven >= apart * factor * (1.0 - 1e-12)
+        assert proven <= published
+        if kind == "multiclass":  # where the bounds are exact
+            assert (published, proven) == pytest.approx((psi * factor, apart * factor))
+
+
+@pytest.mark.parametrize("sizes", [(1.0,), (1.0, 2.0)])
+def test_no_smaller_mu_would_do(sizes: tuple[float, ...]) -> None:
+    """Theorem 2 where it is tight: (7) holds at the first step for mu_1 = L, not for less.
+
+    Two labels whose slopes at the uniform distribution are small: D is a parabola there.
+    """
+    l2, x = 1.5, np.array(sizes)
+    n = len(x)
+    gold = [np.array([0])] * n
+    rows = Rows.from_dense(x[:, None])
+    # At the uniform distributions w_2 - w_1 = -slope, and example i scores -slope x_i.
+    slope = x.sum() / l2
+    costs = x * slope + 1e-4 * x
+    problem = build_problem(Multiclass(2), [1] * n, [rows], gold, LOSSES["hinge"])
+    problem.arrays.cost[1::2] = costs
+    machine = solver_of(ExcessiveGap, problem, l2, eta="safe")
+    assert machine.limit == pytest.approx(2.0 * (x**2).sum() / (4.0 * l2))
+    w = np.array([0.5, -0.5]) * x.sum() / l2  # w(alpha_0)
+
+    def excess(mu: float) -> float:
+        up = (costs - x * (w[0] - w[1])) / mu  # log-odds of the wrong label under alpha_1
+        p = 1.0 / (1.0 + np.exp(-up))
+        v = (x * p).sum()
+        dual = costs @ p - 2.0 * v**2 / (2.0 * l2)
+        smooth = mu * (np.logaddexp(0.0, up) - np.log(2.0)).sum()
+        return float(l2 / 2 * (w @ w) + smooth - dual)
+
+    assert machine.smoothed - machine.alpha.dual() == pytest.approx(
+        excess(machine.mu), abs=1e-14 * (x.sum() ** 2)
+    )
+    assert excess(1.01 * machine.limit) < 0.0 < excess(0.99 * machine.limit)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 1e-1, 1e-2])
+def test_so_many_steps_are_enough(epsilon: float) -> None:
+    """(22), in the paper's scale: steps to a duality gap and to a dual gap of epsilon."""
+    instance = make_instance("multiclass", "hinge", 4, n=8)
+    explicit, l2 = Explicit(instance, 0.5), 0.5
+    n, lamda = len(explicit.g), l2 / len(explicit.g)
+    u, _ = optimal_duals(explicit)
+    best, away = explicit.dual(u), sum(np.log(len(p)) - entropy(p) for p in u) / n
+    psi = np.sqrt(norms(explicit)[0])
+    steps = 2.0 + psi * np.sqrt(6.0 * np.log(3.0) / (lamda * epsilon))
+    dual_steps = psi * np.sqrt(6.0 * away / (lamda * epsilon))
+    machine = make(instance, l2, preset="zhang2011-algorithm2")
+    for k in range(1, int(np.ceil(steps)) + 1):
+        if k == int(np.ceil(dual_steps)):
+            assert (best - machine.alpha.dual()) / n <= epsilon
+        if k == int(np.ceil(steps)):
+            value = machine.evaluate()
+            assert (value.primal - value.dual) / n <= epsilon
+            assert machine.mu * np.log(3.0) <= epsilon  # (8)
+        if k == int(steps) - 4:
+            assert machine.mu * np.log(3.0) > epsilon  # (8) says nothing four steps earlier
+        machine.epoch()
+
+
+@pytest.mark.parametrize("solver", ["excessive-gap", "extragradient", "bmrm"])
+def test_a_fit_ends_at_an_absolute_gap(solver: str) -> None:
+    """Line 3 of Algorithm 2: until J(w) - D(alpha) < epsilon, whatever tol is."""
+    problem = make_instance("chain", "hinge", 5).problem
+    for tol, epsilon in ((1e-9, 0.5), (0.9, 0.01)):
+        options = {"epsilon": epsilon}
+        fit = train(problem, 0.5, solver=solver, tol=tol, max_passes=1e5, options=options)
+        certificate = fit.certificate
+        assert certificate.converged
+        assert certificate.gap <= epsilon
+        assert solver == "bmrm" or certificate.gap > 1e-3 * epsilon
+        assert certificate.verdict == f"converged: the gap is at most epsilon = {epsilon:g}"
+        assert certificate.tol == pytest.approx(epsilon / certificate.primal)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -147,16 +257,18 @@ def test_the_dual_is_nearer_than_the_gap(seed: int) -> None:
     explicit = Explicit(instance, 2.0)
     u, _ = optimal_duals(explicit)
     away = sum(np.log(len(p)) - entropy(p) for p in u)
-    machine = make(instance, 2.0, safe=True)
+    machine = make(instance, 2.0, eta="theorem")
     for k in range(1, 40):
         behind = explicit.dual(u) - machine.alpha.dual()
         assert behind <= 6.0 * machine.limit * away / ((k + 1) * (k + 2))
         machine.epoch()
 
 
-@pytest.mark.parametrize(("safe", "first", "last"), [(True, 150, 600), (False, 30, 240)])
-def test_the_gap_falls_with_the_square_of_the_steps(safe: bool, first: int, last: int) -> None:
-    machine = make(make_instance("multiclass", "hinge", 2), 5.0, safe=safe)
+@pytest.mark.parametrize(
+    ("eta", "first", "last"), [("theorem", 150, 600), ("safe", 100, 400), ("search", 30, 240)]
+)
+def test_the_gap_falls_with_the_square_of_the_steps(eta: str, first: int, last: int) -> None:
+    machine = make(make_instance("multiclass", "hinge", 2), 5.0, eta=eta)
     gaps = []
     for k in range(1, last + 1):
         machine.epoch()
@@ -209,12 +321,12 @@ def test_sums_that_run_do_not_drift() -> None:
     assert linear == pytest.approx(machine.alpha.linear, rel=1e-13)
 
 
-@pytest.mark.parametrize("safe", [True, False])
-def test_features_without_values(safe: bool) -> None:
+@pytest.mark.parametrize("eta", ETAS)
+def test_features_without_values(eta: str) -> None:
     nothing = Rows.from_dense(np.zeros((4, 1)))
     gold = [np.array([k % 3]) for k in range(4)]
     problem = build_problem(Multiclass(3), [1] * 4, [nothing], gold, LOSSES["hinge"])
-    machine = solver_of(ExcessiveGap, problem, 1.0, safe=safe)
+    machine = solver_of(ExcessiveGap, problem, 1.0, eta=eta)
     for _ in range(60):
         machine.epoch()
     value = machine.evaluate()

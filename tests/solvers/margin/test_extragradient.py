@@ -12,10 +12,11 @@ from support.solvers import solver_of
 
 from partwise.arrays import Floats
 from partwise.errors import DataError, MismatchError
-from partwise.solvers.margin.extragradient import STEPS, Extragradient
+from partwise.solvers.margin.extragradient import Extragradient
 from partwise.training.loop import train
 
 KINDS = ("multiclass", "chain", "untied")
+ETAS = ("search", "safe", "theorem", 0.01)
 
 
 def make(instance: Instance, l2: float, **options: Any) -> Extragradient:
@@ -63,19 +64,23 @@ class Plain:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("step", STEPS)
-def test_parts_and_labels_take_the_same_steps(kind: str, step: str) -> None:
+@pytest.mark.parametrize("eta", ETAS)
+def test_parts_and_labels_take_the_same_steps(kind: str, eta: str | float) -> None:
     instance = make_instance(kind, "hinge", 1, weighted=True, constrained=True)
-    machine = make(instance, 2.0, step=step)
-    square = float(instance.problem.arrays.weight @ instance.problem.reach**2)  # M^2
-    plain = Plain(instance, 2.0, machine.first if step == "search" else 2.0 / square)
+    machine = make(instance, 2.0, eta=eta)
+    c, problem = instance.problem.arrays.weight, instance.problem
+    square = float(c @ problem.diameter**2) / 4.0  # M^2
+    if eta == "theorem":
+        square = float(c.sum() * problem.reach[c > 0.0].max() ** 2)
+    first = machine.first if eta == "search" else 2.0 / square if isinstance(eta, str) else eta
+    plain = Plain(instance, 2.0, first)
     before = 0.0
     for _ in range(15):
         g = plain.a / 2.0  # g_0
-        if step == "growing":
+        if eta == "safe":
             g = np.sqrt((plain.a + 2.0 * before) / square)  # sqrt(A) / M
         machine.epoch()
-        if step == "search":
+        if eta == "search":
             g = machine.total - before
         assert machine.total == pytest.approx(before + g, rel=1e-12)
         plain.step(g)
@@ -89,13 +94,13 @@ def test_parts_and_labels_take_the_same_steps(kind: str, step: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("eta", ETAS)
 @pytest.mark.parametrize("l2", [0.05, 5.0])
-def test_the_gap_is_below_its_bound(kind: str, step: str, l2: float) -> None:
+def test_the_gap_is_below_its_bound(kind: str, eta: str | float, l2: float) -> None:
     instance = make_instance(kind, "hinge", 2, weighted=True, constrained=l2 > 1)
     explicit = Explicit(instance, l2)
     most = explicit.weight @ np.log([len(cost) for cost in explicit.costs])
-    machine = make(instance, l2, step=step)
+    machine = make(instance, l2, eta=eta)
     for _ in range(60):
         bound = machine.epoch().gap_estimate
         value = machine.evaluate()
@@ -107,9 +112,9 @@ def test_the_gap_is_below_its_bound(kind: str, step: str, l2: float) -> None:
         assert value.primal == pytest.approx(explicit.primal(machine.mean_w), rel=1e-10)
 
 
-@pytest.mark.parametrize(("step", "rate"), [("constant", 1), ("growing", 2), ("search", 2)])
-def test_rates(step: str, rate: int) -> None:
-    machine = make(make_instance("multiclass", "hinge", 2), 5.0, step=step)
+@pytest.mark.parametrize(("eta", "rate"), [("theorem", 1), ("safe", 2), ("search", 2)])
+def test_rates(eta: str, rate: int) -> None:
+    machine = make(make_instance("multiclass", "hinge", 2), 5.0, eta=eta)
     gaps, steps = [], (60, 300)
     for k in range(1, steps[1] + 1):
         machine.epoch()
@@ -126,8 +131,8 @@ def test_only_for_the_hinge() -> None:
 
 
 def test_an_unknown_step() -> None:
-    with pytest.raises(DataError, match="is 'huge'; give 'search' or 'growing'"):
-        make(make_instance("chain", "hinge"), 1.0, step="huge")
+    with pytest.raises(DataError, match="is 'huge'; give a positive number or 'search' or 'safe'"):
+        make(make_instance("chain", "hinge"), 1.0, eta="huge")
 
 
 def test_threads_do_not_change_the_model() -> None:

@@ -16,16 +16,28 @@ P(w) <= J_mu(w) + mu K with K = sum_i c_i max_u KL(u, u0_i), the gap is at most 
     mu'       = (1 - t) mu
 
 The paper's objective is P / C with C = sum_i c_i (its 1/n is c_i / C): so its lambda is l2 / C, its
-alpha_i is u_i c_i / C, its mu is this mu, and its L = max |psi|^2 / lambda is C max_i R_i^2 / l2,
-R_i a bound on |F_i^T (gold_i - y)|. Its mu_1 = L and t_k = 2 / (k + 3) give (12),
+alpha_i is u_i c_i / C, and its mu is this mu. The proof needs a norm and an L with
+
+    sum_i c_i KL(u_i, u'_i) >= |u - u'|^2 / 2   and   |v(u) - v(u')|^2 / l2 <= L |u - u'|^2
+
+As published (``eta="theorem"``) the norm is C^-1/2 sum_i c_i |u_i|_1, the l1 norm over the labels
+of all examples, and L = max |psi|^2 / lambda = C max_i R_i^2 / l2 with R_i >= |F_i^T (gold_i - y)|
+(`Problem.reach`). With mu_1 = L and t_k = 2 / (k + 3) that is (12),
 
     P(w_k) - D(alpha_k) <= 6 L K / ((k + 1) (k + 2)).
 
-L assumes that all examples push the weights the same way; most problems are milder by orders of
-magnitude. The proof only needs t^2 L <= (1 - t) mu, and its conclusion can be checked, since
-J_mu'(w') is known from the next beta. So by default L is a guess. It is doubled while
-J_mu'(w') > D(alpha'), but not beyond L itself, and falls by a tenth after each step. With any
-guesses L_k
+Two facts make L smaller (``eta="safe"``). A difference of two distributions is s (p - q) with
+distributions p and q and |s (p - q)|_1 = 2 s, if they share no label. So with d_i a bound on
+|F_i^T (y - z)| for any two labels (`Problem.diameter`), |F_i^T (u_i - u'_i)| is at most
+|u_i - u'_i|_1 d_i / 2, where d_i <= 2 max |psi_i|. And by Pinsker's inequality for each example,
+|u|^2 = sum_i c_i |u_i|_1^2 is a norm as well, in which the largest example becomes a mean: by
+Cauchy and Schwarz L = sum_i c_i d_i^2 / (4 l2). It is never above the published L. The proof only
+needs t^2 L <= (1 - t) mu; with equality mu_k falls like 4 L / k^2 instead of 6 L / k^2.
+
+Even so L assumes that all examples push the weights the same way; most problems are milder by
+orders of magnitude. The conclusion of the proof can be checked, since J_mu'(w') is known from the
+next beta. So by default L is a guess. It is doubled while J_mu'(w') > D(alpha'), but not beyond L
+itself, and falls by a tenth after each step. With any guesses L_k
 
     1 / sqrt(mu_{k+1}) >= 1 / sqrt(mu_k) + 1 / (2 sqrt(L_k)),   so   mu_k <= 4 / (sum_j L_j^-1/2)^2
 
@@ -40,7 +52,8 @@ and are always a mixture.
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Final, final
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Final, final
 
 import numpy as np
 
@@ -53,12 +66,12 @@ from ...problem.problem import Problem
 from ..base import Epoch, Evaluation, Solver
 from ..goal import Goal
 from ..linear_theta import first_linear_theta
-from ..options import NotNegative
+from ..options import NotNegative, OneOf, Preset
 from ..papers import ZHANG_2011
 from .mixture import Mixture
 
 #: The first guess at L is this fraction of what L would be if no two examples shared a feature.
-_GUESS: Final = 1.0 / 256.0
+_GUESS: Final = 1.0 / 64.0
 #: How the guess rises while the first mu is too small, and where J_mu > D; how it falls otherwise.
 _FIRST, _RISE, _FALL = 4.0, 2.0, 0.9
 #: Rounding may change J_mu - D by this fraction of their terms.
@@ -76,28 +89,48 @@ class ExcessiveGap(Solver):
     gold : float
         Otherwise the theta of the parts of the gold labels in the centre; 0 is the uniform
         distributions.
-    safe : bool
-        Use mu and t of the paper instead of the search.
+    eta : {"search", "safe", "theorem"}
+        How fast mu falls, and with it how long the steps are: found by trial; as fast as is proven
+        for all data; or as published, which is proven with a larger constant.
+    epsilon : float
+        The fit ends when the duality gap is at most this, which then takes the place of tol; 0 is
+        no such end. The gap of the paper is that of the mean loss: epsilon is n times its epsilon.
     """
 
     name: ClassVar[str] = "excessive-gap"
     papers = (ZHANG_2011,)
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "zhang2011-algorithm2": Preset(
+            "Zhang et al. 2011, Algorithm 2: mu_1 = max |psi|^2 / lambda and tau_k = 2 / (k + 3), "
+            "from the uniform distributions.",
+            {"eta": "theorem", "gold": 0.0},
+        )
+    }
     threads = True
     occupies = Footprint(vectors=9, parts=3, examples=8)
     needs = frozenset({"marginals", "tau=0"})
 
-    def __init__(self, goal: Goal, *, gold: NotNegative = 0.0, safe: bool = False) -> None:
+    def __init__(
+        self,
+        goal: Goal,
+        *,
+        gold: NotNegative = 0.0,
+        eta: Annotated[str, OneOf(("search", "safe", "theorem"))] = "search",
+        epsilon: NotNegative = 0.0,
+    ) -> None:
         super().__init__(goal)
         problem, l2, evaluator = goal.problem, goal.l2, goal.evaluator
-        self.safe = safe
+        self.eta, self.enough = eta, epsilon
         self.centre = first_linear_theta(problem, goal.weights(), gold)
-        first = self.centre.slope(evaluator)
-        self.log_z = self._sum(first.losses)
-        self.w = first.v / l2
+        slope = self.centre.slope(evaluator)
+        self.log_z = self._sum(slope.losses)
+        self.w = slope.v / l2
         # With a smaller mu, J_mu is P up to rounding.
         self.least = _NOISE * largest_cost(problem)
-        self.limit = max(_largest(problem, l2), self.least)
-        self.mu = self.limit if safe else max(_GUESS * _least(problem, l2), self.least)
+        proven = published_bound(problem) if eta == "theorem" else proven_bound(problem)
+        self.limit = max(proven / l2, self.least)
+        first = max(_GUESS * apart_bound(problem) / l2, self.least)
+        self.mu = first if eta == "search" else self.limit
         self.passes = 1.0
         self.tilde = np.empty(problem.n_parts)
         # alpha_1 = V(alpha_0, ...) has the theta of beta at w_1 = w(alpha_0), mu_1.
@@ -122,13 +155,13 @@ class ExcessiveGap(Solver):
         return penalty(w, self.l2) + mu * (self._sum(beta.losses) - self.log_z)
 
     def _excessive(self, smoothed: float, dual: float, limit: float) -> bool:
-        """Return whether J_mu(w) <= D(alpha), or the paper guarantees it."""
+        """Return whether J_mu(w) <= D(alpha), or it is proven."""
         noise = _NOISE * (abs(smoothed) + abs(dual) + penalty(self.w, self.l2))
         return smoothed <= dual + noise or limit >= self.limit
 
     def _share(self) -> float:
         """Return t with t^2 L = (1 - t) mu, or that of the paper."""
-        if self.safe:
+        if self.eta == "theorem":
             return 2.0 / (self.k + 3.0)
         return 2.0 / (1.0 + math.sqrt(1.0 + 4.0 * self.lipschitz / self.mu))
 
@@ -145,12 +178,13 @@ class ExcessiveGap(Solver):
             beta = point.slope(evaluator)
             self.passes += 2.0
             smoothed, dual = self._smoothed(w, mu, beta), alpha.mixed_dual(t, tilde)
-            if self.safe or self._excessive(smoothed, dual, self.lipschitz):
+            if self._excessive(smoothed, dual, self.lipschitz):
                 break
             self.lipschitz *= _RISE
         alpha.add(t, tilde, self.tilde)
         self.w, self.mu, self.point, self.beta, self.smoothed = w, mu, point, beta, smoothed
-        self.lipschitz = max(_FALL * self.lipschitz, self.least)
+        if self.eta == "search":
+            self.lipschitz = max(_FALL * self.lipschitz, self.least)
         self.k += 1
         passes, self.passes = self.passes, 0.0
         # mu log Z instead of the maximum: slightly above the gap if the centre is uniform.
@@ -170,15 +204,23 @@ class ExcessiveGap(Solver):
         return self.point.dual_point(self.evaluator, self.alpha.mu)
 
 
-def _largest(problem: Problem, l2: float) -> float:
-    """Return L = C max_i R_i^2 / l2 over the examples with a weight."""
+def published_bound(problem: Problem) -> float:
+    """Return C max_i R_i^2 over the examples with a weight, which bounds |v(u) - v(u')|^2.
+
+    It does so in the l1 norm over the labels of all examples, C^-1/2 sum_i c_i |u_i|_1.
+    """
     c = problem.arrays.weight
-    return float(c.sum() * (problem.reach[c > 0.0] ** 2).max(initial=0.0)) / l2
+    return float(c.sum() * (problem.reach[c > 0.0] ** 2).max(initial=0.0))
 
 
-def _least(problem: Problem, l2: float) -> float:
-    """Return max_i c_i R_i^2 / l2, the L of examples that share no feature."""
-    return float((problem.arrays.weight * problem.reach**2).max(initial=0.0)) / l2
+def proven_bound(problem: Problem) -> float:
+    """Return sum_i c_i d_i^2 / 4, which bounds |v(u) - v(u')|^2 in |u|^2 = sum_i c_i |u_i|_1^2."""
+    return float(inner(problem.arrays.weight, problem.diameter**2)) / 4.0
+
+
+def apart_bound(problem: Problem) -> float:
+    """Return max_i c_i d_i^2 / 4, the same bound for examples that share no feature."""
+    return float((problem.arrays.weight * problem.diameter**2).max(initial=0.0)) / 4.0
 
 
 def largest_cost(problem: Problem) -> float:

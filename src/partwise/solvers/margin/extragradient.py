@@ -32,19 +32,23 @@ If the last three terms are together not negative (*) at any step, then for ever
     sum_j g_j [ B(z'_j).(z'_j - z) + f(z'_j) - f(z) ] <= a/2 |w - w0|^2 + sum_i c_i KL(u_i, u0_i)
 
 and the averages have a gap of at most the right side, at w = v(u)/l2 of the average, over G.
-|v(u) - v(u')| <= sum_i c_i R_i |u_i - u'_i|_1 <= M |u - u'|, with M^2 = sum_i c_i R_i^2 and |u|^2 =
-sum_i c_i |u_i|_1^2 <= 2 KL, so (*) holds for g <= sqrt(A) / M.
+|v(u) - v(u')| <= M |u - u'| in a norm with |u - u'|^2 <= 2 sum_i c_i KL(u_i, u'_i), so (*) holds
+for g <= sqrt(A) / M. There are two such norms, see excessive_gap.py: M^2 = C max_i R_i^2 belongs to
+the l1 norm over all labels of all examples, and M^2 = sum_i c_i d_i^2 / 4, which is never larger,
+to |u|^2 = sum_i c_i |u_i|_1^2.
 
 With a = l2 g_0 and g_0 = l2 / M^2 the step g = g_0 is safe at all times and gives O(1/k), the rate
-of the paper. But A grows with G: g = sqrt(A) / M is safe as well, grows like k, and gives O(1/k^2).
-M assumes that all examples push the weights the same way. By default it is a guess, which is raised
-while (*) does not hold and lowered after each step; all terms of (*) are known. It is not raised
-beyond M itself, where (*) always holds up to rounding.
+of the paper (``eta="theorem"``, with the first M). But A grows with G: g = sqrt(A) / M is safe as
+well, grows like k, and gives O(1/k^2) (``eta="safe"``, with the second M). M assumes that all
+examples push the weights the same way. By default it is a guess, which is raised while (*) does
+not hold and lowered after each step; all terms of (*) are known. It is not raised beyond M itself,
+where (*) always holds up to rounding.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Final, NamedTuple, final
 
 import numpy as np
@@ -57,14 +61,13 @@ from ...problem.footprint import Footprint
 from ..base import Epoch, Evaluation, Solver
 from ..goal import Goal
 from ..linear_theta import LinearTheta, first_linear_theta
-from ..options import NotNegative, OneOf
+from ..options import NotNegative, OneOf, Positive, Preset
 from ..papers import TASKAR_2006
-from .excessive_gap import largest_cost
+from .excessive_gap import apart_bound, largest_cost, proven_bound, published_bound
 from .mixture import Mixture
 
-STEPS: Final = ("search", "growing", "constant")
 #: The first guess at M^2 is this fraction of what it would be if no two examples shared a feature.
-_GUESS: Final = 1.0 / 16.0
+_GUESS: Final = 1.0 / 4.0
 #: How the guess at M changes where (*) fails, and where it holds.
 _RISE, _FALL = 1.4, 0.9
 #: Rounding may change the sum in (*) by this fraction of its terms.
@@ -90,12 +93,23 @@ class Extragradient(Solver):
     gold : float
         Otherwise it starts with w = 0 and this theta on the parts of the gold labels; 0 is the
         uniform distributions.
-    step : {"search", "growing", "constant"}
-        Steps found by trial; safe steps that grow; or the safe constant step of the paper.
+    eta : {"search", "safe", "theorem"} or float
+        The steps: found by trial; as long as is proven for all data, which then grow; the constant
+        step that is proven with the norm as published; or a constant step of your own.
+    epsilon : float
+        The fit ends when the duality gap is at most this, which then takes the place of tol; 0 is
+        no such end.
     """
 
     name: ClassVar[str] = "extragradient"
     papers = (TASKAR_2006,)
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "taskar2006-constant": Preset(
+            "Taskar et al. 2006, with l2/2 |w|^2 in the place of their ball of weights: the "
+            "constant step, from the uniform distributions.",
+            {"eta": "theorem", "gold": 0.0},
+        )
+    }
     threads = True
     occupies = Footprint(vectors=12, parts=3, examples=8)
     needs = frozenset({"marginals", "tau=0"})
@@ -105,11 +119,12 @@ class Extragradient(Solver):
         goal: Goal,
         *,
         gold: NotNegative = 0.0,
-        step: Annotated[str, OneOf(STEPS)] = "search",
+        eta: Positive | Annotated[str, OneOf(("search", "safe", "theorem"))] = "search",
+        epsilon: NotNegative = 0.0,
     ) -> None:
         super().__init__(goal)
         problem, l2, evaluator = goal.problem, goal.l2, goal.evaluator
-        self.step = step
+        self.eta, self.enough = eta, epsilon
         weights = goal.weights()
         point = first_linear_theta(problem, weights, gold)
         self.ahead = np.empty(problem.n_parts)
@@ -119,15 +134,14 @@ class Extragradient(Solver):
         self.log_z = self._sum(slope.losses)
         self.mean_w = w
         self.mean_u = Mixture(evaluator, l2, self.ahead.copy(), slope)
-        c, reach = problem.arrays.weight, problem.reach
         # No longer step than l2 / M^2 is needed: it leads to the labels of the highest cost.
         self.least = math.sqrt(l2 * _NOISE * largest_cost(problem))
-        self.limit = max(math.sqrt(inner(c, reach**2)), self.least)
+        proven = published_bound(problem) if eta == "theorem" else proven_bound(problem)
+        self.limit = max(math.sqrt(proven), self.least)
         self.m = self.limit
-        if step == "search":
-            guess = math.sqrt(_GUESS * float((c * reach**2).max(initial=0.0)))
-            self.m = max(guess, self.least)
-        self.first = l2 / self.m**2
+        if eta == "search":
+            self.m = max(math.sqrt(_GUESS * apart_bound(problem)), self.least)
+        self.first = l2 / self.m**2 if isinstance(eta, str) else eta
         self.total = 0.0
         self.passes = 1.0
 
@@ -163,11 +177,12 @@ class Extragradient(Solver):
         z = self.place
         a = self.l2 * (self.first + self.total)
         while True:
-            g = self.first if self.step == "constant" else math.sqrt(a) / self.m
+            grows = self.eta in ("search", "safe")
+            g = math.sqrt(a) / self.m if grows else self.first
             ahead = self._look(a, g, z, z.w, z.slope.v, self.ahead)
             after = self._look(a, g, z, ahead.w, ahead.slope.v, None)
             self.passes += 2.0
-            if self.step != "search" or self.m >= self.limit:
+            if self.eta != "search" or self.m >= self.limit:
                 break
             if self._holds(a, g, z, ahead, after):
                 break
@@ -177,7 +192,7 @@ class Extragradient(Solver):
         self.mean_w = (1.0 - share) * self.mean_w + share * ahead.w
         self.mean_u.add(share, ahead.slope, self.ahead)
         self.place = after
-        if self.step == "search":
+        if self.eta == "search":
             self.m = max(_FALL * self.m, self.least)
         passes, self.passes = self.passes, 0.0
         return Epoch(passes, self.mean_u.dual(), self._bound(), self.l2)

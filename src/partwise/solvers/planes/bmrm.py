@@ -16,6 +16,7 @@ u_k, and for tau = 0 it is D: every program gives a certificate. For the hinge l
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Final, final
 
 import numpy as np
@@ -30,7 +31,7 @@ from ...problem.problem import Problem
 from ..base import Epoch, Evaluation, Solver
 from ..goal import Goal
 from ..gold_labels import gold_marginals
-from ..options import Count
+from ..options import Count, NotNegative, Preset
 from ..papers import JOACHIMS_2009, TEO_2010
 from ..primal import primal_value
 from .bundle_qp import require_clarabel
@@ -55,7 +56,10 @@ class BMRM(Solver):
         and primal, dual and certificate are those of that problem. It is for classifiers and
         chains with a cost of 1 for each error.
     patience : int or None
-        A plane without weight in this many programs in a row is dropped; None: never.
+        A plane without weight in this many programs in a row is dropped; None keeps all.
+    epsilon : float
+        The fit ends when the duality gap is at most this, which then takes the place of tol; 0 is
+        no such end. The gap is that of the best weights and the best dual value so far.
     """
 
     name: ClassVar[str] = "bmrm"
@@ -63,6 +67,9 @@ class BMRM(Solver):
     threads = True
     needs = frozenset[str]()
     package = "clarabel"
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "teo2010-bmrm": Preset("Teo et al. 2010: all planes are kept.", {"patience": None})
+    }
 
     @classmethod
     def footprint(
@@ -73,10 +80,16 @@ class BMRM(Solver):
         return Footprint(vectors=3 + PLANES, parts=4, examples=6, other=labels)
 
     def __init__(
-        self, goal: Goal, *, rescaling: Rescaling = "margin", patience: Count | None = 5
+        self,
+        goal: Goal,
+        *,
+        rescaling: Rescaling = "margin",
+        patience: Count | None = 5,
+        epsilon: NotNegative = 0.0,
     ) -> None:
         super().__init__(goal)
         require_clarabel()
+        self.enough = epsilon
         problem, l2, evaluator = goal.problem, goal.l2, goal.evaluator
         self.worst = WorstLabels(problem, evaluator, rescaling)
         # Only with margin rescaling is the mixture a dual point that other solvers can start from.
