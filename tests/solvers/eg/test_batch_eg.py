@@ -256,3 +256,39 @@ def test_an_annealing_that_never_leaves_its_target_is_refused(annealing: Any) ->
     for make in (batch, online):
         with pytest.raises(MismatchError, match=r"never leaves the l2 of 1; give a larger start"):
             make(make_instance(), 1.0, annealing=annealing)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_on_several_processors(loss: str) -> None:
+    """Section 9: examples are shared out among threads, and the steps are the same."""
+    problem = make_instance("chain", loss, 2, n=40, weighted=True).problem
+    how: dict[str, Any] = {"solver": "batch-eg", "tol": 1e-300, "max_passes": 20, "quiet": True}
+    fits = [train(problem, 0.5, n_jobs=n_jobs, **how) for n_jobs in (1, 3)]
+    np.testing.assert_allclose(fits[1].weights, fits[0].weights, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("kind", STRUCTURES)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_what_the_dual_lacks_bounds_what_the_primal_does(kind: str, loss: str) -> None:
+    """Section 9 and footnote 12: the primal lacks as much, but for a factor, or the root of it.
+
+    l2/2 |w - w*|^2 is at most what the dual lacks. P bends by at most l2 + sum_i diameter_i^2 /
+    (4 tau), and for the hinge its slope is at most l2 |w| + sum_i reach_i.
+    """
+    l2, instance = 2.0, make_instance(kind, loss, 1)
+    explicit = Explicit(instance, l2)
+    optimum, gap = optimal_duals(explicit)
+    best, tau = explicit.dual(optimum), instance.loss.tau
+    machine = batch(instance, l2, start=0.0)
+    for _ in range(60):
+        machine.epoch()
+        u = explicit.distributions(machine.duals.theta)
+        w = explicit.dual_sum(u) / l2
+        lacks = best + gap - explicit.dual(u)
+        if tau:
+            bend = l2 + float((instance.problem.diameter**2).sum()) / (4.0 * tau)
+            allowed = bend / l2 * lacks
+        else:
+            slope = l2 * np.linalg.norm(w) + float(instance.problem.reach.sum())
+            allowed = slope * np.sqrt(2.0 * lacks / l2)
+        assert explicit.primal(w) - best - gap <= allowed + 1e-9
