@@ -174,3 +174,23 @@ def numbered(entries: list[list[int]], n_features: int) -> Any:
     ptr = np.array([0, *accumulate(map(len, entries))], dtype=np.int32)
     indices = np.array([f for row in entries for f in row], dtype=np.int32)
     return sparse.csr_matrix((np.ones(len(indices)), indices, ptr), (len(entries), n_features))
+
+
+def tagged(n_sentences: int, n_labels: int, seed: int) -> list[Sentence]:
+    """Generate sentences of (word, label): words by Zipf's law, with one to three labels each."""
+    rng = np.random.default_rng(seed)
+    n_words = 100 * n_labels
+    first = rng.zipf(1.4, size=(n_words, 3)) % n_labels  # the labels of a word
+    jumps = rng.dirichlet(np.full(n_labels, 0.1), size=n_labels)  # of the labels of neighbours
+    found = []
+    for length in rng.integers(5, 40, size=n_sentences).tolist():
+        words = (np.exp(rng.random(length) * np.log(n_words)) - 1.0).astype(np.int64)
+        label = 0
+        rows: Sentence = []
+        for word in words.tolist():
+            own = first[word]
+            p = jumps[label, own] + 0.02
+            label = int(rng.choice(own, p=p / p.sum()))
+            rows.append((f"{word % 97:02d}{word}{first[word, 0] % 40:02d}", str(label)))
+        found.append(rows)
+    return found

@@ -37,7 +37,7 @@ SENSIBLE: dict[str, tuple[Any, ...]] = {
     "first_step": (0.25, 1),
     "gold": (0, 0.0, 3.0),
     "group": (True, False),
-    "halvings": (None, "few", "any"),
+    "halvings": (None, "few", "any", 2, 10),
     "growth": (1, 1.5),
     "inner": (0.5, 2),
     "memory": (1, 5),

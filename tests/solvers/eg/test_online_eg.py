@@ -346,6 +346,19 @@ def test_halving_without_a_cap(loss: str) -> None:
     assert epoch.passes == pytest.approx(1.0 + np.log2(halved).mean())
 
 
+def test_a_visit_is_given_up_after_so_many_trials() -> None:
+    """Algorithm 8 of Yu, Huang and Lin (2011): maxTrial, and only a step that is taken grows."""
+    instance = make_instance("multiclass", "log", 9, n=10)
+    for trials in (2, 5):
+        machine = online(instance, 1e-3, start=10.0, halvings=trials, order="deterministic")
+        machine.duals.eta[:] = 2.0**40
+        before = machine.running_dual(1e-3)
+        epoch = machine.epoch()
+        assert epoch.dual == pytest.approx(before, rel=1e-12)
+        assert epoch.passes == trials
+        np.testing.assert_allclose(machine.duals.eta, 2.0 ** (40 - trials), rtol=1e-12)
+
+
 def test_steps_without_bounds_grow_beyond_1() -> None:
     machine = online(make_instance("multiclass", scale=1e-3), 1.0, start=0.0, halvings="any")
     for k in range(1, 16):

@@ -35,8 +35,8 @@ from ...problem.evaluation import not_finite
 from ...problem.problem import example_marginals, example_maximum
 from ..base import Epoch
 from ..goal import Goal
-from ..options import NotNegative, OneOf, Positive, Preset
-from ..papers import COLLINS_2008, SCHMIDT_2015, Paper
+from ..options import NotNegative, OneOf, Positive, Preset, Within
+from ..papers import COLLINS_2008, SCHMIDT_2015, YU_2011, Paper
 from ..scratch import scratch
 from .base import (
     LINEAR,
@@ -55,6 +55,7 @@ ORDERS = ("permutation", "focused", "replacement", "permutation-then-draws", "de
 #: The first eta: a number, found by trial, or that of the fit before.
 FirstStep: TypeAlias = Positive | Annotated[str, OneOf(("trial", "carried"))]
 HALVINGS = ("few", "any")
+Trials: TypeAlias = Annotated[int, Within("a whole number from 2", low=2.0)]
 
 #: "focused" leaves an example out while its share of the gap is below this part of the mean ...
 _FOCUS = 0.3
@@ -263,9 +264,18 @@ def online_eg_epoch(
             elif not stay:
                 eta = max(0.5 * eta, least[i])
             if give_up:
+                if least[i] == 0.0 and not stay:  # as published: a step grows only if it was taken
+                    eta /= growth
                 break
         duals.eta[i] = min(eta * growth, most)
     return -1, improved
+
+
+def _halvings(given: int | str | None) -> tuple[int, int]:
+    """Return how often a step is halved at most, in the first epoch and later."""
+    if isinstance(given, str) or given is None:
+        return (_ANY, _ANY) if given == "any" else _FEW
+    return int(given) - 1, int(given) - 1
 
 
 class OnlineEG(ExponentiatedGradient):
@@ -291,14 +301,15 @@ class OnlineEG(ExponentiatedGradient):
         Where the search begins. "trial" halves 1 until at least 95% of the steps improve the dual,
         on a tenth of the examples, all of which count in w by then; "carried" takes the steps of
         the fit that this one starts from, if there are any; None: 0.5.
-    halvings : {"few", "any"} or None
+    halvings : int, {"few", "any"} or None
         "few", the default, gives a visit up after 2 halvings in the first epoch or 5 later, keeps
-        steps above the safe ones and below 1/tau. "any" halves until the dual improves.
+        steps above the safe ones and below 1/tau. "any" halves until the dual improves; a number
+        gives a visit up after so many trials, each with half the step of the one before.
     """
 
     name: ClassVar[str] = "online-eg"
     on_disk = True
-    papers: ClassVar[tuple[Paper, ...]] = (COLLINS_2008, SCHMIDT_2015)
+    papers: ClassVar[tuple[Paper, ...]] = (COLLINS_2008, SCHMIDT_2015, YU_2011)
     presets: ClassVar[Mapping[str, Preset]] = PRESETS
 
     def __init__(
@@ -309,7 +320,7 @@ class OnlineEG(ExponentiatedGradient):
         order: Annotated[str, OneOf(ORDERS)] = "permutation",
         eta: Eta = "search",
         first_step: FirstStep | None = None,
-        halvings: Annotated[str, OneOf(HALVINGS)] | None = None,
+        halvings: Trials | Annotated[str, OneOf(HALVINGS)] | None = None,
         annealing: Annealing | None = None,
     ) -> None:
         problem, tau = goal.problem, goal.problem.loss.tau
@@ -334,10 +345,10 @@ class OnlineEG(ExponentiatedGradient):
         super().__init__(goal, start=start, annealing=annealing)
         self.order = order
         self.fixed = not search
-        self.halvings = (0, 0) if self.fixed else (_ANY, _ANY) if halvings == "any" else _FEW
+        self.halvings = (0, 0) if self.fixed else _halvings(halvings)
         self.buffers = scratch(problem, 5)
         self.age = np.zeros(problem.n_examples, dtype=np.int64)  # epochs since the last visit
-        bounded = halvings != "any"
+        bounded = halvings in ("few", None)
         # A safe step always improves the dual, so there is no need to go below it.
         self.least = np.minimum(1e-3, safe_steps(problem, goal.l2)) * bounded
         # Beyond 1/tau a step goes too far; the hinge has no such bound, but theta is finite.

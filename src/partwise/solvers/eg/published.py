@@ -1,7 +1,8 @@
-"""The forms of online EG that Collins et al. (2008) and Schmidt et al. (2015) describe."""
+"""The forms of online EG that three papers describe."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Final
 
@@ -54,5 +55,10 @@ PRESETS: Final[Mapping[str, Preset]] = {
     "schmidt2015-oeg-10": Preset(
         "OEG-10 of their appendix D: as OEG, from a theta of 10.",
         {**_OEG, "start": 10.0, "order": "permutation-then-draws"},
+    ),
+    "yu2011-algorithm8": Preset(
+        "Algorithm 8 of Yu, Huang and Lin (2011), with a maxTrial of 10, which they leave to the "
+        "user; every label but the gold one starts with 1e-10 of it, as in (51).",
+        {**_SEARCH, "start": 10.0 * math.log(10.0), "order": "replacement", "halvings": 10},
     ),
 }
