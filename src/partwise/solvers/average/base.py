@@ -153,7 +153,7 @@ class AverageGradient(Tossing):
     def __init__(self, goal: Goal, steps: Steps, delta: float | None) -> None:
         problem, evaluator, l2, l1 = goal.problem, goal.evaluator, goal.l2, goal.l1
         method, sampling = "saga" if self.saga else "sag", steps.sampling
-        steps.check(method, goal)
+        steps.check(method, goal, int(np.count_nonzero(problem.arrays.weight)))
         if delta is not None and l1 > 0.0:
             raise DataError("delta bounds the gradient, which l1 > 0 does not have; leave it out")
         weights = goal.initial_weights

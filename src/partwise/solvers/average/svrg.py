@@ -69,10 +69,10 @@ class SVRG(Tossing):
         share: Share | None = None,
     ) -> None:
         steps = Steps(sampling, eta, share=0.25 if share is None and eta == "search" else share)
-        steps.check("svrg", goal)
-        super().__init__(goal)
         problem, self.inner = goal.problem, inner
         examples = np.flatnonzero(problem.arrays.weight)
+        steps.check("svrg", goal, len(examples))
+        super().__init__(goal)
         lam = goal.l2 / len(examples)
         bound = np.zeros(0) if steps.searched else curvature_bounds(problem)[examples]
         proportional = sampling == "proportional"
