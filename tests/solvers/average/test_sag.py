@@ -254,7 +254,10 @@ def test_one_compilation_serves_all() -> None:
     for (structure, loss, options), sampling in itertools.product(CASES, SAMPLINGS):
         for l1 in (0.0, 0.1):
             problem = make_instance(structure, loss, **options).problem
-            more = {"sampling": sampling}
+            # Numbers may be whole, as on the command line.
+            more = {"sampling": sampling, "first_curvature": 1, "share": 1}
+            if sampling != "uniform":
+                more["skipping"] = np.bool_(True)
             fit = train(problem, 1.0, l1=l1, solver="saga", tol=0.1, options=more)
             assert relative_gap(fit.certificate.primal, fit.certificate.dual) <= 0.1
     assert len(sag_epoch.signatures) == 1

@@ -194,11 +194,14 @@ class BatchSAG(Tossing):
     goal : Goal
         What to solve.
     batch : int
-        How many examples, one after the other in the data, make a mini-batch.
+        How many examples, one after the other in the data, make a mini-batch. Like SAG with few
+        examples, few mini-batches may not converge.
     eta : {"search"} or float
-        As for :class:`SAG`, for a mean over the mini-batches.
+        The step alpha, for a mean over the mini-batches: 1 / (L + lambda) with an L that is found
+        by line searches, or a number, which stays fixed.
     first_curvature : float or None
-        As for :class:`SAG`.
+        Where L begins, as in Algorithm 1, which begins at 1 and only doubles it. None: it begins
+        at 1, and the first search also halves it.
     """
 
     name: ClassVar[str] = "sag-batch"
@@ -224,7 +227,7 @@ class BatchSAG(Tossing):
         self,
         goal: Goal,
         *,
-        batch: Count = 10,
+        batch: Count = 1,
         eta: Eta = "search",
         first_curvature: Positive | None = None,
     ) -> None:
@@ -234,7 +237,7 @@ class BatchSAG(Tossing):
         self.fresh = np.ones(len(self.batches.least), dtype=np.bool_)
         steps.check("sag", goal, len(self.fresh))
         super().__init__(goal)
-        first = 1.0 if first_curvature is None else first_curvature
+        first = 1.0 if first_curvature is None else float(first_curvature)
         self.rule = Rule(
             sampling=UNIFORM,
             saga=False,

@@ -79,7 +79,7 @@ class SVRG(Tossing):
         self.rule = Rule(
             sampling=PROPORTIONAL if proportional else UNIFORM,
             saga=True,
-            share=1.0 if steps.share is None else steps.share,
+            share=1.0 if steps.share is None else float(steps.share),
             skipping=False,
             first=1.0,
             fixed=steps.fixed("svrg", bound, lam),
