@@ -105,7 +105,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
         ("partwise pre", {"predict"}),
         ("partwise train --task ", {"tag", "classify", "segment", "parse", "brackets", "graph"}),
         ("partwise train --task tag --loss h", {"hinge"}),
-        ("partwise train --solver sag-", {"sag-nus"}),
+        ("partwise train --solver sag-", {"sag-batch", "sag-nus"}),
         ("partwise predict --mar", {"--marginals"}),
         ("partwise predict a.model x.txt --format conllu --jo", {"--jobs"}),
         ("partwise convert a b --from crfpp", {"crfpp-model"}),

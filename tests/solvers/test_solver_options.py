@@ -85,9 +85,8 @@ def sensible(name: str, option: str) -> tuple[Any, ...]:
         return (None,)  # a number goes with one schedule only
     if name == "dual-cd" and option in DUAL_CD:
         return DUAL_CD[option]
-    if name in ("sag", "saga", "sag-nus"):
-        values = {**SENSIBLE, "delta": (None, 0.1)}[option]
-        return (*values, "bound") if option == "eta" else values
+    if name in ("sag", "saga", "sag-nus") and option in ("delta", "eta"):
+        return (None, 0.1) if option == "delta" else ("search", "bound", 0.01)
     if (name, option) == ("excessive-gap", "eta"):
         return ("search", "safe", "theorem")
     values = SENSIBLE[option]

@@ -31,6 +31,7 @@ SOLVERS: Final[Registry[type[Solver]]] = Registry(
         "sag": "solvers.average.sag:SAG",
         "saga": "solvers.average.sag:SAGA",
         "sag-nus": "solvers.average.sag:SAGNUS",
+        "sag-batch": "solvers.average.mini_batches:BatchSAG",
         "svrg": "solvers.average.svrg:SVRG",
         "sdca": "solvers.coordinate.sdca:SDCA",
         "bcfw": "solvers.margin.frank_wolfe:FrankWolfe",

@@ -23,6 +23,7 @@ from partwise.solvers.average.memory import (
     SEARCHES,
     SQUARE,
 )
+from partwise.solvers.average.mini_batches import BatchSAG
 from partwise.solvers.average.sag import SAG, SAGA
 from partwise.solvers.average.svrg import SVRG
 
@@ -124,6 +125,48 @@ def test_variance_reduced_steps_are_those_of_the_algorithm(
         w = machine.current_weights()
         np.testing.assert_allclose(w, dense.w, atol=1e-10 * max(1.0, np.abs(dense.w).max()))
         assert found.passes == pytest.approx((dense.calls - calls) / machine.problem.n_examples)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"batch": 1}, {"batch": 3}, {"batch": 9}, {"batch": 2, "first_curvature": 0.01},
+     {"batch": 2, "eta": 0.05}],
+)  # fmt: skip
+@pytest.mark.parametrize("case", CASES, ids=[c[0] + "-" + c[1] for c in CASES])
+def test_steps_of_mini_batches_are_those_of_algorithm_1(case: Any, options: dict[str, Any]) -> None:
+    """Algorithm 1 where a term of the mean is the loss of a mini-batch."""
+    structure, loss, more = case
+    instance = make_instance(structure, loss, 4, n=7, **more)
+    machine = build(BatchSAG, instance, 0.7, **options)
+    dense = Dense(machine, Explicit(instance, 0.7))
+    dense.L_g = options.get("first_curvature", 1.0)
+    size = options["batch"]
+    batches = [dense.live[k : k + size] for k in range(0, len(dense.live), size)]
+    n = dense.n = len(batches)
+    lam, kept = 0.7 / n, {}
+    dense.value = lambda k, w: float(  # type: ignore[method-assign,assignment]
+        (dense.explicit.weight * dense.explicit.losses(w))[batches[k]].sum()
+    )
+    single = Dense(machine, dense.explicit)
+    coins = np.random.default_rng(0)
+    for _ in range(12):
+        found, calls = machine.epoch(), 0.0
+        for row in coins.random((n, 3)):
+            k = int(row[0] * n)
+            dense.calls = 0
+            single.w = dense.w
+            g = np.sum([single.gradient(i)[1] for i in batches[k]], axis=0)
+            if not dense.rule.fixed:
+                dense.L_g, _ = dense.search(k, dense.value(k, dense.w), g, dense.L_g)
+            calls += (1 + dense.calls) * len(batches[k])
+            alpha = dense.rule.fixed or 1.0 / (dense.L_g + lam)
+            kept[k] = g
+            d = np.sum(list(kept.values()), axis=0)
+            dense.w = (1.0 - alpha * lam) * dense.w - alpha * d / len(kept)
+            dense.L_g *= 2 ** (-1 / n)
+        w = machine.current_weights()
+        np.testing.assert_allclose(w, dense.w, atol=1e-10 * max(1.0, np.abs(dense.w).max()))
+        assert found.passes == pytest.approx(calls / machine.problem.n_examples)
 
 
 @pytest.mark.parametrize("kind", [SAG, SVRG])

@@ -18,6 +18,7 @@ from partwise.problem.evaluation import Evaluator
 from partwise.solvers.average.average_gradient import sag_epoch
 from partwise.solvers.average.gradient_memory import gradient_memory
 from partwise.solvers.average.memory import SAMPLINGS, SEEN
+from partwise.solvers.average.mini_batches import BatchSAG
 from partwise.solvers.average.sag import SAG, SAGA, SAGNUS
 from partwise.solvers.average.svrg import SVRG
 from partwise.solvers.registry import make_solver
@@ -116,7 +117,7 @@ def test_every_certificate_holds(sampling: str, l1: float) -> None:
     assert max(duals) <= min(primals) + 1e-12 * min(primals)
 
 
-@pytest.mark.parametrize("name", ["sag", "saga", "sag-nus", "svrg"])
+@pytest.mark.parametrize("name", ["sag", "saga", "sag-nus", "sag-batch", "svrg"])
 @pytest.mark.parametrize("l1", [0.0, 0.3])
 def test_the_same_seed_gives_the_same_model(name: str, l1: float) -> None:
     if l1 and name != "saga":
@@ -227,6 +228,7 @@ REFUSED: list[tuple[type[Any], dict[str, Any], str]] = [
     (SAGA, {"sampling": "proportional"}, "give eta='theorem' or a number"),
     (SAGA, {"sampling": "proportional", "eta": "bound"}, "takes eta='theorem' or a number"),
     (SVRG, {"sampling": "proportional"}, "give eta='theorem' or a number"),
+    (BatchSAG, {"eta": 4.0, "batch": 2}, r"steps of n / l2 = 3 or more"),
     (SVRG, {"eta": 10.0}, r"steps of n / l2 = 6 or more"),
 ]
 
@@ -252,7 +254,10 @@ def test_one_compilation_serves_all() -> None:
     for (structure, loss, options), sampling in itertools.product(CASES, SAMPLINGS):
         for l1 in (0.0, 0.1):
             problem = make_instance(structure, loss, **options).problem
-            more = {"sampling": sampling}
+            # Numbers may be whole, as on the command line.
+            more = {"sampling": sampling, "first_curvature": 1, "share": 1}
+            if sampling != "uniform":
+                more["skipping"] = np.bool_(True)
             fit = train(problem, 1.0, l1=l1, solver="saga", tol=0.1, options=more)
             assert relative_gap(fit.certificate.primal, fit.certificate.dual) <= 0.1
     assert len(sag_epoch.signatures) == 1
@@ -285,4 +290,10 @@ def test_memory_of_the_gradients() -> None:
     assert got.dense == 5 * instance.problem.layout.n_weights
     assert got.mixed == sum(3 * n + 9 + 3 for n in lengths) == instance.problem.n_parts
     assert got.marginals == sum(3 * n + 9 * (n - 1) + 3 for n in lengths)
-    assert got.sparse == sum(np.count_nonzero(np.any(f != 0, axis=0)) for f in explicit.features)
+    touched = [np.any(f != 0, axis=0) for f in explicit.features]
+    assert got.sparse == sum(np.count_nonzero(one) for one in touched)
+    assert build(BatchSAG, instance, 1.0, batch=1).kept.size == got.sparse
+    together = np.count_nonzero(np.any(touched[:3], axis=0)) + np.count_nonzero(
+        np.any(touched[3:], axis=0)
+    )
+    assert build(BatchSAG, instance, 1.0, batch=3).kept.size == together < got.sparse

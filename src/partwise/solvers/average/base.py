@@ -153,7 +153,7 @@ class AverageGradient(Tossing):
     def __init__(self, goal: Goal, steps: Steps, delta: float | None) -> None:
         problem, evaluator, l2, l1 = goal.problem, goal.evaluator, goal.l2, goal.l1
         method, sampling = "saga" if self.saga else "sag", steps.sampling
-        steps.check(method, goal)
+        steps.check(method, goal, int(np.count_nonzero(problem.arrays.weight)))
         if delta is not None and l1 > 0.0:
             raise DataError("delta bounds the gradient, which l1 > 0 does not have; leave it out")
         weights = goal.initial_weights
@@ -170,7 +170,7 @@ class AverageGradient(Tossing):
         self.delta = delta
         examples = np.flatnonzero(problem.arrays.weight)
         lam = l2 / len(examples)
-        first = 1.0 if steps.first_curvature is None else steps.first_curvature
+        first = 1.0 if steps.first_curvature is None else float(steps.first_curvature)
         bound, curvature = np.zeros(0), np.zeros(problem.n_examples)
         if not steps.searched:
             curvature = curvature_bounds(problem, lam if sampling == "proportional" else 0.0)
@@ -180,8 +180,8 @@ class AverageGradient(Tossing):
         self.rule = Rule(
             sampling=WORDS.index(sampling),
             saga=self.saga,
-            share=1.0 if steps.share is None else steps.share,
-            skipping=sampling == "nus" if steps.skipping is None else steps.skipping,
+            share=1.0 if steps.share is None else float(steps.share),
+            skipping=sampling == "nus" if steps.skipping is None else bool(steps.skipping),
             first=first,
             fixed=steps.fixed(method, bound, lam),
             l2=l2,

@@ -87,8 +87,18 @@ class Steps(NamedTuple):
         """Whether line searches find the step."""
         return self.eta == "search"
 
-    def check(self, method: str, goal: Goal) -> None:
-        """Refuse what contradicts itself or would be ignored; method: "sag", "saga" or "svrg"."""
+    def check(self, method: str, goal: Goal, n: int) -> None:
+        """Refuse what contradicts itself or would be ignored.
+
+        Parameters
+        ----------
+        method : {"sag", "saga", "svrg"}
+            The method.
+        goal : Goal
+            What to solve.
+        n : int
+            How many losses f is the mean of.
+        """
         if self.searched:
             self._check_search()
             return
@@ -106,10 +116,9 @@ class Steps(NamedTuple):
             )
         if self.share is not None and self.eta != "bound":
             raise DataError("share is for eta='search' and 'bound'; leave it out")
-        lam = goal.l2 / np.count_nonzero(goal.problem.arrays.weight)
-        if not isinstance(self.eta, str) and self.eta * lam >= 1.0:
+        if not isinstance(self.eta, str) and self.eta * goal.l2 >= n:
             raise DataError(
-                f"eta is {self.eta:g}, and steps of n / l2 = {1.0 / lam:g} or more take the "
+                f"eta is {self.eta:g}, and steps of n / l2 = {n / goal.l2:g} or more take the "
                 "weights beyond 0; give a smaller number"
             )
         if self.sampling == "proportional":

@@ -69,17 +69,17 @@ class SVRG(Tossing):
         share: Share | None = None,
     ) -> None:
         steps = Steps(sampling, eta, share=0.25 if share is None and eta == "search" else share)
-        steps.check("svrg", goal)
-        super().__init__(goal)
         problem, self.inner = goal.problem, inner
         examples = np.flatnonzero(problem.arrays.weight)
+        steps.check("svrg", goal, len(examples))
+        super().__init__(goal)
         lam = goal.l2 / len(examples)
         bound = np.zeros(0) if steps.searched else curvature_bounds(problem)[examples]
         proportional = sampling == "proportional"
         self.rule = Rule(
             sampling=PROPORTIONAL if proportional else UNIFORM,
             saga=True,
-            share=1.0 if steps.share is None else steps.share,
+            share=1.0 if steps.share is None else float(steps.share),
             skipping=False,
             first=1.0,
             fixed=steps.fixed("svrg", bound, lam),
