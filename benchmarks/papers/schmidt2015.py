@@ -54,7 +54,7 @@ def figure_1(quick: bool) -> Outcome:
     runs = all_runs(quick)
     rest = ("L-BFGS", "Pegasos", *STOCHASTIC, "Hybrid", "SAG")
     claims = [
-        ahead(quick, "SG outperformed Pegasos.", runs, "SG", ("Pegasos",)),
+        ahead(quick, "SG outperformed Pegasos.", runs, "SG", ("Pegasos",), FAR_WHY),
         ahead(
             quick,
             "ASG outperformed AdaGrad and SMD, and SG.",
@@ -142,6 +142,10 @@ def oeg_claim(quick: bool, runs: Sequence[Runs]) -> Claim:
     )
 
 
+FAR_WHY = (
+    "Pegasos does move far away in the first passes, as the paper says, but its steps fall, and "
+    "where noise holds the constant step of SG up it has passed SG by the end."
+)
 CLOSE_WHY = (
     "With the best power of 10 each, these methods end near each other, and which is first depends "
     "on the data; the step that is best after 30 passes leaves SG little noise to average."
@@ -253,7 +257,8 @@ PEGASOS_WHY = "Its eta is tuned, and 5 passes of many examples make up for the f
 def figure_4(quick: bool) -> Outcome:
     """Draw the objective of the variants of OEG."""
     runs = all_runs(quick)
-    names = ("OEG", "OEG-noRP", "OEG-10", "OEG-30", "online-eg (default)", "SAG-NUS*")
+    entering = ("OEG, entering", "OEG-noRP, entering", "online-eg (default)")
+    names = ("OEG", "OEG-noRP", "OEG-10", "OEG-30", *entering, "SAG-NUS*")
     poor = runs[2:] or runs
 
     def found(one: Runs) -> str:
@@ -264,7 +269,10 @@ def figure_4(quick: bool) -> Outcome:
             quick,
             "Without the permutation OEG is much worse on one of the data sets.",
             runs,
-            lambda one: f"{one.excess('OEG-noRP') / one.excess('OEG'):.2g} times OEG's distance",
+            lambda one: (
+                f"{one.excess('OEG-noRP') / one.excess('OEG'):.2g} times OEG's distance; entering, "
+                f"{one.excess('OEG-noRP, entering') / one.excess('OEG, entering'):.2g} times"
+            ),
             lambda one: one.excess("OEG-noRP") > 2.0 * one.excess("OEG"),
             OEG_WHY,
             least=1,

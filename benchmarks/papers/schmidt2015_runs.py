@@ -58,6 +58,9 @@ OEG: tuple[Method, ...] = (
     Method(
         "OEG-30", "", "online-eg", {"order": "permutation-then-draws", "start": 30.0}, tied=False
     ),
+    # Examples enter the weights at their first visit, which the paper does not say.
+    Method("OEG, entering", "", "online-eg", {"order": "permutation-then-draws"}, tied=False),
+    Method("OEG-noRP, entering", "", "online-eg", {"order": "replacement"}, tied=False),
 )
 #: What partwise does by default, beside them.
 OURS: tuple[Method, ...] = (
@@ -80,14 +83,14 @@ class Part:
 #: The four data sets in the order of the paper, and one that needs no files.
 PARTS: tuple[Part, ...] = (
     Part("ocr", "OCR: folds 1 to 9, tested on fold 0", None, 10_000, (SMD,)),
-    Part("chunking", "CoNLL-2000: the first 4,000 sentences", 4_000, 2_000),
-    Part("ner-dutch", "CoNLL-2002, Dutch: the first 8,000 sentences", 8_000, 2_000),
+    Part("chunking", "CoNLL-2000", None, 10_000),
+    Part("ner-dutch", "CoNLL-2002, Dutch, tested on part b", None, 10_000),
     # The paper leaves SMD out here.
     Part(
         "parts-of-speech",
-        "in place of POS-WSJ the Penn sample: 1,000 sentences of section 0, tested on section 1",
-        1_000,
-        500,
+        "in place of POS-WSJ the Penn sample: section 0, tested on section 1",
+        None,
+        10_000,
         (),
     ),
 )
