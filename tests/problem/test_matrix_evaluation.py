@@ -124,7 +124,7 @@ def test_other_problems_are_left_to_the_sweeps(options: Any) -> None:
 
 @pytest.mark.parametrize("full", [True, False])
 @pytest.mark.parametrize("loss", ["log", "between"])
-@pytest.mark.parametrize("n_labels", (2, 3, 10))
+@pytest.mark.parametrize("n_labels", [2, 3, 10])
 def test_a_newton_step_solves_for_the_gradient(
     n_labels: int, loss: str, full: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
