@@ -181,13 +181,19 @@ class MatrixEvaluator(Evaluator):
 
     def dual_sum(self, mu: Floats) -> Floats:
         problem, x, n = self.problem, self.x, self.problem.n_examples
-        sums = np.zeros(x.n_columns * x.width)
         rows, most = self._room(n)
-        for first in range(0, n, most):
-            last = min(first + most, n)
-            _differences(problem.arrays, x, mu, rows, first, last)
-            self._gather(rows, first, last, sums)
-        return self._stored(sums)
+        v = problem.storage.zeros()
+        # mu may be any numbers, so that two classes have two vectors.
+        for label in range(2 if x.width == 1 else 1):
+            sums = np.zeros(x.n_columns * x.width)
+            for first in range(0, n, most):
+                last = min(first + most, n)
+                _differences(problem.arrays, x.width, mu, label, rows, first, last)
+                self._gather(rows, first, last, sums)
+            some = slice(label, label + 1) if x.width == 1 else slice(self.n_labels)
+            table = sums.reshape(-1, x.width)
+            v.reshape(-1, self.block)[:, some] = table[:, : self.n_labels]
+        return v
 
     def curvature(self, mu: Floats, direction: Floats) -> Floats:
         """Compute sum_i c_i F_i^T D_i F_i d, with D_i the derivatives of mu_i by the scores.
@@ -390,13 +396,15 @@ def _turn(
 
 
 @njit(fastmath=FAST)
-def _differences(a: Any, x: Any, mu: Any, rows: Any, first: int, last: int) -> None:
-    """Set the rows to c_i (gold_i - mu_i) for the examples in [first, last)."""
-    n_labels, width = a.spec[0], x.width
+def _differences(
+    a: Any, width: int, mu: Any, label: int, rows: Any, first: int, last: int
+) -> None:
+    """Set the rows to c_i (gold_i - mu_i) for examples in [first, last), or to that of a label."""
+    n_labels = a.spec[0]
     for i in range(first, last):
         at, c = (i - first) * width, a.weight[i]
         if width == 1:
-            rows[at] = -c * mu[2 * i + 1]
+            rows[at] = -c * mu[2 * i + label]
         else:
             for k in range(n_labels):
                 rows[at + k] = -c * mu[n_labels * i + k]
@@ -405,7 +413,7 @@ def _differences(a: Any, x: Any, mu: Any, rows: Any, first: int, last: int) -> N
         for g in range(a.gold_ptr[i], a.gold_ptr[i + 1]):
             if width > 1:
                 rows[at + a.gold_part[g]] += c * a.gold_count[g]
-            elif a.gold_part[g] == 1:
+            elif a.gold_part[g] == label:
                 rows[at] += c * a.gold_count[g]
 
 
