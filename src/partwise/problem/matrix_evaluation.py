@@ -396,9 +396,7 @@ def _turn(
 
 
 @njit(fastmath=FAST)
-def _differences(
-    a: Any, width: int, mu: Any, label: int, rows: Any, first: int, last: int
-) -> None:
+def _differences(a: Any, width: int, mu: Any, label: int, rows: Any, first: int, last: int) -> None:
     """Set the rows to c_i (gold_i - mu_i) for examples in [first, last), or to that of a label."""
     n_labels = a.spec[0]
     for i in range(first, last):

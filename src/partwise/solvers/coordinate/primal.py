@@ -14,7 +14,7 @@ needs no evaluation of g: |g'''| <= M g'' with M = max_i |x_ij|, hence
 
 and psi(1.75) = 0.981 is below 1 - gamma = 0.99.
 
-Two classes need one vector u = w_1 - w_0: at the optimum w_1 = -w_0, so that l2 |w|^2 is l2/2 |u|^2.
+Two classes need one vector u = w_1 - w_0: at the optimum w_1 = -w_0, and l2 |w|^2 is l2/2 |u|^2.
 Its weights are those of the second class, with l2/2 for l2, and the scores of the first stay 0.
 """
 
