@@ -187,9 +187,9 @@ class Partwise(Contestant):
         return certificate.converged
 
     def _watch(self, training: Problem, recorder: Recorder) -> Any:
-        from partwise.problem.evaluation import Evaluator
+        from partwise.problem.matrix_evaluation import make_evaluator
 
-        evaluator = Evaluator(training)
+        evaluator = make_evaluator(training)
         following = 1
 
         def watch(progress: Progress) -> bool:

@@ -86,7 +86,7 @@ def test_the_same_optimum(
         ("online-eg", "log", "chain"),
         ("proximal-eg", "log", "chain"),
         ("auto", "hinge", "chain"),
-        ("lbfgs", "log", "classes"),
+        ("lbfgs", "log", "chain"),
     ],
 )
 def test_one_block_is_as_in_memory(name: str, loss: str, kind: str, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from partwise.arrays import Floats
 from partwise.problem.dual_point import DualPoint
-from partwise.problem.evaluation import Evaluator
+from partwise.problem.matrix_evaluation import make_evaluator
 from partwise.problem.problem import Problem
 from partwise.solvers.base import Solver
 from partwise.solvers.goal import Goal
@@ -30,7 +30,7 @@ def goal_of(
     return Goal(
         problem,
         l2,
-        Evaluator(problem),
+        make_evaluator(problem),
         np.random.default_rng(seed),
         l1=l1,
         start=point,

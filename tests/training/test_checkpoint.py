@@ -21,8 +21,8 @@ from partwise.training.checkpoint import Checkpoint, Keeper, is_checkpoint, load
 from partwise.training.fit import Fit
 from partwise.training.loop import train
 
-#: scipy's methods begin anew from their weights.
-SCIPY = {"lbfgs", "cg", "newton"}
+#: scipy's method begins anew from its weights.
+SCIPY = {"cg"}
 
 
 def digest(fit: Fit) -> str:

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from ..arrays import Floats
 from ..problem.digest import problem_digest
-from ..problem.evaluation import Evaluator
+from ..problem.matrix_evaluation import make_evaluator
 from ..problem.storage import Storage
 from ..solvers.blocks.block import Block
 from ..solvers.blocks.crew import Threads
@@ -161,7 +161,7 @@ class Station:
             assert problem is not None
             rng = np.random.default_rng(0)  # blocks draw by the seed of a pass
             goal = Goal(
-                problem, l2, Evaluator(problem), rng, l1=l1, initial_weights=weights
+                problem, l2, make_evaluator(problem), rng, l1=l1, initial_weights=weights
             )  # fmt: skip
             blocks.append(make_block(plan.method, goal, number, plan.blocks))
         kind = (self.storage, l1, plan.nearness > 0.0, not plan.smooth)

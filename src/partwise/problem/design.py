@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
+from itertools import repeat as endless
+from operator import is_
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -61,6 +63,21 @@ class Design(NamedTuple):
     widest: int  # room for any site
 
 
+def by_shape(topologies: Sequence[Ints]) -> tuple[list[Ints], Ints]:
+    """Return the distinct arrays among topologies, and the number of that of each example.
+
+    Examples of one shape share one array, so that it need not be looked into.
+    """
+    n = len(topologies)
+    if n and all(map(is_, topologies, endless(topologies[0]))):
+        return [topologies[0]], np.zeros(n, dtype=np.int64)
+    numbers: dict[int, int] = {}
+    found = (numbers.setdefault(id(topo), len(numbers)) for topo in topologies)
+    which = np.fromiter(found, np.int64, n)
+    first = np.unique(which, return_index=True)[1].tolist()
+    return [topologies[i] for i in first], which
+
+
 def site_rows(
     structure: Structure, topologies: Sequence[Ints], features: Sequence[Rows]
 ) -> tuple[Ints, Sites, Rows]:
@@ -103,22 +120,15 @@ def site_rows(
 
 def _all_sites(structure: Structure, topologies: Sequence[Ints]) -> tuple[Ints, Sites]:
     """Return where the sites of each example begin and end, and all sites."""
-    known: dict[bytes, int] = {}
+    distinct, which = by_shape(topologies)
     # The columns of Sites, one below the other: joining all of them takes one step.
-    shapes = [np.zeros((4, 0), dtype=np.int64)]
-    which = []
-    for topo in topologies:
-        key = topo.tobytes()
-        if key not in known:
-            known[key] = len(shapes)
-            shapes.append(np.array(structure.sites(topo), dtype=np.int64))
-        which.append(known[key])
-    sizes = np.array([shape.shape[1] for shape in shapes])
+    shapes = [np.array(structure.sites(topo), dtype=np.int64) for topo in distinct]
+    sizes = np.array([shape.shape[1] for shape in shapes], dtype=np.int64)
     counts = sizes[which]
     site_ptr = np.zeros(len(which) + 1, dtype=np.int64)
     np.cumsum(counts, out=site_ptr[1:])
-    table = np.concatenate(shapes, axis=1)
-    if len(known) == len(which):
+    table = np.concatenate([np.zeros((4, 0), dtype=np.int64), *shapes], axis=1)
+    if len(distinct) == len(which):
         # Copies, because a view of one column would keep all of them in memory.
         return site_ptr, Sites(*(column.copy() for column in table))
     begins = np.cumsum(sizes) - sizes

@@ -17,7 +17,7 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..errors import DataError
 from ..structures.base import Sites, Structure
-from .design import Design, make_design, site_rows
+from .design import Design, by_shape, make_design, site_rows
 from .losses import Loss
 from .masks import make_masks, pointers
 from .rows import Rows
@@ -161,16 +161,21 @@ def lay_out(
         The number of the first example, for messages.
     """
     topologies = encoded.topologies
+    distinct, which = by_shape(topologies)
     cost = np.zeros(0)
     if loss.has_cost:
         cost = structure.part_costs(gold, topologies, loss.cost_matrix)
+    nothing = np.zeros(0, dtype=np.int64)
     mask, mask_ptr = make_masks(structure, topologies, constraints, own_constraints, masked)
     if mask.size:
         _check_gold(mask, mask_ptr, encoded.gold_ptr, encoded.gold_part, first)
     return ExampleArrays(
-        topo=np.concatenate([*topologies, np.zeros(0, dtype=np.int64)]),
-        topo_ptr=pointers([len(topo) for topo in topologies]),
-        part_ptr=pointers([structure.n_parts(topo) for topo in topologies]),
+        # All shapes of a classifier are empty, and joining them would take longer than a pass.
+        topo=np.concatenate([*(topologies if any(map(len, distinct)) else ()), nothing]),
+        topo_ptr=pointers(np.array([len(topo) for topo in distinct], dtype=np.int64)[which]),
+        part_ptr=pointers(
+            np.array([structure.n_parts(topo) for topo in distinct], dtype=np.int64)[which]
+        ),
         design=make_design(storage, encoded.site_ptr, encoded.sites, encoded.rows),
         cost=cost,
         mask=mask,
@@ -257,6 +262,8 @@ def make_topologies(
     known: dict[Any, Ints] = {}
     topologies = []
     plain = shapes.tolist() if isinstance(shapes, np.ndarray) else shapes
+    if isinstance(shapes, np.ndarray) and len(shapes) > 1 and (shapes == shapes[0]).all():
+        return make_topologies(structure, plain[:1], first) * len(plain)
     for i, shape in enumerate(plain, first):
         if shape not in known:
             try:
@@ -270,8 +277,7 @@ def make_topologies(
 
 def most_work(structure: Structure, topologies: Sequence[Ints]) -> int:
     """Return how many numbers the oracles need as scratch for any of these shapes."""
-    distinct = {topo.tobytes(): topo for topo in topologies}.values()
-    return max((structure.work_size(topo) for topo in distinct), default=0)
+    return max((structure.work_size(topo) for topo in by_shape(topologies)[0]), default=0)
 
 
 def check_gold_parts(

@@ -37,7 +37,8 @@ def make_masks(
     if len(own) != len(topologies):
         raise DataError(f"constraints for {len(own)} examples where there are {len(topologies)}")
     pointers = np.zeros(len(topologies), dtype=np.int64)
-    if not wanted and constraints is None and all(mine is None for mine in own):
+    bare = own_constraints is None or all(mine is None for mine in own)
+    if not wanted and constraints is None and bare:
         return np.zeros(0), pointers
     begins: dict[bytes, int] = {}
     masks = [np.zeros(0)]

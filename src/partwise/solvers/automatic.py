@@ -1,6 +1,9 @@
 """The default solver: which method begins, and when another one takes over.
 
-Smooth losses begin with online EG, which was the first to certify the optimum on every task that
+Classifiers with a smooth loss are solved by Newton's method: a pass over all examples is a product
+of matrices, up to 50 times faster than one that visits them one by one. Only where examples have
+many features and there are many labels is that less than EG gains by needing fewer passes. Other
+smooth problems begin with online EG, which was the first to certify the optimum on every task that
 was measured, since its duals are the certificate. With l1 > 0 or a small l2 its proximal form is
 used, and where labels are known in part: each step then goes on from weights, and duals of another
 step are far from those weights. EG is slow on badly scaled problems, because features of very
@@ -10,8 +13,9 @@ reached; such a method soon gets near the optimum, but is late to prove it. The 
 smooth: classifiers get the coordinate descent of Crammer and Singer, other structures block-
 coordinate Frank-Wolfe, both with a proximal term.
 
-A smooth fit that starts from weights alone begins with proximal EG near them, if they are much
-better than no weights at all. Otherwise it begins as without them, which takes fewer passes.
+A smooth fit that starts from weights alone goes on from them, other than Newton's method by
+proximal EG near them, if they are much better than no weights at all. Otherwise it begins as
+without them, which takes fewer passes.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ import numpy as np
 from ..arrays import Floats
 from ..errors import MismatchError
 from ..problem.footprint import Footprint
+from ..problem.matrix_evaluation import by_matrix
 from ..problem.problem import Problem
 from .base import Epoch, Evaluation
 from .composite import CompositeSolver
@@ -43,6 +48,8 @@ _logger = logging.getLogger(__name__)
 _GOOD: Final = 0.2
 #: How many epochs the fall of the estimate is measured over.
 _WINDOW: Final = 60
+#: Newton's method begins for classifiers with fewer entries of features and labels per example.
+_WIDE: Final = 1000.0
 #: Another method takes over where EG would need more than this many further passes ...
 _PATIENCE: Final = 4000.0
 #: ... which for l1 = 0 is Newton's method up to this many weights, and L-BFGS beyond.
@@ -75,10 +82,10 @@ class Automatic(CompositeSolver):
         self.looked: Evaluation | None = None  # the evaluation of the initial weights
         name, why = first_choice(goal.problem, goal.l2, goal.l1, options)
         if goal.only_weights and goal.problem.loss.tau > 0.0 and not options:
-            if self._is_good(goal):
-                name, why = "proximal-eg", "it starts from weights"
-            else:
+            if not self._is_good(goal):
                 goal = replace(goal, initial_weights=None)
+            elif name != "newton":
+                name, why = "proximal-eg", "it starts from weights"
         method = SOLVERS[name]
         options = settled_options(method, options)
         if goal.problem.loss.tau == 0.0:
@@ -187,6 +194,8 @@ def first_choice(
         )
     if l1 > 0.0:
         return "proximal-eg", "l1 > 0; its duals certify"
+    if not options and by_matrix(problem) and not wide(problem):
+        return "newton", "a classifier whose passes are products of matrices"
     if problem.gold_entropy is not None and not options:
         return "proximal-eg", "labels are known in part; it goes on from weights"
     if problem.loss.tau == 0.0 and "multiclass" in offered(problem):
@@ -213,6 +222,15 @@ def first_choices(loss: str, l1: float) -> tuple[str, ...]:
     if loss == "hinge":
         return ("crammer-singer", "bcfw")
     return ("proximal-eg",) if l1 > 0.0 else ("online-eg",)
+
+
+def wide(problem: Problem) -> bool:
+    """Return whether a classifier has many labels and many features per example.
+
+    A pass of EG then costs little more than products of matrices, and it needs fewer passes.
+    """
+    entries = float(len(problem.arrays.design.start)) * problem.max_parts
+    return entries > _WIDE * problem.n_examples
 
 
 def small(problem: Problem, l2: float) -> bool:

@@ -116,10 +116,11 @@ class Multiclass(Structure):
         return np.arange(n + 1), self._joined(labels, n), np.ones(n)
 
     def _joined(self, labels: Sequence[Ints], n: int) -> Ints:
-        parts = np.concatenate([np.zeros(0, dtype=np.int64), *labels])
+        given = labels.ravel() if isinstance(labels, np.ndarray) else np.concatenate(labels)
+        parts = np.asarray(given if len(labels) else (), dtype=np.int64)
         if len(labels) != n or len(parts) != n:
             raise ValueError("a multiclass example has one label")
-        return parts.astype(np.int64, copy=False)
+        return parts
 
     def decode(self, mu: Floats, topo: Ints) -> Ints:
         return np.array([int(np.argmax(mu))], dtype=np.int64)

@@ -18,7 +18,7 @@ from ..arrays import Floats
 from ..errors import DataError
 from ..problem.digest import problem_digest
 from ..problem.dual_point import DualPoint
-from ..problem.evaluation import Evaluator
+from ..problem.matrix_evaluation import make_evaluator
 from ..problem.problem import Problem
 from ..problem.storage import Storage
 from ..solvers.base import Evaluation, Solver
@@ -114,7 +114,7 @@ def train(
     if not problem.arrays.weight.any():
         raise DataError("all examples have weight 0; give some a positive sample_weight")
     began = time.perf_counter()
-    evaluator = Evaluator(problem, n_jobs)
+    evaluator = make_evaluator(problem, n_jobs)
     rng = np.random.default_rng(seed)
     keeper, saved = None, None
     if checkpoint is not None:

@@ -42,7 +42,8 @@ from ..arrays import Floats
 from ..errors import MismatchError
 from ..problem.allowed_labels import AllowedLabels
 from ..problem.dual_point import DualPoint
-from ..problem.evaluation import Evaluator, penalty
+from ..problem.evaluation import penalty
+from ..problem.matrix_evaluation import make_evaluator
 from ..problem.problem import Problem
 from ..solvers.eg.base import easy_l2
 from .advice import warn_unless_converged
@@ -271,7 +272,7 @@ class _Steps:
         self.dual_point: DualPoint | None = None
         self.l2, self.accuracy, self.decrease = 0.0, _FIRST, 0.0
         self.taken = True
-        losses = Evaluator(problem, n_jobs).primal(self.weights, 0.0, l1)
+        losses = make_evaluator(problem, n_jobs).primal(self.weights, 0.0, l1)
         self.problem, less = self.allowed.expect(problem, self.weights)
         self.objective = losses - less
         course.passes += 1.0 + self.allowed.share
@@ -331,7 +332,7 @@ class _Steps:
         """Return the last fit, with the weights so far and their value in its convex problem."""
         if self.taken:
             return self.fit
-        primal = Evaluator(self.solved, self.n_jobs).primal(self.weights, self.l2, self.l1)
+        primal = make_evaluator(self.solved, self.n_jobs).primal(self.weights, self.l2, self.l1)
         certificate = replace(self.fit.certificate, primal=primal)
         weights = self.solved.storage.gather(self.weights)
         return replace(self.fit, weights=weights, certificate=certificate)

@@ -36,7 +36,7 @@ def test_the_primal_falls(options: dict[str, Any], l2: float) -> None:
     problem = make_instance("multiclass", "log", 1, **options).problem
     machine = descent(problem, l2)
     evaluator = Evaluator(problem)
-    primals = [evaluator.primal(machine.weights, l2)]
+    primals = [evaluator.primal(machine.current_weights(), l2)]
     for _ in range(20):
         epoch = machine.epoch()
         primals.append(epoch.dual + epoch.gap_estimate)
@@ -44,7 +44,7 @@ def test_the_primal_falls(options: dict[str, Any], l2: float) -> None:
         assert value.primal == pytest.approx(primals[-1], rel=1e-10)
         assert value.dual <= value.primal * (1 + 1e-12)
     assert all(b <= a + 1e-12 * abs(a) for a, b in pairwise(primals))
-    scores = evaluator.scores(machine.weights).reshape(machine.scores.q.shape)
+    scores = evaluator.scores(machine.vector).reshape(machine.scores.q.shape)
     used = problem.arrays.weight > 0.0
     np.testing.assert_allclose(machine.scores.q[used], scores[used], atol=1e-9)
 
@@ -60,13 +60,18 @@ def test_one_step_is_a_newton_step(options: dict[str, Any]) -> None:
     places = problem.storage.places()
 
     def primal(at: int, step: float) -> float:
-        moved = start.copy()
-        moved[at] += step
+        moved = machine.current_weights().copy()
+        if machine.single:  # a step of the difference of both weights
+            moved[[at - 1, at]] += [-0.5 * step, 0.5 * step]
+        else:
+            moved[at] += step
         return evaluator.primal(moved, 5.0)
 
     # The first weight that is visited is the first of the first feature.
     at = int(places[np.argmin(places)])
     feature = int(np.flatnonzero(machine.columns.first == at)[0])
+    at += machine.single
+    before = machine.vector[at]
     h = 1e-4
     slope = (primal(at, h) - primal(at, -h)) / (2 * h)
     curve = (primal(at, h) - 2 * primal(at, 0.0) + primal(at, -h)) / h**2
@@ -76,13 +81,14 @@ def test_one_step_is_a_newton_step(options: dict[str, Any]) -> None:
         arrays.weight,
         machine.gold,
         machine.scores,
-        machine.weights,
-        5.0,
+        machine.vector,
+        machine.own_l2,
+        int(machine.single),
         np.array([feature]),
     )
     assert searched == 0
-    assert machine.weights[at] - start[at] == pytest.approx(-slope / curve, rel=1e-4)
-    assert gap >= slope**2 / 10.0 * (1 - 1e-6)
+    assert machine.vector[at] - before == pytest.approx(-slope / curve, rel=1e-4)
+    assert gap >= slope**2 / (2.0 * machine.own_l2) * (1 - 1e-6)
 
 
 @given(
@@ -128,7 +134,7 @@ def test_huge_features_are_searched_for() -> None:
         primals.append(machine.evaluate().primal)
     assert max(passes) > 1.0
     assert all(b <= a + 1e-12 * abs(a) for a, b in pairwise(primals))
-    scores = Evaluator(problem).scores(machine.weights).reshape(machine.scores.q.shape)
+    scores = Evaluator(problem).scores(machine.vector).reshape(machine.scores.q.shape)
     np.testing.assert_allclose(machine.scores.q, scores, atol=1e-8 * np.abs(scores).max())
 
 
@@ -183,9 +189,30 @@ def test_the_search_for_a_step_ends(gold: float) -> None:
         problem.arrays.weight,
         machine.gold,
         machine.scores,
-        machine.weights,
-        1e-5,
+        machine.vector,
+        machine.own_l2,
+        int(machine.single),
         np.arange(len(machine.columns.first)),
     )
     entries = len(machine.columns.example) * problem.max_parts
     assert searched <= 2200 * entries
+
+
+def test_two_classes_have_one_vector() -> None:
+    problem = make_instance("multiclass", "log", 7, n=30, n_labels=2, weighted=True).problem
+    rng = np.random.default_rng(0)
+    start = problem.storage.scatter(rng.normal(size=problem.layout.n_weights))
+    machine = descent(problem, 0.2, initial_weights=start)
+    # The part that both classes share costs only the regulariser, and is dropped.
+    first, second = machine.current_weights().reshape(-1, 2).T
+    np.testing.assert_allclose(first, -second)
+    np.testing.assert_allclose(second - first, np.diff(start.reshape(-1, 2))[:, 0])
+    order = np.arange(len(machine.columns.first))
+    steps = []
+    for least in (0, 1):
+        w = machine.vector.copy()
+        scores = machine.scores._replace(q=machine.scores.q.copy(), e=machine.scores.e.copy())
+        arrays = machine.columns, problem.arrays.weight, machine.gold, scores, w
+        primal_epoch(*arrays, machine.own_l2, least, order)
+        steps.append(int(np.count_nonzero(w != machine.vector)))
+    assert steps == [2 * len(order), len(order)]

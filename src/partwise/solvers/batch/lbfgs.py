@@ -1,20 +1,38 @@
-"""L-BFGS: the limited-memory quasi-Newton method, by scipy, over the threaded objective."""
+"""L-BFGS: the limited-memory quasi-Newton method.
+
+    d  = -H g,    g = l2 w - v
+    w' = w + t d, t = 1, 1/2, 1/4, ... until P falls by 1e-4 of what the slope promises
+
+H is made of the last few steps and changes of the gradient (`curvature_pairs.py`). Nearly always
+t = 1 does. The first direction is -g, whose length says nothing: t begins at 1/|g| and is
+quadrupled as long as P falls.
+"""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, final
+import math
+from typing import Any, ClassVar, Final
 
+from ...arrays import Floats
+from ...compiled.vectors import inner
+from ...problem.evaluation import Slope
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem
+from ..base import Epoch, Evaluation
 from ..goal import Goal
 from ..options import Count
 from ..papers import LIU_1989
-from .stepped import SteppedSolver
+from ..primal import PrimalSolver, primal_value
+from .curvature_pairs import CurvaturePairs
+
+#: Armijo's constant, the backtracking factor, and the growth of the first step.
+_DECREASE: Final = 1e-4
+_BACK: Final = 0.5
+_GROWTH: Final = 4.0
 
 
-@final
-class LBFGS(SteppedSolver):
-    """Limited-memory quasi-Newton, by scipy.
+class LBFGS(PrimalSolver):
+    """Limited-memory quasi-Newton.
 
     Parameters
     ----------
@@ -28,19 +46,80 @@ class LBFGS(SteppedSolver):
     on_disk = True
     papers = (LIU_1989,)
     threads = True
-    method: ClassVar[str] = "L-BFGS-B"
 
     @classmethod
     def footprint(
         cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
     ) -> Footprint:
-        # The pairs, and as much again that scipy works in.
-        return Footprint(vectors=23 + 2 * options.get("memory", 10), parts=1, examples=6)
+        # The pairs, the slopes at two points, and what lies between them.
+        return Footprint(vectors=7 + 2 * options.get("memory", 10), parts=1, examples=8)
 
     def __init__(self, goal: Goal, *, memory: Count = 10) -> None:
-        self.memory = memory
         super().__init__(goal)
+        self.pairs = CurvaturePairs(memory)
+        self.slope = goal.evaluator.slope(self.weights)
+        self.passes = 1.0
 
-    def settings(self) -> dict[str, Any]:
-        # scipy must never stop by rules of its own.
-        return {"maxcor": self.memory, "maxfun": 10**9, "ftol": 0.0, "gtol": 0.0, "maxls": 50}
+    def epoch(self) -> Epoch:
+        """Take one step; every evaluation of the slope counts as a pass."""
+        old = self.slope
+        g = self.l2 * old.weights - old.v
+        steepest = self.steepest(old.weights, g)
+        slope = self._search(old, steepest, self.direction(steepest))
+        if slope is None and self.pairs:
+            # The pairs gave no descent: forget them, and try the steepest descent.
+            self.pairs.clear()
+            slope = self._search(old, steepest, -steepest)
+        if slope is not None:
+            y = (self.l2 * slope.weights - slope.v) - g
+            self.pairs.add(slope.weights - old.weights, y)
+            self.slope, self.weights = slope, slope.weights
+        dual, gap = self.estimate(self.slope)
+        passes, self.passes = max(self.passes, 1.0), 0.0
+        return Epoch(passes, dual, gap, self.l2)
+
+    def evaluate(self) -> Evaluation:
+        return self.certified(self.slope)
+
+    def steepest(self, weights: Floats, gradient: Floats) -> Floats:
+        """Return the gradient of P, from that of its smooth part."""
+        return gradient
+
+    def direction(self, steepest: Floats) -> Floats:
+        """Return -H times the gradient."""
+        return self.pairs.descent(steepest)
+
+    def moved(self, weights: Floats, steepest: Floats, change: Floats) -> Floats:
+        """Return the weights after a change."""
+        return weights + change
+
+    def _search(self, old: Slope, steepest: Floats, d: Floats) -> Slope | None:
+        """Return the slope at a better point along d, or None if there is none."""
+        before = primal_value(self.problem, old, self.l2, self.l1)
+        length = math.sqrt(inner(d, d))
+        if length == 0.0:
+            return None
+        step = 1.0 if self.pairs else min(1.0, 1.0 / length)
+        for _ in range(60):
+            slope, after = self._look(old, steepest, step * d)
+            decrease = float(inner(steepest, slope.weights - old.weights))
+            if after <= before + _DECREASE * decrease and decrease < 0.0:
+                return slope if self.pairs else self._grown(old, steepest, d, step, slope, after)
+            step *= _BACK
+        return None
+
+    def _grown(
+        self, old: Slope, steepest: Floats, d: Floats, step: float, slope: Slope, value: float
+    ) -> Slope:
+        """Return the slope of a longer first step while P falls."""
+        while True:
+            step *= _GROWTH
+            further, after = self._look(old, steepest, step * d)
+            if not after < value:
+                return slope
+            slope, value = further, after
+
+    def _look(self, old: Slope, steepest: Floats, change: Floats) -> tuple[Slope, float]:
+        slope = self.evaluator.slope(self.moved(old.weights, steepest, change))
+        self.passes += 1.0
+        return slope, primal_value(self.problem, slope, self.l2, self.l1)

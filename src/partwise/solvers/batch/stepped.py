@@ -98,10 +98,6 @@ class SteppedSolver(PrimalSolver):
     def settings(self) -> dict[str, Any]:
         """Return the options of scipy's method."""
 
-    def hessian_product(self) -> Callable[[Floats, Floats], Floats] | None:
-        """Return the function that computes H(w) d, for the methods that use it."""
-        return None
-
     def _minimise(self, reached: Callable[[Floats], None]) -> None:
         # scipy's stubs know only literal names of methods.
         run: Any = minimize
@@ -112,7 +108,6 @@ class SteppedSolver(PrimalSolver):
                 self.weights,
                 method=self.method,
                 jac=True,
-                hessp=self.hessian_product(),
                 callback=reached,
                 options={"maxiter": _ENDLESS, **self.settings()},
             )
@@ -139,9 +134,9 @@ class SteppedSolver(PrimalSolver):
             point = self.iterations.next()
         if point is not None and np.isfinite(point).all():
             self.weights = point
-        value = self.evaluate()
+        dual, gap = self.estimate(self.slope_at(self.weights))
         passes, self.passes = max(self.passes, 1.0), 0.0
-        return Epoch(passes, value.dual, value.gap, self.l2)
+        return Epoch(passes, dual, gap, self.l2)
 
     def evaluate(self) -> Evaluation:
         return self.certified(self.slope_at(self.weights))

@@ -18,7 +18,7 @@ import numpy as np
 from ...arrays import Floats, Ints
 from ...compiled.vectors import inner
 from ...errors import DataError
-from ...problem.evaluation import Evaluator
+from ...problem.matrix_evaluation import make_evaluator
 from ...problem.problem import Problem
 from .messages import Change, Fresh, Pass, Round
 from .places import Places, gather
@@ -43,7 +43,7 @@ class Block(ABC):
 
     def __init__(self, problem: Problem, number: int) -> None:
         self.problem, self.number = problem, number
-        self.evaluator = Evaluator(problem)
+        self.evaluator = make_evaluator(problem)
         self.weight = problem.arrays.weight
         self.order: Ints = np.zeros(0, dtype=np.int64)  # the examples of this pass
         self.exchanges = 1

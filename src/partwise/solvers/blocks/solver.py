@@ -11,8 +11,8 @@ import numpy as np
 from ...arrays import Ints
 from ...compiled.threads import thread_count
 from ...problem.dual_point import DualPoint
-from ...problem.evaluation import Evaluator
 from ...problem.footprint import Footprint, held_bytes
+from ...problem.matrix_evaluation import make_evaluator
 from ...problem.problem import Problem
 from ...problem.subset import part_places, subset
 from ..goal import Goal
@@ -158,4 +158,4 @@ def _part(goal: Goal, examples: Ints) -> Goal:
         places = part_places(problem, examples)
         mu = None if start.mu is None else start.mu[places]
         start = DualPoint(start.theta[places], mu)
-    return replace(goal, problem=mine, evaluator=Evaluator(mine), start=start)
+    return replace(goal, problem=mine, evaluator=make_evaluator(mine), start=start)

@@ -13,6 +13,9 @@ needs no evaluation of g: |g'''| <= M g'' with M = max_i |x_ij|, hence
     g(t d) <= t d g'(0) (1 - t psi(M t |d|)),    psi(r) = (exp(r) - 1 - r) / r^2,
 
 and psi(1.75) = 0.981 is below 1 - gamma = 0.99.
+
+Two classes need one vector u = w_1 - w_0: at the optimum w_1 = -w_0, and l2 |w|^2 is l2/2 |u|^2.
+Its weights are those of the second class, with l2/2 for l2, and the scores of the first stay 0.
 """
 
 from __future__ import annotations
@@ -21,12 +24,14 @@ import math
 from typing import Any, ClassVar, Final, NamedTuple, final
 
 import numpy as np
+from scipy.sparse import coo_array
 
 from ...arrays import Floats, Ints
 from ...compiled.exponential import exp, exp_into
 from ...compiled.jit import FAST, njit
 from ...compiled.vectors import inner
 from ...problem.evaluation import not_finite
+from ...problem.matrix_evaluation import by_matrix
 from ...problem.problem import Problem
 from ..base import Epoch
 from ..goal import Goal
@@ -69,19 +74,20 @@ def make_columns(problem: Problem) -> Columns:
     used = np.repeat(problem.arrays.weight > 0.0, np.diff(design.entry_ptr))
     start = design.start[used]
     # Blocks do not overlap, so the place where one begins identifies its feature.
-    by_start = np.argsort(storage.first, kind="stable")
-    feature = by_start[np.searchsorted(storage.first[by_start], start)]
-    order = np.argsort(feature, kind="stable")
+    n = len(storage.first)
+    number = np.empty(storage.n_places, dtype=np.int64)
+    number[storage.first] = np.arange(n)
     example = np.repeat(np.arange(problem.n_examples), np.diff(design.entry_ptr))[used]
     value = design.value[used] if design.value.size else np.ones(len(start))
-    n = len(storage.first)
+    columns = coo_array((value, (example, number[start])), (problem.n_examples, n)).tocsc()
     reach = np.zeros(n)
-    np.maximum.at(reach, feature, np.abs(value))
-    ptr = np.concatenate([[0], np.cumsum(np.bincount(feature, minlength=n))])
+    filled = np.diff(columns.indptr) > 0
+    if filled.any():
+        reach[filled] = np.maximum.reduceat(np.abs(columns.data), columns.indptr[:-1][filled])
     return Columns(
-        ptr=ptr.astype(np.int64),
-        example=example[order],
-        value=value[order],
+        ptr=columns.indptr.astype(np.int64),
+        example=columns.indices.astype(np.int64),
+        value=columns.data,
         reach=reach,
         first=storage.first,
         size=storage.size,
@@ -128,9 +134,9 @@ def _move(examples: Any, x: Any, scores: Any, y: int, step: float) -> None:
 
 @njit(fastmath=FAST)
 def primal_epoch(
-    columns: Any, weight: Any, gold: Any, scores: Any, w: Any, l2: float, order: Any
+    columns: Any, weight: Any, gold: Any, scores: Any, w: Any, l2: float, least: int, order: Any
 ) -> Any:
-    """Take one step for every weight of the features in order.
+    """Take one step for every weight of the features in order, of the labels from least on.
 
     gold: one number per place, sum_i c_i x_ij [y_i = y].
 
@@ -145,7 +151,7 @@ def primal_epoch(
         lo, hi = columns.ptr[f], columns.ptr[f + 1]
         examples, x = columns.example[lo:hi], columns.value[lo:hi]
         dense = columns.size[f] == 0
-        for j in range(n_labels if dense else columns.size[f]):
+        for j in range(least if dense else 0, n_labels if dense else columns.size[f]):
             at = columns.first[f] + j
             if dense and columns.live.size > 0 and columns.live[at] == 0.0:
                 continue
@@ -187,7 +193,8 @@ class PrimalCoordinateDescent(PrimalSolver):
     """Coordinate descent on the weights, for comparison.
 
     An epoch takes one step per weight, with the features in a new random order. It counts as one
-    pass; line searches count by how many entries they go through.
+    pass; line searches count by how many entries they go through. Two classes have one vector, as
+    in the paper, unless only the observed weights are trained.
 
     Parameters
     ----------
@@ -205,7 +212,13 @@ class PrimalCoordinateDescent(PrimalSolver):
         problem, evaluator = goal.problem, goal.evaluator
         self.columns = make_columns(problem)
         shape = (problem.n_examples, problem.max_parts)
-        q = evaluator.scores(self.weights).reshape(shape)
+        self.single = by_matrix(problem) and problem.max_parts == 2
+        self.own_l2 = 0.5 * self.l2 if self.single else self.l2
+        self.vector = self.weights
+        if self.single:
+            table = self.weights.reshape(-1, 2)
+            self.vector = ((table[:, 1:] - table[:, :1]) * [0.0, 1.0]).ravel()
+        q = evaluator.scores(self.vector).reshape(shape)
         bad = np.flatnonzero(~np.isfinite(q).all(axis=1))
         if len(bad):
             raise not_finite(int(bad[0]))
@@ -223,16 +236,23 @@ class PrimalCoordinateDescent(PrimalSolver):
         while self.under_way:
             order, rest = self.left[:stretch], self.left[stretch:]
             gap, searched = primal_epoch(
-                self.columns, arrays.weight, self.gold, self.scores, self.weights, self.l2, order
-            )
+                self.columns, arrays.weight, self.gold, self.scores, self.vector,
+                self.own_l2, int(self.single), order,
+            )  # fmt: skip
             self.gap, self.searched = self.gap + float(gap), self.searched + int(searched)
             self.left = rest
             if self.under_way:
                 self.pause()
         losses = float(_losses(arrays.weight, arrays.gold_part, self.scores))
-        primal = losses + 0.5 * self.l2 * float(inner(self.weights, self.weights))
+        primal = losses + 0.5 * self.own_l2 * float(inner(self.vector, self.vector))
         entries = max(1, len(self.columns.example) * self.problem.max_parts)
         return Epoch(1.0 + self.searched / entries, primal - self.gap, self.gap, self.l2)
+
+    def current_weights(self) -> Floats:
+        if self.single:
+            table = self.vector.reshape(-1, 2)
+            self.weights = (table[:, 1:] * [-0.5, 0.5]).ravel()
+        return self.weights
 
     @property
     def n_items(self) -> int:

@@ -18,8 +18,8 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ...errors import DataError
-from ...problem.evaluation import Evaluator
 from ...problem.footprint import Footprint
+from ...problem.matrix_evaluation import make_evaluator
 from ...problem.subset import subset
 from ..base import Epoch
 from ..goal import Goal
@@ -127,7 +127,7 @@ class StochasticSolver(PrimalSolver):
         sample = trial_sample(self.examples, self.rng)
         # With l2 in proportion, lam and thus every step are those of the whole problem.
         part, l2 = subset(self.problem, sample), self.l2 * len(sample) / len(self.examples)
-        evaluator = Evaluator(part, self.evaluator.n_jobs)
+        evaluator = make_evaluator(part, self.evaluator.n_jobs)
         order = np.arange(len(sample))
 
         goal = Goal(part, l2, evaluator, np.random.default_rng(0), initial_weights=self.weights)

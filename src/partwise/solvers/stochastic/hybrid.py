@@ -21,8 +21,9 @@ import numpy as np
 from ...arrays import Floats, Ints
 from ...compiled.vectors import inner
 from ...errors import DataError
-from ...problem.evaluation import Evaluator, Slope
+from ...problem.evaluation import Slope
 from ...problem.footprint import Footprint
+from ...problem.matrix_evaluation import make_evaluator
 from ...problem.problem import Problem
 from ...problem.subset import subset
 from ..base import Epoch, Evaluation
@@ -118,7 +119,7 @@ class Hybrid(PrimalSolver):
             self.batch, self.batch_evaluator = self.problem, self.evaluator
         else:
             self.batch = subset(self.problem, self.order[: self.size])
-            self.batch_evaluator = Evaluator(self.batch, self.evaluator.n_jobs)
+            self.batch_evaluator = make_evaluator(self.batch, self.evaluator.n_jobs)
 
     def restored(self) -> None:
         super().restored()
@@ -186,7 +187,7 @@ class Hybrid(PrimalSolver):
             self.point = self._at(self.weights)  # with all that a certificate needs
             return
         more = subset(self.problem, self.order[old : self.size])
-        slope = Evaluator(more, self.evaluator.n_jobs).slope(self.weights)
+        slope = make_evaluator(more, self.evaluator.n_jobs).slope(self.weights)
         self.visits += more.n_examples
         loss = self.point.loss + float(inner(slope.losses, more.arrays.weight))
         self.point = self._point(self.weights, loss, self.point.v + slope.v)

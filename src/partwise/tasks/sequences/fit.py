@@ -147,8 +147,11 @@ def check_class_weight(class_weight: Any) -> None:
 
 def check_classes(gold: Sequence[Ints], weight: Floats, labels: Sequence[Label]) -> None:
     """Raise a DataError unless the examples have at least two labels."""
-    used = [y for y, c in zip(gold, weight.tolist(), strict=True) if c > 0.0]
-    seen = np.unique(np.concatenate([*used, np.zeros(0, np.int64)]))
+    if isinstance(gold, np.ndarray):
+        seen = np.unique(gold[weight > 0.0])
+    else:
+        used = [y for y, c in zip(gold, weight.tolist(), strict=True) if c > 0.0]
+        seen = np.unique(np.concatenate([*used, np.zeros(0, np.int64)]))
     check_several([labels[k] for k in seen.tolist() if k != UNKNOWN])
 
 

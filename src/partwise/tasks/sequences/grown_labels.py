@@ -130,7 +130,7 @@ class GrownLabels:
                 self._places[self._numbers[label]] = place
         self._source = source
         found = np.fromiter(map(self._numbers.__getitem__, flat), np.int64, len(flat))
-        return cut(found, tokens.lengths)
+        return list(cut(found, tokens.lengths))
 
     def _note_pairs(self, source: Labelled, gold: Sequence[Ints]) -> None:
         """Note the pairs of neighbouring labels that are new, in the order of their places."""

@@ -25,8 +25,8 @@ import numpy.typing as npt
 from ...arrays import Floats, Ints
 from ...errors import DataError
 from ...models.model import Model
-from ...problem.evaluation import Evaluator
 from ...problem.layout import Layout
+from ...problem.matrix_evaluation import make_evaluator
 from ...problem.problem import Problem
 from ...problem.rows import Rows
 from ...solvers.gold_labels import gold_marginals
@@ -199,7 +199,7 @@ class KernelPositions:
         missing[near] = 0.0
         pruned = mu.copy()
         pruned[places[near]] = gold[places[near]]
-        evaluator = Evaluator(problem, self.n_jobs)
+        evaluator = make_evaluator(problem, self.n_jobs)
         stored = evaluator.dual_sum(pruned) / model.l2
         certificate = replace(fit.certificate, primal=evaluator.primal(stored, model.l2))
         enough = max(certificate.tol, fit.certificate.relative_gap)

@@ -46,7 +46,7 @@ class NumberedLabels(NamedTuple):
     ----------
     labels : list
         The distinct labels, in the order of their numbers.
-    gold : list of ndarray
+    gold : sequence of ndarray
         The label numbers of each example; ``UNKNOWN`` where there is no certain label.
     allowed : list or None
         For each example None if all its labels are certain, otherwise `Constraints` that hold the
@@ -54,7 +54,7 @@ class NumberedLabels(NamedTuple):
     """
 
     labels: list[Any]
-    gold: list[Ints]
+    gold: Sequence[Ints]
     allowed: list[Constraints | None] | None
 
     def take(self, which: Sequence[int] | Ints) -> NumberedLabels:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -122,6 +123,12 @@ def known_tokens(columns: Columns, templates: ColumnTemplates, known: PositionFe
     )  # fmt: skip
 
 
-def cut(flat: Ints, lengths: Ints) -> list[Ints]:
-    """Cut one array of all positions into one array per example."""
+def cut(flat: Ints, lengths: Ints) -> Sequence[Ints]:
+    """Cut one array of all positions into one array per example.
+
+    Where each has one position, these are the rows of one array, as classifiers have many.
+    """
+    if (lengths == 1).all():
+        rows: Any = flat[:, None]
+        return cast("Sequence[Ints]", rows)
     return [flat[a:b] for a, b in pairwise([0, *np.cumsum(lengths).tolist()])]

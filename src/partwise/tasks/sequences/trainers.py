@@ -198,7 +198,7 @@ class ClassifierTrainer(PositionTrainer):
         weight = check_weights(sample_weight, len(source))
         tokens = source.tokens()
         labels, gold, allowed = self._numbered(source, tokens)
-        numbers = np.concatenate([*gold, np.zeros(0, np.int64)])
+        numbers = np.reshape(gold, -1).astype(np.int64, copy=False)
         sets: list[Constraints] = []
         meta = None
         if allowed is not None:
@@ -209,7 +209,8 @@ class ClassifierTrainer(PositionTrainer):
         chosen, weight = self._chosen(tokens.rows, numbers, weight)
         ones = np.ones(len(chosen), dtype=np.int64)
         tokens = replace(tokens, rows=tokens.rows.take(chosen), lengths=ones)
-        right = [np.array([k if k < len(labels) else UNKNOWN]) for k in numbers[chosen].tolist()]
+        found = numbers[chosen, None]
+        right: Any = np.where(found < len(labels), found, UNKNOWN)
         mine = None
         if sets:
             mine = [None if k < len(labels) else sets[k - len(labels)] for k in numbers[chosen]]
