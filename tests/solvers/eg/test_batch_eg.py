@@ -18,11 +18,18 @@ from support.instances import (
     variants,
 )
 from support.optima import apart, bregman, near_balance, opposed, optimal_duals, step_residual
+from support.solvers import solver_of
+from support.structure_cases import rows_for
 
 from partwise.errors import MismatchError
 from partwise.problem.dual_point import DualPoint
+from partwise.problem.evaluation import Evaluator
+from partwise.problem.losses import make_loss
+from partwise.problem.problem import build_problem, make_topologies
 from partwise.solvers.eg.base import Annealing, default_annealing
+from partwise.solvers.eg.batch import BatchEG
 from partwise.solvers.eg.online import OnlineEG
+from partwise.structures.grammar.structure import Grammar
 from partwise.training.loop import train
 
 VARIANTS = variants()
@@ -292,3 +299,39 @@ def test_what_the_dual_lacks_bounds_what_the_primal_does(kind: str, loss: str) -
             slope = l2 * np.linalg.norm(w) + float(instance.problem.reach.sum())
             allowed = slope * np.sqrt(2.0 * lacks / l2)
         assert explicit.primal(w) - best - gap <= allowed + 1e-9
+
+
+def test_a_grammar_whose_parts_are_rules_at_their_places() -> None:
+    """Example 2 of Bartlett et al. (2004): the dual and its steps over all derivations."""
+    grammar = Grammar(
+        3, rules=[(0, 1, 2), (0, 0, 1), (1, 2, 0)], lexical=[0, 1, 2], starts=[0], anchored=True
+    )
+    lengths, l2, eta = [3, 4, 1, 3], 0.8, 0.2
+    rng = np.random.default_rng(0)
+    topologies = make_topologies(grammar, lengths)
+    trees = [grammar.k_best(np.zeros(grammar.n_parts(t)), t, 1000)[1] for t in topologies]
+    gold = [found[rng.integers(len(found))] for found in trees]
+    rows = rows_for(grammar, topologies, rng)
+    problem = build_problem(grammar, lengths, rows, gold, make_loss("hinge", grammar.n_labels))
+    a = problem.arrays
+    counts, costs = [], []
+    for i, (found, topo) in enumerate(zip(trees, topologies, strict=True)):
+        held = np.zeros((len(found), grammar.n_parts(topo)))
+        for row, tree in zip(held, found, strict=True):
+            parts, times = grammar.encode(tree, topo)
+            row[parts] = times
+        counts.append(held)
+        costs.append(held @ a.cost[a.part_ptr[i] : a.part_ptr[i + 1]])
+    assert max(len(held) for held in counts) == 10
+    machine, evaluator = solver_of(BatchEG, problem, l2, start=0.0, eta=eta), Evaluator(problem)
+    u = [np.full(len(held), 1.0 / len(held)) for held in counts]
+    for _ in range(10):
+        mu = np.concatenate([p @ held for p, held in zip(u, counts, strict=True)])
+        v = evaluator.dual_sum(mu)
+        np.testing.assert_allclose(machine.duals.mu, mu, atol=1e-11)
+        dual = sum(p @ cost for p, cost in zip(u, costs, strict=True)) - v @ v / (2.0 * l2)
+        assert machine.running_dual(l2) == pytest.approx(dual, rel=1e-11)
+        q = np.split(evaluator.scores(v / l2), a.part_ptr[1:-1])
+        u = [p * np.exp(eta * held @ part) for p, held, part in zip(u, counts, q, strict=True)]
+        u = [p / p.sum() for p in u]
+        machine.epoch()

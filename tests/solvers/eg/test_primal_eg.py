@@ -6,6 +6,7 @@ from support.instances import make_instance
 from support.solvers import solver_of
 
 from partwise.problem.evaluation import Evaluator
+from partwise.problem.sweeps import Dial
 from partwise.solvers.eg.batch import BatchEG
 from partwise.solvers.eg.primal import PrimalEG
 from partwise.training.loop import train
@@ -42,6 +43,23 @@ def test_the_fixed_steps_are_the_same(loss: str, eta: float | str) -> None:
         assert second.passes == 1.0
         assert second.dual >= last
         last = second.dual
+
+
+def test_the_primal_form_of_section_3() -> None:
+    """Transcribed: theta_i = eta C ((t - 1) cost_i + F_i z),  z <- z + w;  eta C is eta here."""
+    problem, c, eta = make_instance("untied", "hinge").problem, 0.5, 0.2
+    machine = solver_of(PrimalEG, problem, 1.0 / c, gold=0.0, eta=eta * c)
+    evaluator, z = Evaluator(problem), problem.storage.zeros()
+    mu = np.empty(problem.n_parts)
+    for t in range(1, 8):
+        scores = evaluator.scores(z, Dial(1.0, 0.0, 0.0))
+        theta = eta * c * ((t - 1) * problem.arrays.cost + scores)
+        np.testing.assert_allclose(machine.dual_point().theta, theta, rtol=1e-10, atol=1e-12)
+        evaluator.marginals(theta, mu, np.empty(problem.n_examples))
+        w = c * evaluator.dual_sum(mu)
+        np.testing.assert_allclose(machine.current_weights(), w, rtol=1e-10, atol=1e-12)
+        z += w
+        machine.epoch()
 
 
 @pytest.mark.parametrize("loss", ["log", "softmax-margin", "between"])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.linalg import block_diag
 from scipy.optimize import LinearConstraint, minimize
 from scipy.sparse.linalg import aslinearoperator
-from support.instances import Explicit, make_instance
+from support.instances import Explicit, batch, make_instance
 from support.optima import quadratic_program, simplex_minimum
 
 from partwise import minimise_quadratic
@@ -164,6 +164,117 @@ def test_theorem_2(seed: int, sizes: list[int], share: float) -> None:
             way = kl(u, before) - kl(u, after) + kl(before, after)
             fall = quadratic(a, b, before) - at
             assert eta * (fall + 0.5 * d @ a @ d) == pytest.approx(way, abs=1e-12)
+
+
+def variance(x: Floats, slope: Floats, sizes: Any) -> float:
+    """The variances of the slope within each simplex, added up."""
+    first = begins(sizes)
+    mean = np.add.reduceat(x * slope, first)
+    return float((np.add.reduceat(x * slope**2, first) - mean**2).sum())
+
+
+def tilted(x: Floats, by: Floats, sizes: Any) -> Floats:
+    """x_ij exp(by_ij) / Z_i."""
+    pieces = np.split(np.log(x) + by, np.cumsum(sizes)[:-1])
+    return np.concatenate([np.exp(p - p.max()) / np.exp(p - p.max()).sum() for p in pieces])
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("sizes", [[6], [3, 1, 4], [2] * 8])
+@pytest.mark.parametrize("share", [0.1, 0.4, 0.567])
+def test_lemmas_2_and_3(seed: int, sizes: list[int], share: float) -> None:
+    a, b = drawn(seed, sizes, 4)
+    bend, most = float(np.linalg.eigvalsh(a)[-1]), widest(a, b, sizes)
+    eta = share / (most + bend)
+    x = iterates(a, b, sizes, np.concatenate([np.full(k, 1.0 / k) for k in sizes]), eta, 15)
+    for before, after in itertools.pairwise(x):
+        slope = b + a @ before
+        np.testing.assert_allclose(after, tilted(before, -eta * slope, sizes), atol=1e-12)
+        spread = variance(before, slope, sizes)
+        # Lemma 2: an equality, and the bound by the variance.
+        centred = slope - np.repeat(np.add.reduceat(before * slope, begins(sizes)), sizes)
+        logs = np.log(np.add.reduceat(before * np.exp(-eta * centred), begins(sizes))).sum()
+        assert kl(before, after) == pytest.approx(logs, abs=1e-14)
+        y = eta * most
+        assert logs <= (np.exp(y) - 1.0 - y) / most**2 * spread + 1e-15
+        # Lemma 3: what a step gains, and the variances on the way.
+        ways = [
+            variance(tilted(before, -s * eta * slope, sizes), slope, sizes)
+            for s in np.linspace(0.0, 1.0, 21)
+        ]
+        gain = quadratic(a, b, before) - quadratic(a, b, after)
+        assert eta * spread - eta**2 * (most + bend) * max(ways) <= gain + 1e-14
+        assert max(ways) <= np.exp(y) * spread + 1e-14
+        left = 1.0 - eta * (most + bend) * np.exp(y)
+        assert eta * left * spread <= gain + 1e-14
+        assert gain >= -1e-14
+
+
+def test_lemmas_2_and_3_where_they_are_tight() -> None:
+    """A rare label that is B better than another: both bounds are reached."""
+    most, rare = 2.0, 1e-9
+    x, slope = np.array([rare, 1.0 - rare]), np.array([-most, 0.0])
+    spread = variance(x, slope, [2])
+    for eta in (0.2, 0.5, 1.0):
+        y = eta * most
+        after = minimise_quadratic(
+            np.zeros((2, 2)), slope, [2], step=eta, start=x, tol=1e-300, max_iter=1
+        ).x
+        expected = (np.exp(y) - 1.0 - y) / most**2 * spread
+        # The sum of terms of both signs and of size 1e-9 has lost half of the digits.
+        assert kl(x, after) == pytest.approx(expected, rel=1e-5)
+        assert variance(after, slope, [2]) == pytest.approx(np.exp(y) * spread, rel=1e-6)
+    # The limit of lemma 3, where lambda vanishes beside B: y exp(y) = 1.
+    limit = 0.567
+    assert limit * np.exp(limit) < 1.0 < (limit + 0.001) * np.exp(limit + 0.001)
+
+
+def test_the_factor_of_lemma_3() -> None:
+    """Of B + lambda, nearly half of B is needed: where the worse of two labels is rare."""
+    slope, sizes, needed = np.array([0.0, 2.0]), [2], []
+    for share in (0.05, 0.2, 0.567):
+        eta, before = share / 2.0, np.array([1.0 - 1e-4, 1e-4])
+        ways = [
+            variance(tilted(before, -s * eta * slope, sizes), slope, sizes)
+            for s in np.linspace(0.0, 1.0, 21)
+        ]
+        gain = slope @ (before - tilted(before, -eta * slope, sizes))
+        needed.append((eta * ways[0] - gain) / (eta**2 * max(ways)))
+    assert 0.45 * 2.0 < max(needed) <= 2.0
+
+
+@pytest.mark.parametrize("kind", ["multiclass", "chain", "untied"])
+def test_theorem_1(kind: str) -> None:
+    """Figure 2 on parts takes the steps of Figure 3 on labels, for the same eta."""
+    instance = make_instance(kind, "hinge", 2, n=4)
+    explicit = Explicit(instance, 0.7)
+    a, b, sizes = quadratic_program(explicit)
+    machine = batch(instance, 0.7, start=1.5, eta=0.05)
+    first = np.concatenate(explicit.distributions(machine.duals.theta))
+    for t in range(1, 9):
+        machine.epoch()
+        labels = np.concatenate(explicit.distributions(machine.duals.theta))
+        result = minimise_quadratic(a, b, sizes, step=0.05, start=first, tol=1e-300, max_iter=t)
+        np.testing.assert_allclose(labels, result.x, atol=1e-12)
+        assert machine.running_dual(0.7) == pytest.approx(-result.value, rel=1e-11)
+
+
+@pytest.mark.parametrize("kind", ["multiclass", "chain"])
+def test_theorem_2_on_structured_labels(kind: str) -> None:
+    """With its step, whose B and lambda are those of all labels written out."""
+    instance = make_instance(kind, "hinge", 4, n=3, lengths=[2, 3, 2])
+    explicit = Explicit(instance, 2.0)
+    a, b, sizes = quadratic_program(explicit)
+    eta = theorem_step(a, b, begins(sizes))
+    machine = batch(instance, 2.0, start=0.0, eta=eta)
+    u = np.concatenate(explicit.distributions(machine.duals.theta))
+    best = simplex_minimum(a, b, sizes)
+    away, value, q = kl(best, u), quadratic(a, b, best), [-machine.running_dual(2.0)]
+    for t in range(1, 60):
+        q.append(-machine.epoch().dual)
+        room = (2.5 * 0.4 / eta * away + 1.5 * (q[0] - q[-1])) / t
+        assert q[-1] <= np.mean(q[:-1]) + 1e-12
+        assert np.mean(q[:-1]) <= value + room + 1e-12
 
 
 @pytest.mark.parametrize("seed", range(4))

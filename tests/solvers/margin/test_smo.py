@@ -188,6 +188,16 @@ def test_the_share_of_the_soft_labels(kind: str) -> None:
     assert own.n_examples == 15
 
 
+def test_an_example_with_nothing_to_gain_stays() -> None:
+    """Its soft labels would be so sharp that their marginals were rounding errors."""
+    machine = make(SMO, "untied", 0.4)
+    machine.epoch()
+    machine.gap[:] = 1e-13
+    machine.softening, before = True, machine.mu.copy()
+    machine.epoch()
+    np.testing.assert_array_equal(machine.mu, before)
+
+
 def test_a_fit_goes_on_from_either() -> None:
     problem = make_instance("untied", "hinge", n=15).problem
     fit = train(problem, 2.0, solver="smo", tol=1e-4, max_passes=5000)

@@ -21,8 +21,9 @@ from ...problem.problem import Problem
 from ..base import Epoch
 from ..goal import Goal
 from ..options import NotNegative, Positive, Preset
-from ..papers import COLLINS_2008
+from ..papers import BARTLETT_2004, COLLINS_2008
 from .base import Annealing, ExponentiatedGradient
+from .published import BATCH
 from .steps import Eta, first_batch_step, searched
 
 
@@ -56,14 +57,8 @@ class BatchEG(ExponentiatedGradient):
     """
 
     name: ClassVar[str] = "batch-eg"
-    papers = (COLLINS_2008,)
-    presets: ClassVar[Mapping[str, Preset]] = {
-        "collins2008-figure1": Preset(
-            "Figure 1 of Collins et al. (2008): from uniform distributions, with the longest fixed "
-            "step of Theorem 1.",
-            {"start": 0.0, "eta": "theorem"},
-        )
-    }
+    papers = (COLLINS_2008, BARTLETT_2004)
+    presets: ClassVar[Mapping[str, Preset]] = BATCH
     threads = True
 
     @classmethod

@@ -36,7 +36,7 @@ from ...problem.problem import example_marginals, example_maximum
 from ..base import Epoch
 from ..goal import Goal
 from ..options import NotNegative, OneOf, Positive, Preset, Within
-from ..papers import COLLINS_2008, SCHMIDT_2015, YU_2011, Paper
+from ..papers import BARTLETT_2004, COLLINS_2008, SCHMIDT_2015, YU_2011, Paper
 from ..scratch import scratch
 from .base import (
     LINEAR,
@@ -47,7 +47,7 @@ from .base import (
     Duals,
     ExponentiatedGradient,
 )
-from .published import PRESETS
+from .published import ONLINE
 from .shrinking import scatter_shrunk
 from .steps import Eta, fixed_steps, safe_steps, searched
 
@@ -309,8 +309,13 @@ class OnlineEG(ExponentiatedGradient):
 
     name: ClassVar[str] = "online-eg"
     on_disk = True
-    papers: ClassVar[tuple[Paper, ...]] = (COLLINS_2008, SCHMIDT_2015, YU_2011)
-    presets: ClassVar[Mapping[str, Preset]] = PRESETS
+    papers: ClassVar[tuple[Paper, ...]] = (
+        COLLINS_2008,
+        BARTLETT_2004,
+        SCHMIDT_2015,
+        YU_2011,
+    )
+    presets: ClassVar[Mapping[str, Preset]] = ONLINE
 
     def __init__(
         self,

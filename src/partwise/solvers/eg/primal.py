@@ -12,6 +12,7 @@ both make the same steps. Memory: two weight vectors, and the marginals of some 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, final
 
 from ...arrays import Floats
@@ -23,9 +24,10 @@ from ..base import Epoch, Evaluation, Solver
 from ..goal import Goal
 from ..iterate_average import IterateAverage
 from ..linear_theta import first_linear_theta
-from ..options import NotNegative, Positive
+from ..options import NotNegative, Positive, Preset
 from ..papers import BARTLETT_2004
 from .base import first_theta
+from .published import PRIMAL
 from .steps import Eta, first_batch_step, searched
 
 
@@ -48,6 +50,7 @@ class PrimalEG(Solver):
 
     name: ClassVar[str] = "primal-eg"
     papers = (BARTLETT_2004,)
+    presets: ClassVar[Mapping[str, Preset]] = PRIMAL
     threads = True
     occupies = Footprint(vectors=6, parts=1, examples=7)
     needs = frozenset({"marginals"})

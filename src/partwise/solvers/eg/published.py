@@ -1,4 +1,4 @@
-"""The forms of online EG that three papers describe."""
+"""The forms of EG that four papers describe."""
 
 from __future__ import annotations
 
@@ -14,7 +14,32 @@ _SEARCH: Final = {"start": 0.0, "first_step": 0.5, "halvings": "any"}
 #: Their footnote 9, by the code of Collins et al.; untied chains are theirs.
 _OEG: Final = {"first_step": 0.5, "halvings": "few", "eta": "search"}
 
-PRESETS: Final[Mapping[str, Preset]] = {
+#: Bartlett et al. leave eta to the user; their eta is eta / l2 here.
+_BARTLETT: Final = "the eta of 1 of its Figure 4 (b), for C = l2 = 1."
+
+BATCH: Final[Mapping[str, Preset]] = {
+    "bartlett2004-figure2": Preset(
+        f"Figure 2 of Bartlett et al. (2004): from uniform distributions, with {_BARTLETT}",
+        {"start": 0.0, "eta": 1.0},
+    ),
+    "collins2008-figure1": Preset(
+        "Figure 1 of Collins et al. (2008): from uniform distributions, with the longest fixed "
+        "step of Theorem 1.",
+        {"start": 0.0, "eta": "theorem"},
+    ),
+}
+PRIMAL: Final[Mapping[str, Preset]] = {
+    "bartlett2004-primal": Preset(
+        f"The primal form of Bartlett et al. (2004), section 3: from z = 0, with {_BARTLETT}",
+        {"gold": 0.0, "eta": 1.0},
+    )
+}
+ONLINE: Final[Mapping[str, Preset]] = {
+    "bartlett2004-online": Preset(
+        "The online form of Bartlett et al. (2004), footnote 1: in the order of the data, from "
+        f"uniform distributions, with {_BARTLETT}",
+        {"start": 0.0, "order": "deterministic", "eta": 1.0},
+    ),
     "collins2008-figure2": Preset(
         "Figures 2 and 3 of Collins et al. (2008): draws with replacement, from uniform "
         "distributions, with the longest fixed step of Theorem 2.",

@@ -40,6 +40,8 @@ from .marginal_ascent import MarginalAscent, score_with_cost, step
 
 #: Smaller marginals may be rounding; no weight is taken from them.
 LEAST: Final = 1e-12
+#: Marginals of larger log Z have lost digits: what is to be that sharp has nothing left to gain.
+_SHARPEST: Final = 1e5
 #: How often beta may double at a visit; the gap of an earlier visit need not be that of this one.
 _DOUBLINGS: Final = 5
 
@@ -101,7 +103,9 @@ def soften_epoch(
             for r in range(n):
                 way[r] = beta * q[r]
             calls += 1
-            if not math.isfinite(example_marginals(a, i, way[:n], p[:n], masked, work)):
+            log_z = example_marginals(a, i, way[:n], p[:n], masked, work)
+            rise = 0.0
+            if not abs(log_z) < _SHARPEST:
                 break
             rise = -mean
             for r in range(n):
