@@ -50,18 +50,21 @@ def word_attributes(rows: Sentence) -> Attributes:
 
 @dataclass(frozen=True)
 class History:
-    """The features of the labels before a token: of the last, and of the last two.
+    """The features of the labels before a token, by number; -1 was seen too rarely.
 
-    Their numbers follow those of ``n`` other features; label ``n_labels`` stands before the first
-    token. A number for features that were seen too rarely is -1.
+    Label L stands before the first token.
     """
 
-    number: Ints  # (n_labels + 1)^2 + n_labels + 1
+    last: Ints  # L + 1: of the last label
+    both: Ints  # L + 1 x L + 1: of the last two, the earlier first
+    joint: Ints  # features + 1 x L + 1: of a feature with the last label, or empty
 
-    def of(self, before: Ints, last: Ints, n_labels: int) -> Ints:
-        """Return the two features of tokens, with the labels of the two tokens before them."""
-        wide = n_labels + 1
-        return np.stack([self.number[last], self.number[wide + wide * before + last]], axis=1)
+    def of(self, before: Ints, last: Ints, features: Ints) -> Ints:
+        """Return the numbers for tokens, given their other features, padded with -1."""
+        own = np.stack([self.last[last], self.both[before, last]], axis=1)
+        if not len(self.joint):
+            return own
+        return np.hstack([own, self.joint[features, last[:, None]]])
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ class Tokens:
     l2: float
     n_contexts: int
     entries: int  # weights that are used, over all contexts
-    static: Any  # CSR: the features of the tokens of the test without history
+    features: Ints  # of each token of the test, without its history, padded with -1
     history: History
     gold: Ints  # of the test
     ends: Ints  # where its sentences end
@@ -81,8 +84,7 @@ class Tokens:
         """Return the share of wrong labels when every sentence is labelled from left to right."""
         w = self.problem.layout.dense(weights, 0)
         n_labels = w.shape[1]
-        scores = np.asarray(self.static @ w[: self.static.shape[1]])
-        padded = np.vstack([w, np.zeros(n_labels)])  # the number -1
+        w = np.vstack([w, np.zeros(n_labels)])  # the number -1
         begins = np.concatenate([[0], self.ends[:-1]])
         order = np.argsort(begins - self.ends, kind="stable")  # the longest first
         begins, ends = begins[order], self.ends[order]
@@ -90,11 +92,12 @@ class Tokens:
         last = before.copy()
         found = np.empty(len(self.gold), dtype=np.int64)
         for t in range(int((ends - begins).max())):
-            n = int(np.count_nonzero(ends - begins > t))
-            own = self.history.of(before[:n], last[:n], n_labels)
-            label = (scores[begins[:n] + t] + padded[own].sum(axis=1)).argmax(axis=1)
-            found[begins[:n] + t] = label
-            before, last = last[:n], label
+            at = begins[: np.count_nonzero(ends - begins > t)] + t
+            before, last = before[: len(at)], last[: len(at)]
+            used = self.features[at]
+            every = np.hstack([used, self.history.of(before, last, used)])
+            found[at] = w[every].sum(axis=1).argmax(axis=1)
+            before, last = last, found[at]
         return float(np.mean(found != self.gold))
 
 
@@ -103,58 +106,82 @@ def tokens(
     test: Sequence[Sentence],
     attributes: Callable[[Sentence], Attributes],
     label: int,
+    joint: bool = False,
 ) -> Tokens:
     """Make the problem of some sentences; ``label`` is the column of the labels.
 
-    sigma^2 = 10 l as in the paper, so l2 = N / (10 l) for N tokens in l contexts.
+    If ``joint``, every feature is there with the last label too. sigma^2 = 10 l as in the paper,
+    so l2 = N / (10 l) for N tokens in l contexts.
     """
-    from partwise.problem.losses import make_loss
-    from partwise.problem.problem import build_problem
-    from partwise.problem.rows import Rows
     from partwise.solvers.coordinate.contexts import find_contexts
-    from partwise.structures.multiclass import Multiclass
 
     made = [token for rows in train for token in attributes(rows)]
     counts = Counter(attribute for token in made for attribute in token)
     kept = (attribute for attribute, count in counts.items() if count >= CUTOFF)
     index = {attribute: number for number, attribute in enumerate(kept)}
-    names = {row[label]: 0 for rows in train for row in rows}
+    names = dict.fromkeys(row[label] for rows in train for row in rows)
     labels = {name: number for number, name in enumerate(names)}
-    n_labels, lengths = len(labels), [len(rows) for rows in train]
     gold = np.array([labels[row[label]] for rows in train for row in rows], dtype=np.int64)
-    before, last = previous(gold, lengths, n_labels)
-    every = History(np.arange((n_labels + 1) * (n_labels + 2)))
-    seen = np.bincount(every.of(before, last, n_labels).ravel(), minlength=len(every.number))
-    number = np.where(seen >= CUTOFF, len(index) + np.cumsum(seen >= CUTOFF) - 1, -1)
-    history = History(number)
-    own = history.of(before, last, n_labels)
-    entries = [
-        [*(index[a] for a in token if a in index), *(f for f in mine if f >= 0)]
-        for token, mine in zip(made, own.tolist(), strict=True)
-    ]
-    rows = numbered(entries, len(index) + int(np.count_nonzero(seen >= CUTOFF)))
-    problem = build_problem(
-        Multiclass(n_labels),
-        np.ones(len(gold), dtype=np.int64),
-        [Rows(rows.indptr.astype(np.int64), rows.indices, None, rows.shape[1])],
-        list(gold[:, None]),
-        make_loss("log", n_labels),
-        weights="observed",
-    )
+    before, last = previous(gold, [len(rows) for rows in train], len(labels))
+    features = padded(made, index)
+    history = frequent(features, before, last, len(index), len(labels), joint)
+    every = np.hstack([features, history.of(before, last, features)])
+    problem = problem_of(every, gold, len(labels))
     contexts = find_contexts(problem, True)
-    sizes = problem.layout.sizes()
-    sums = np.concatenate([[0], np.cumsum(sizes[rows.indices])])
-    used = int(np.diff(sums[rows.indptr])[contexts.first].sum())
-    others = [[index[a] for a in token if a in index] for s in test for token in attributes(s)]
+    sizes = np.append(problem.layout.sizes(), 0)
     return Tokens(
         problem,
         len(gold) / (10.0 * len(contexts.first)),
         len(contexts.first),
-        used,
-        numbered(others, len(index)),
+        int(sizes[every[contexts.first]].sum()),
+        padded([token for rows in test for token in attributes(rows)], index),
         history,
-        np.array([labels.get(row[label], -1) for s in test for row in s], dtype=np.int64),
+        np.array([labels.get(row[label], -1) for rows in test for row in rows], dtype=np.int64),
         np.array(list(accumulate(map(len, test))), dtype=np.int64),
+    )
+
+
+def padded(made: Attributes, index: dict[tuple[Any, ...], int]) -> Ints:
+    """Return the numbers of attributes, a row per token, with -1 for what has none."""
+    widest = max(map(len, made))
+    rows = [[index.get(a, -1) for a in token] + [-1] * (widest - len(token)) for token in made]
+    return np.array(rows, dtype=np.int64)
+
+
+def frequent(
+    features: Ints, before: Ints, last: Ints, n_features: int, n_labels: int, joint: bool
+) -> History:
+    """Number the features of the history that occur often enough, after ``n_features`` others."""
+    wide = n_labels + 1
+    numbers = []
+    # The last row of the third table stays -1: it is that of no feature.
+    with_last = (features * wide + last[:, None])[features >= 0] if joint else features[:0]
+    for seen, rows in (
+        (last, 1),
+        (before * wide + last, wide),
+        (with_last, n_features + 1 if joint else 0),
+    ):
+        often = np.bincount(seen.ravel(), minlength=rows * wide) >= CUTOFF
+        number = np.where(often, n_features + np.cumsum(often) - 1, -1)
+        numbers.append(number.reshape(rows, wide))
+        n_features += int(np.count_nonzero(often))
+    return History(numbers[0][0], numbers[1], numbers[2])
+
+
+def problem_of(every: Ints, gold: Ints, n_labels: int) -> Problem:
+    """Return the problem of tokens with these features; -1 is none."""
+    from partwise.problem.losses import make_loss
+    from partwise.problem.problem import build_problem
+    from partwise.problem.rows import Rows
+    from partwise.structures.multiclass import Multiclass
+
+    used = every >= 0
+    ptr = np.concatenate([[0], np.cumsum(used.sum(axis=1))])
+    rows = Rows(ptr, every[used].astype(np.int32), None, int(every.max()) + 1)
+    loss = make_loss("log", n_labels)
+    ones = np.ones(len(gold), dtype=np.int64)
+    return build_problem(
+        Multiclass(n_labels), ones, [rows], list(gold[:, None]), loss, weights="observed"
     )
 
 
@@ -165,15 +192,6 @@ def previous(gold: Ints, lengths: Sequence[int], n_labels: int) -> tuple[Ints, I
         last[begin + 1 : end] = gold[begin : end - 1]
         before[begin + 2 : end] = gold[begin : max(begin, end - 2)]
     return before, last
-
-
-def numbered(entries: list[list[int]], n_features: int) -> Any:
-    """Return binary rows as CSR; 32-bit numbers."""
-    from scipy import sparse
-
-    ptr = np.array([0, *accumulate(map(len, entries))], dtype=np.int32)
-    indices = np.array([f for row in entries for f in row], dtype=np.int32)
-    return sparse.csr_matrix((np.ones(len(indices)), indices, ptr), (len(entries), n_features))
 
 
 def tagged(n_sentences: int, n_labels: int, seed: int) -> list[Sentence]:

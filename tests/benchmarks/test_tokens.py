@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+
 import numpy as np
+import pytest
 from scipy.special import softmax
 
 from benchmarks.papers.documents import SHAPES, documents
-from benchmarks.papers.tokens import Tokens, tagged, tokens, word_attributes
+from benchmarks.papers.tokens import CUTOFF, Tokens, tagged, tokens, word_attributes
 from partwise.problem.evaluation import Evaluator
 
 TEXT = tagged(40, 5, seed=1)
 
 
-def few() -> Tokens:
-    return tokens(TEXT[:30], TEXT[30:], word_attributes, 1)
+def few(joint: bool = True) -> Tokens:
+    return tokens(TEXT[:30], TEXT[30:], word_attributes, 1, joint)
 
 
-def test_labels_are_predicted_one_after_the_other() -> None:
-    made = few()
+def used(made: Tokens, features: Any, before: int, last: int) -> list[int]:
+    """The features of a token, one table after the other."""
+    own = [int(f) for f in features if f >= 0]
+    numbers = [*own, made.history.last[last], made.history.both[before, last]]
+    if len(made.history.joint):
+        numbers += [made.history.joint[f, last] for f in own]
+    return [int(f) for f in numbers if f >= 0]
+
+
+@pytest.mark.parametrize("joint", [True, False])
+def test_labels_are_predicted_one_after_the_other(joint: bool) -> None:
+    made = few(joint)
     w = np.random.default_rng(0).normal(size=made.problem.layout.n_weights)
     dense = made.problem.layout.dense(w, 0)
     n_labels = dense.shape[1]
@@ -25,9 +39,7 @@ def test_labels_are_predicted_one_after_the_other() -> None:
     for end in made.ends:
         before = last = n_labels
         for t in range(begin, end):
-            features = made.static[t].indices.tolist()
-            features += made.history.number[[last, (n_labels + 1) * (before + 1) + last]].tolist()
-            label = int(sum(dense[f] for f in features if f >= 0).argmax())
+            label = int(dense[used(made, made.features[t], before, last)].sum(axis=0).argmax())
             wrong += label != made.gold[t]
             before, last = last, label
         begin = end
@@ -36,24 +48,28 @@ def test_labels_are_predicted_one_after_the_other() -> None:
 
 
 def test_labels_before_a_token_are_features() -> None:
-    """A model of these two features alone learns which label follows which."""
+    """In training these are the labels of the data; what is rare is left out."""
     made = few()
-    numbers = set(made.history.number[made.history.number >= 0].tolist())
     design = made.problem.arrays.design
     of_block = {int(first): f for f, first in enumerate(made.problem.storage.first)}
-    names = {
-        name: k for k, name in enumerate(dict.fromkeys(row[1] for s in TEXT[:30] for row in s))
-    }
+    seen = dict.fromkeys(row[1] for sentence in TEXT[:30] for row in sentence)
+    names = {name: k for k, name in enumerate(seen)}
+    n_static = len(made.history.joint) - 1
+    counts: Counter[int] = Counter()
     i = 0
     for sentence in TEXT[:30]:
         before = last = len(names)
         for _, label in sentence:
-            used = {of_block[int(at)] for at in
-                    design.start[design.entry_ptr[i] : design.entry_ptr[i + 1]]}  # fmt: skip
-            own = made.history.number[[last, (len(names) + 1) * (before + 1) + last]]
-            assert used & numbers == {f for f in own.tolist() if f >= 0}
+            at = design.start[design.entry_ptr[i] : design.entry_ptr[i + 1]]
+            features = {of_block[int(start)] for start in at}
+            static = [f for f in features if f < n_static]
+            assert features == set(used(made, static, before, last))
+            counts.update(features)
             before, last = last, names[label]
             i += 1
+    assert min(counts.values()) == CUTOFF
+    assert set(counts) == set(range(max(counts) + 1))
+    assert max(counts) > n_static + 20
 
 
 def test_sigma_squared_is_10_l() -> None:

@@ -73,6 +73,18 @@ def test_the_minimum_is_that_of_wrights_function(
     assert steps <= 25
 
 
+def test_sums_that_overflow_on_the_way() -> None:
+    # The label without features would have a Z of exp(1500) at the first multiplier.
+    alpha, k = np.array([0.5, 0.5, 1e-200]), np.array([0.0, 2.0, 0.0])
+    for q in (np.array([3000.0, 0.0, 2990.0]), np.array([0.0, -3000.0, 5.0])):
+        z, steps = solve(alpha, q, k, 0.1, 1e-10)
+        gradient = np.log(z) + (z - alpha) * k / 0.1 - q
+        lives = z > 2.0 * SMALLEST
+        np.testing.assert_allclose(gradient[lives], gradient[lives][0], atol=1e-9)
+        assert z.sum() == pytest.approx(1.0, rel=1e-12)
+        assert steps < 60
+
+
 def test_a_block_near_its_minimum_takes_two_steps() -> None:
     rng = np.random.default_rng(0)
     k = np.array([19.0])

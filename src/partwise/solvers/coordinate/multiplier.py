@@ -108,6 +108,13 @@ def solve_by_multiplier(
             ahead += z[y] * r / (1.0 + w)  # what the next step for t will add
             rate += z[y] / (1.0 + w)
             over, under, most = max(over, r), min(under, r), max(most, w)
+        if not total < math.inf:  # far too high
+            high = level
+            level = 0.5 * (low + high)
+            for y in range(n):
+                t[y] = first_log(c[y] + level, kappa[y])
+            exp_into(z, t, 0.0)
+            continue
         # Scaled to the sum, kappa Z changes by this, and so does the residual.
         scaled = abs(math.log(s / total)) * most if total > 0.0 else math.inf
         noise = _ROUNDING * (size + abs(level))
