@@ -108,7 +108,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("tag", {"class_weight": "balanced", "constraints": "BIO", "start_end": True}, {}),
     ("tag", {"class_weight": {"B-NP": 2.0, "O": 0.0}, "order": 2}, {"loss": "hinge"}),
     ("tag", {"hashing": 512, "transition_features": True}, {}),
-    ("tag", {"spelling": True, "min_frequency": 2.0}, {}),
+    ("tag", {"spelling": True, "min_frequency": 2.0, "untied": True}, {}),
     ("segment", {}, {}),
     ("segment", {"segment_features": "text", "min_count": 2}, {}),
     ("segment", {"segment_features": "text", "class_weight": "balanced", "tags": "IOB2"}, {}),

@@ -48,6 +48,8 @@ def test_the_steps_of_the_formula(case: Any, l2: float, eta: float) -> None:
         assert machine.visits == dense.calls - calls
         machine.visits = 0
         np.testing.assert_allclose(machine.current_weights(), dense.w, atol=1e-9)
+    # The scheme of SAG-NUS*, which the comparison takes from the solver.
+    assert (dense.sampling, machine.rule.skipping, machine.rule.first) == ("nus", True, 1.0)
     found = {i: machine.memory.curvature[i] for i in dense.L}
     assert found == pytest.approx(dense.L)
     assert len(set(dense.L.values())) > 1
