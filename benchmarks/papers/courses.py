@@ -77,7 +77,10 @@ class Limits:
         The least growth of the passes between two points, as a part of them: 0 has a point after
         every epoch, and 0.05 about fifty points per decade.
     error : callable or None
-        Takes the weights as the model has them, and returns the error on other data.
+        Takes the weights as the model has them, and returns the error on other data. A solver
+        that chooses by a score gets it, too.
+    seed : int
+        Of the orders that the method draws.
     """
 
     passes: float
@@ -85,6 +88,7 @@ class Limits:
     optimum: float = -math.inf
     spacing: float = 0.0
     error: Callable[[Floats], float] | None = None
+    seed: int = 0
 
     def reached(self, point: Point) -> bool:
         """Return whether this point is the last."""
@@ -141,7 +145,10 @@ def follow(problem: Problem, l2: float, method: Method, limits: Limits, **option
     evaluator = Evaluator(problem)
     given = {**method.options, **options}
     options = {k: value(problem, l2) if callable(value) else value for k, value in given.items()}
-    goal = Goal(problem, l2, evaluator, np.random.default_rng(0), tol=1e-12)
+    gather, error_of = problem.storage.gather, limits.error
+    score = None if error_of is None else lambda weights: -error_of(weights)
+    rng = np.random.default_rng(limits.seed)
+    goal = Goal(problem, l2, evaluator, rng, tol=1e-12, score=score)
     began = time.process_time()
     solver = make_solver(method.solver, goal, options)
     seconds, passes, dual = time.process_time() - began, 0.0, -math.inf
@@ -151,13 +158,14 @@ def follow(problem: Problem, l2: float, method: Method, limits: Limits, **option
             weights = solver.current_weights()
             objective = evaluator.primal(weights, l2)
             error = math.nan
-            if limits.error is not None and math.isfinite(objective):
-                error = limits.error(problem.storage.gather(weights))
+            if error_of is not None and math.isfinite(objective):
+                error = error_of(gather(weights))
             points.append(Point(passes, seconds, objective, dual, error))
             if not math.isfinite(objective):
                 return Descent(method, points)
             if limits.reached(points[-1]):
-                return Descent(method, points, solver.evaluate().dual)
+                dual, eta = solver.evaluate().dual, getattr(solver, "eta", None)
+                return Descent(method, points, dual, eta if isinstance(eta, float) else None)
             while True:
                 began = time.process_time()
                 epoch = solver.epoch()
