@@ -17,11 +17,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from . import data, sequences
 from .limits import table
 from .machine import describe_machine
+from .papers.collins2008.data import Task, images, trees
 from .report import tell, write_text
 
 if TYPE_CHECKING:
@@ -48,41 +47,15 @@ class Cell:
     certified: bool
 
 
-def spanish(loss: str) -> Problem:
-    """Return Spanish dependency trees, projective, without relations."""
-    from partwise.formats.conll import read_conll
-    from partwise.problem.losses import make_loss
-    from partwise.problem.problem import build_problem
-    from partwise.structures.dependency.projective import ProjectiveTree
-    from partwise.tasks.dependency.arc_table import ArcTable
-    from partwise.tasks.dependency.gold import gold_trees
-
-    read = read_conll(data.data_file("conllx_es_cast3lb/train.conll.gz"))
-    gold = gold_trees(read, [sentence.head for sentence in read])
-    heads = [tree[:, 0] for tree in gold.trees]
-    table = ArcTable.fit(gold.sentences, heads)
-    lengths = [len(sentence) for sentence in gold.sentences]
-    rows = [table.rows(gold.sentences)]
-    return build_problem(ProjectiveTree(), lengths, rows, gold.trees, make_loss(loss, 1))
-
-
-def mnist(loss: str) -> Problem:
-    """Return 59,000 images."""
-    from partwise.problem.losses import make_loss
-    from partwise.problem.problem import build_problem
-    from partwise.problem.rows import Rows
-    from partwise.structures.multiclass import Multiclass
-
-    x, y = data.mnist("train")
-    rows, gold = Rows.from_scipy(x[:59_000]), list(y[:59_000, None])
-    lengths = np.ones(len(gold), dtype=np.int64)
-    return build_problem(Multiclass(10), lengths, [rows], gold, make_loss(loss, 10))
+def of_collins2008(task: Callable[[bool], Task]) -> Callable[[str], Problem]:
+    """Return the problems of a task of Collins et al. (2008), by loss."""
+    return lambda loss: task(False).hinge if loss == "hinge" else task(False).log
 
 
 TASKS: dict[str, Callable[[str], Problem]] = {
     "chunking": lambda loss: sequences.chunking().build(loss=loss),
-    "spanish": spanish,
-    "mnist": mnist,
+    "spanish": of_collins2008(trees),
+    "mnist": of_collins2008(images),
     "ocr": lambda loss: sequences.letters().build(loss=loss),
     "demo-text": lambda loss: sequences.demo_text().build(loss=loss),
 }

@@ -49,12 +49,14 @@ def batch_claims(problem: Problem, passes: float) -> list[Claim]:
             f"search for its step {shown(near['batch'])}. The duals after {passes:.0f} passes are "
             f"{duals['online']:.6g} and {duals['batch']:.6g}.",
             near["online"] < 0.5 * near["batch"],
+            "batch EG searches for its step here",
         ),
         compare(
             "An adaptive learning rate turns out to be beneficial (section 7).",
             f"The longest step of Theorem 2 has a dual of {duals['theorem']:.6g} after "
             f"{passes:.0f} passes {on}, halving and growing {duals['online']:.6g}.",
             duals["online"] > duals["theorem"],
+            "the fixed step is long enough where the features are small",
         ),
         compare(
             "Conjugate gradient performs worse than L-BFGS (footnote 10, section 9).",
@@ -99,6 +101,7 @@ def repeated_claims(problem: Problem, passes: float) -> list[Claim]:
             f"With the step of Theorem 2 the best of {k} runs ends {short[:k].min():.3g} below, "
             f"and the mean of {2 * k} runs is {short.mean():.3g}.",
             bool(short[:k].min() <= 2.0 * short.mean()),
+            f"it may fail once in {1.0 / DELTA:g} times",
         ),
     ]
 
@@ -176,6 +179,7 @@ def hinge_claims(quick: bool, passes: float) -> list[Claim]:
             f"{shown(smooth[0])} and {shown(smooth[1])}, max-margin {shown(hard[0])} and "
             f"{shown(hard[1])}.",
             smooth[1] < hard[1],
+            "the weights of the max-margin model are an average here",
         ),
         compare(
             "The line search of EG evaluates more than one point for less than 10% (footnote 14).",
@@ -190,6 +194,7 @@ def hinge_claims(quick: bool, passes: float) -> list[Claim]:
             f"primal is within 10% and 1%: {shown(blocks[0])} and {shown(blocks[1])}; alone "
             f"{shown(smooth[0])} and {shown(smooth[1])}.",
             blocks[1] < math.inf,
+            "the run is too short",
         ),
     ]
 

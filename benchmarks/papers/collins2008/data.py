@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,15 +84,17 @@ def tree_task(said: str, sentences: list[Any], others: list[Any]) -> Task:
     lengths, structure = [len(sentence) for sentence in gold.sentences], ProjectiveTree()
     rows, loss = table.rows(gold.sentences), make_loss("hinge", 1)
     problem = build_problem(structure, lengths, [rows], gold.trees, loss)
-    places, arcs = problem.layout.first, table.rows(others).to_scipy()
     shapes = [structure.topology(len(sentence)) for sentence in others]
     ends = np.cumsum([structure.n_parts(shape) for shape in shapes])[:-1]
 
+    @cache
+    def arcs() -> Any:
+        return table.rows(others).to_scipy()
+
     def error(weights: Floats) -> float:
+        scores = np.split(arcs() @ weights[problem.layout.first], ends)
         right = words = 0
-        for theta, shape, sentence in zip(
-            np.split(arcs @ weights[places], ends), shapes, others, strict=True
-        ):
+        for theta, shape, sentence in zip(scores, shapes, others, strict=True):
             _, tree = structure.best(theta, shape)
             right += int((tree[:, 0] == np.array(sentence.head)).sum())
             words += len(sentence)

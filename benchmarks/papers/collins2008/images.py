@@ -107,6 +107,7 @@ def figure_5(quick: bool) -> Outcome:
             "The primal of EG does not necessarily decrease at every iteration.",
             f"How many points are above the point before: {each(rises)}.",
             sum(rises.values()) > 0.0,
+            "where it rises, it does so in the first passes only",
         ),
     ]
     return Outcome(images(quick).said, panels, claims)
@@ -197,7 +198,8 @@ def figure_9(quick: bool) -> Outcome:
     low = {c: lowest_error(found) for c, found in runs.items()}
     drawn = [curve(f"SGD, C = {c:g}", runs[c], "error") for c in (1000.0, 100.0, 10.0, 0.01)]
     drawn += [curve("EG, C = 10", eg, "error"), curve("EG from gold, C = 10", gold, "error")]
-    behind = overtakes(eg, runs[10.0], "error")
+    behind = overtakes(eg, runs[10.0], "error", within=0.1)
+    sooner = overtakes(gold, runs[10.0], "error", within=0.1)
     same = max(abs(low[1.0] - low[c]) for c in (0.1, 0.01))
     claims = [
         compare(
@@ -208,9 +210,9 @@ def figure_9(quick: bool) -> Outcome:
         ),
         compare(
             "For some 5 passes SGD has better validation error; beyond this EG is competitive.",
-            f"At C = 10 EG is below SGD from pass {shown(behind)} on; from a theta of 5 on the "
-            f"gold labels from pass {shown(overtakes(gold, runs[10.0], 'error'))} on. Lowest errors"
-            f": EG {lowest_error(eg):.2f}%, SGD {min(low.values()):.2f}%.",
+            f"At C = 10 EG is at most 0.1 points above SGD from pass {shown(behind)} on; from a "
+            f"theta of 5 on the gold labels from pass {shown(sooner)} on. "
+            f"Lowest errors: EG {lowest_error(eg):.2f}%, SGD {min(low.values()):.2f}%.",
             3.0 <= behind <= 10.0 and lowest_error(eg) <= min(low.values()) + 0.3,
             "the paper does not say where EG starts; from uniform distributions w is far out "
             "during the first passes",
