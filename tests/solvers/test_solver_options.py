@@ -31,7 +31,8 @@ SENSIBLE: dict[str, tuple[Any, ...]] = {
     "epsilon": (0, 0.0),  # a larger one, and a number for every, go with slack="each" only
     "eta": ("search", 0.01, np.float64(0.1)),
     "every": (None,),
-    "exchanges": (None, 1, 5),
+    "exchanges": (None, 1, 5, "each"),
+    "method": (None, "online-eg"),
     "first_batch": (None, 1, 4),
     "first_curvature": (None, 1, 0.5),
     "first_step": (0.25, 1),

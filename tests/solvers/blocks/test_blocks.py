@@ -19,6 +19,7 @@ from partwise.problem.subset import subset
 from partwise.solvers.blocks.messages import Pass, Round
 from partwise.solvers.blocks.places import add_at
 from partwise.solvers.blocks.solver import Blocks, make_block
+from partwise.solvers.eg.online import OnlineEG
 from partwise.solvers.goal import Goal
 from partwise.solvers.margin.atoms import gold_atoms
 from partwise.solvers.state import capture
@@ -32,6 +33,8 @@ CASES = [
     ("multiclass", "log", 0.2), ("multiclass", "hinge", 0.0), ("projective", "log", 0.0),
     ("grammar", "hinge", 0.0),
 ]  # fmt: skip
+#: What ``auto`` would take, and online EG for every loss.
+HOW: list[dict[str, Any]] = [{}, {"method": "online-eg"}]
 
 
 def digest(fit: Fit) -> str:
@@ -48,6 +51,36 @@ def test_threads_do_not_change_the_result(case: tuple[str, str, float]) -> None:
     found = {digest(train(problem, 0.5, n_jobs=jobs, seed=5, **how)) for jobs in (1, 2, 3, 9)}
     assert len(found) == 1
     assert digest(train(problem, 0.5, n_jobs=1, seed=6, **how)) not in found
+
+
+@pytest.mark.parametrize("loss", ["log", "hinge"])
+def test_online_eg_in_blocks_reaches_the_optimum(loss: str) -> None:
+    """One example of each block per round, as section 9 of Collins et al. (2008) proposes."""
+    problem = problem_of("chain", loss)
+    how: Any = {"solver": "blocks", "tol": 0.02, "max_passes": 3000}
+    how["options"] = {"preset": "collins2008-parallel", "blocks": 3}
+    one, two = (train(problem, 1.0, n_jobs=jobs, **how) for jobs in (1, 2))
+    best = train(problem, 1.0, tol=1e-6, max_passes=10_000).certificate
+    assert one.certificate.dual <= best.primal <= one.certificate.primal * (1.0 + 1e-9)
+    assert one.certificate.primal <= 1.03 * best.primal
+    np.testing.assert_array_equal(one.weights, two.weights)
+    again = Blocks(goal_of(problem, 1.0, point=one.dual_point), blocks=2, method="online-eg")
+    assert again.evaluate().dual == pytest.approx(one.certificate.dual, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["chain", "multiclass"])
+@pytest.mark.parametrize("loss", ["log", "hinge"])
+def test_one_block_is_online_eg(name: str, loss: str) -> None:
+    problem = problem_of(name, loss)
+    machine = Blocks(goal_of(problem, 0.5), blocks=1, exchanges="each", method="online-eg")
+    assert machine.plan.exchanges == problem.n_examples
+    plain = OnlineEG(goal_of(problem, 0.5), order="permutation")
+    for k in range(4):
+        machine.epoch()
+        order = machine.crew.blocks[0].order
+        assert sorted(order) == list(range(problem.n_examples))
+        plain._visit(order, plain.duals, 0.5, 2 if k == 0 else 5)
+        np.testing.assert_allclose(machine.vectors.v, plain.duals.v, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -104,12 +137,15 @@ def duals_of(machine: Blocks, epochs: int, monkeypatch: pytest.MonkeyPatch) -> t
     return max(falls), undone
 
 
+@pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("name", ["chain", "multiclass"])
 @pytest.mark.parametrize("loss", ["log", "hinge"])
-def test_the_dual_never_falls(name: str, loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_dual_never_falls(
+    name: str, loss: str, how: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     problem = repeated(problem_of(name, loss), 4)
     goal = goal_of(problem, 0.05)
-    machine = Blocks(goal, blocks=4, exchanges=2)
+    machine = Blocks(goal, blocks=4, exchanges=2, **how)
     machine.epoch()  # by now all examples are in
     machine.sigma = 1.0
     monkeypatch.setattr(
@@ -137,11 +173,12 @@ def test_adding_without_the_guard_makes_the_dual_fall(monkeypatch: pytest.Monkey
     assert fall > 1e-3
 
 
+@pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("name", ["chain", "multiclass"])
 @pytest.mark.parametrize("loss", ["log", "hinge"])
-def test_a_round_is_undone_exactly(name: str, loss: str) -> None:
+def test_a_round_is_undone_exactly(name: str, loss: str, how: dict[str, Any]) -> None:
     problem = problem_of(name, loss)
-    machine = Blocks(goal_of(problem, 0.3), blocks=2, exchanges=2)
+    machine = Blocks(goal_of(problem, 0.3), blocks=2, exchanges=2, **how)
     for _ in range(3):
         machine.epoch()
     coming = Pass(3, 0.3, 0.0, False, 7, 2)

@@ -85,7 +85,7 @@ class Block(ABC):
 
     @abstractmethod
     def theta(self) -> Floats:
-        """Return theta, or mu for losses that are not smooth."""
+        """Return theta, or mu where the solver of the block keeps that."""
 
     # What all blocks share
 

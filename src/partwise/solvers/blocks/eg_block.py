@@ -1,4 +1,4 @@
-"""Blocks that exponentiated gradient works on, for smooth losses."""
+"""Blocks that exponentiated gradient works on."""
 
 from __future__ import annotations
 
@@ -48,14 +48,16 @@ class EGBlock(Block):
         The number of the block.
     n_blocks : int
         How many blocks there are: sigma is at most this.
+    order : {"focused", "permutation"}
+        Which examples a pass visits, as in :class:`~partwise.solvers.eg.online.OnlineEG`.
     """
 
     remade = ("n_blocks",)
 
-    def __init__(self, goal: Goal, number: int, n_blocks: int) -> None:
+    def __init__(self, goal: Goal, number: int, n_blocks: int, order: str = "focused") -> None:
         super().__init__(goal.problem, number)
         self.n_blocks = n_blocks
-        self.local = OnlineEG(goal, order="focused")
+        self.local = OnlineEG(goal, order=order)
         # Its v is part of that of all blocks.
         self.local.duals = self.local.duals._replace(v=np.zeros(0))
 

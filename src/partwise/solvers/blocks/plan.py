@@ -74,8 +74,9 @@ class Plan:
 
     Attributes
     ----------
-    method : {"online-eg", "bcfw", "crammer-singer"}
-        The solver that visits the examples of a block.
+    method : {"online-eg", "plain-eg", "bcfw", "crammer-singer"}
+        The solver that visits the examples of a block; "plain-eg" is online EG that visits all of
+        them in each pass.
     blocks, exchanges : int
         The number of blocks, and of exchanges in a pass.
     annealing : Annealing or None
@@ -84,6 +85,8 @@ class Plan:
         The first factor of the proximal term; 0 is no such term.
     proportion : float
         The examples' part of the gap, divided by the weights' part, that this factor is steered to.
+    smooth : bool
+        Whether the loss is smooth.
     """
 
     method: str
@@ -92,11 +95,12 @@ class Plan:
     annealing: Annealing | None
     nearness: float
     proportion: float
+    smooth: bool
 
     @property
-    def smooth(self) -> bool:
-        """Whether the loss is smooth."""
-        return self.method == "online-eg"
+    def keeps_theta(self) -> bool:
+        """Whether the duals of a block are theta, or else mu."""
+        return self.method in ("online-eg", "plain-eg")
 
 
 def make_plan(
@@ -109,7 +113,8 @@ def make_plan(
     *,
     warm: bool = False,
     blocks: int | None = None,
-    exchanges: int | None = None,
+    exchanges: int | str | None = None,
+    method: str | None = None,
 ) -> Plan:
     """Choose the method of the blocks, as the automatic solver does, and their number.
 
@@ -128,28 +133,34 @@ def make_plan(
     warm : bool
         Whether the fit starts from the result of an earlier one.
     blocks, exchanges : int or None
-        Given numbers.
+        Given numbers; for exchanges also "each".
+    method : {"online-eg"} or None
+        Given: online EG for every loss, without annealing or a proximal term.
     """
     if l1 > 0.0 and tau == 0.0:
         raise MismatchError(
             "no solver takes l1 > 0 with the hinge loss; use the log or the softmax-margin loss"
         )
     k = min(blocks or BLOCKS, extent.examples)
-    if exchanges is None:
+    if exchanges == "each":
+        exchanges = -(-extent.examples // k)
+    elif exchanges is None:
         most = max(1, extent.examples // (_CHUNK * k))
         exchanges = min(_EXCHANGES, 1 << (most.bit_length() - 1))
-    easy = extent.easy_l2
+    exchanges, easy = int(exchanges), extent.easy_l2
+    if method is not None:
+        return Plan("plain-eg", k, exchanges, None, 0.0, _SMOOTH, tau > 0.0)
     if tau == 0.0:
-        method = "crammer-singer" if multiclass else "bcfw"
-        return Plan(method, k, exchanges, None, max(easy, l2), _HINGE)
+        visits = "crammer-singer" if multiclass else "bcfw"
+        return Plan(visits, k, exchanges, None, max(easy, l2), _HINGE, False)
     tied = 4 * n_weights <= extent.sites
     if l1 > 0.0 or easy > (3.0 if tied else 50.0) * l2:
         nearness = max(easy - l2, 0.0)
         if warm and l1 == 0.0:
             nearness = min(nearness, 10.0 * l2)
-        return Plan("online-eg", k, exchanges, None, nearness, _SMOOTH)
+        return Plan("online-eg", k, exchanges, None, nearness, _SMOOTH, True)
     annealing = None if warm else default_annealing(easy, l2)
-    return Plan("online-eg", k, exchanges, annealing, 0.0, _SMOOTH)
+    return Plan("online-eg", k, exchanges, annealing, 0.0, _SMOOTH, True)
 
 
 def block_ends(sizes: Ints, blocks: int) -> Ints:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, ClassVar, final
+from typing import Annotated, Any, ClassVar, final
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from ...problem.subset import part_places, subset
 from ..goal import Goal
 from ..margin.crammer_singer import CrammerSinger
 from ..margin.frank_wolfe import FrankWolfe
-from ..options import Count
+from ..options import Count, OneOf, Preset
 from ..papers import COLLINS_2008, LACOSTE_JULIEN_2013, MA_2015, Paper
 from .ascent import BlockAscent
 from .block import Block
@@ -43,8 +44,9 @@ def make_block(method: str, goal: Goal, number: int, n_blocks: int) -> Block:
     number, n_blocks : int
         The number of the block, and of all blocks.
     """
-    if method == "online-eg":
-        return EGBlock(goal, number, n_blocks)
+    if method in ("online-eg", "plain-eg"):
+        order = "focused" if method == "online-eg" else "permutation"
+        return EGBlock(goal, number, n_blocks, order)
     return (CrammerSingerBlock if method == "crammer-singer" else FrankWolfeBlock)(goal, number)
 
 
@@ -61,9 +63,12 @@ class Blocks(BlockAscent):
     blocks : int or None
         The number of blocks; None: 8. Blocks do not see each other's steps within a round, so more
         blocks need more passes.
-    exchanges : int or None
-        The number of rounds in a pass; None: so many that a chunk has four examples, but at most
-        256. More rounds need fewer passes, and take longer.
+    exchanges : int, "each" or None
+        The number of rounds in a pass; "each": as many as a block has examples; None: so many that
+        a chunk has four examples, but at most 256. More rounds need fewer passes, and take longer.
+    method : {"online-eg"} or None
+        Online EG for every loss, without annealing or a proximal term; None: what ``auto`` would
+        take.
     """
 
     name: ClassVar[str] = "blocks"
@@ -71,13 +76,25 @@ class Blocks(BlockAscent):
     takes_l1 = True
     threads = True
     papers: ClassVar[tuple[Paper, ...]] = (MA_2015, COLLINS_2008, LACOSTE_JULIEN_2013)
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "collins2008-parallel": Preset(
+            "Section 9 of Collins et al. (2008): k processors update one example each with online "
+            "EG, side by side.",
+            {"exchanges": "each", "method": "online-eg"},
+        )
+    }
     remade = ("dealt",)
 
     def __init__(
-        self, goal: Goal, *, blocks: Count | None = None, exchanges: Count | None = None
+        self,
+        goal: Goal,
+        *,
+        blocks: Count | None = None,
+        exchanges: Count | Annotated[str, OneOf(("each",))] | None = None,
+        method: Annotated[str, OneOf(("online-eg",))] | None = None,
     ) -> None:
         problem = goal.problem
-        plan = _plan(problem, goal.l2, goal.l1, goal.warm, blocks, exchanges)
+        plan = _plan(problem, goal.l2, goal.l1, goal.warm, blocks, exchanges, method)
         super().__init__(plan, problem.storage, problem.n_examples, goal.l2, goal.l1, goal.rng)
         self.problem, self.evaluator = problem, goal.evaluator
         self.dealt = deal(problem, plan.blocks)
@@ -96,12 +113,15 @@ class Blocks(BlockAscent):
     def footprint(
         cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
     ) -> Footprint:
-        plan = _plan(problem, l2, l1, False, options.get("blocks"), options.get("exchanges"))
+        names = ("blocks", "exchanges", "method")
+        plan = _plan(problem, l2, l1, False, *(options.get(name) for name in names))
         # v, its lag, what is added up, the marks; the weights and a v from scratch, twice each.
         vectors = 8.5 + (2.0 if plan.nearness else 0.0) + (1.0 if l1 else 0.0)
         copied = float(held_bytes(problem.arrays)) if _is_dealt(problem) else 0.0
-        if plan.smooth:
-            return Footprint(vectors=vectors, parts=2, examples=8, other=copied)
+        if plan.keeps_theta:
+            return Footprint(
+                vectors=vectors + 2.0 * (not plan.smooth), parts=2, examples=8, other=copied
+            )
         kind = CrammerSinger if plan.method == "crammer-singer" else FrankWolfe
         size = kind.footprint(problem, l2, l1, {})
         return replace(size, vectors=vectors + 2.0, other=size.other + copied)
@@ -115,13 +135,19 @@ class Blocks(BlockAscent):
         held = np.empty(problem.n_parts)
         for block, examples in zip(blocks, self.dealt, strict=True):
             held[part_places(problem, examples)] = block.theta()
-        if self.plan.smooth:
+        if self.plan.keeps_theta:
             return DualPoint(held)
         return DualPoint(self.evaluator.scores(self.current_weights()), held)
 
 
 def _plan(
-    problem: Problem, l2: float, l1: float, warm: bool, blocks: int | None, exchanges: int | None
+    problem: Problem,
+    l2: float,
+    l1: float,
+    warm: bool,
+    blocks: int | None,
+    exchanges: int | str | None,
+    method: str | None,
 ) -> Plan:
     return make_plan(
         Extent.of(problem),
@@ -133,6 +159,7 @@ def _plan(
         warm=warm,
         blocks=blocks,
         exchanges=exchanges,
+        method=method,
     )
 
 
