@@ -47,11 +47,9 @@ def sentences(loss: str, quick: bool) -> Problem:
 
 def images(loss: str) -> Problem:
     """Return 2,000 images of MNIST."""
-    from partwise.problem.subset import subset
+    from .papers.collins2008.data import part_of_images
 
-    from .choice import mnist
-
-    return subset(mnist(loss), np.arange(2000))
+    return part_of_images(False, hinge=loss == "hinge")
 
 
 def steps(quick: bool, passes: int) -> list[list[str]]:
