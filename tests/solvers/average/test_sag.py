@@ -279,6 +279,8 @@ def test_a_variance_reduced_epoch() -> None:
         assert epoch.gap_estimate <= value.gap
         np.testing.assert_allclose(machine.memory.d, -machine.evaluator.slope(anchor).v, atol=1e-12)
     assert build(SVRG, instance, 2.0).rule.share == 0.25
+    # One step at least.
+    assert build(SVRG, instance, 2.0, eta=0.02, inner=1e-3).epoch().passes == pytest.approx(1.2)
 
 
 def test_memory_of_the_gradients() -> None:
