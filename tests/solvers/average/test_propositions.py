@@ -294,6 +294,17 @@ def test_steps_from_bounds(kind: type[Any], options: dict[str, Any], expected: A
     assert machine.rule.fixed == pytest.approx(expected(curvature), rel=1e-12)
 
 
+def test_steps_where_no_label_matters() -> None:
+    problem = make_instance("multiclass", "log", n=4).problem
+    problem.arrays.design.value[:] = 0.0
+    for sampling in DRAWS:
+        machine = solver_of(SAGA, problem, 2.0, sampling=sampling, eta="theorem")
+        lam = 2.0 / 4.0
+        expected = 1.0 / (4.0 * lam) if sampling == "proportional" else 1.0 / (8.0 * lam)
+        assert machine.rule.fixed == pytest.approx(expected)
+        assert machine.epoch().passes == (2.0 if sampling == "proportional" else 1.0)
+
+
 def test_a_variance_reduced_step() -> None:
     """w - alpha [(g_j(w) - g_j(anchor)) / (n p_j) + mean of g(anchor) + lambda w]."""
     for sampling in ("uniform", "proportional"):

@@ -149,6 +149,20 @@ def test_the_free_estimate_is_the_gap_of_what_is_kept(l1: float, options: dict[s
     assert np.median(ratios) == pytest.approx(1.0, abs=0.1)
 
 
+@pytest.mark.parametrize("loss", ["log", "softmax-margin"])
+def test_a_start_knows_the_values_of_all_examples(loss: str) -> None:
+    instance = make_instance("chain", loss, 10, n=20, weighted=True)
+    problem = instance.problem
+    w = problem.storage.zeros()
+    places = problem.storage.places()
+    w[places] = np.random.default_rng(0).normal(size=len(places))
+    machine = build(SAG, instance, 2.0, initial_weights=w)
+    slope = Evaluator(problem).slope(w)
+    np.testing.assert_allclose(machine.memory.loss, slope.losses, atol=1e-12)
+    np.testing.assert_allclose(machine.memory.linear, slope.linear, atol=1e-12)
+    np.testing.assert_allclose(machine.memory.d, -slope.v, atol=1e-12)
+
+
 def test_a_start_knows_all_gradients() -> None:
     instance = make_instance("chain", "log", 10, n=20, weighted=True)
     problem = instance.problem
@@ -279,6 +293,8 @@ def test_a_variance_reduced_epoch() -> None:
         assert epoch.gap_estimate <= value.gap
         np.testing.assert_allclose(machine.memory.d, -machine.evaluator.slope(anchor).v, atol=1e-12)
     assert build(SVRG, instance, 2.0).rule.share == 0.25
+    # One step at least.
+    assert build(SVRG, instance, 2.0, eta=0.02, inner=1e-3).epoch().passes == pytest.approx(1.2)
 
 
 def test_memory_of_the_gradients() -> None:

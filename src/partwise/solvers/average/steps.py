@@ -67,7 +67,7 @@ def proven_step(method: str, sampling: str, bound: Floats, lam: float) -> float:
         return float(1.0 / ((_SAGA if method == "saga" else _SVRG) * curvature.mean()))
     if method == "saga":
         p = np.full(n, 1.0 / n)
-        if sampling == "nus":
+        if sampling == "nus" and bound.any():
             p = 0.5 * p + 0.5 * bound / bound.sum()
         return float(n * p.min() / (_SAGA * curvature.max() + n * lam))
     return float(1.0 / ((_SAG if method == "sag" else _SVRG) * curvature.max()))
