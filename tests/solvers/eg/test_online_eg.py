@@ -13,6 +13,7 @@ from support.instances import (
     LOSSES,
     STRUCTURES,
     Explicit,
+    constant,
     divergence,
     make_instance,
     online,
@@ -31,6 +32,7 @@ from partwise.solvers.eg.base import LINEAR, NORM, VERTEX, Annealing
 from partwise.solvers.eg.online import ORDERS, OnlineEG, online_eg_epoch
 from partwise.solvers.eg.steps import safe_steps
 from partwise.solvers.gold_labels import gold_parts
+from partwise.structures.chain.structure import Chain
 from partwise.structures.multiclass import Multiclass
 from partwise.training.loop import train
 
@@ -584,3 +586,19 @@ def test_one_compilation_serves_all() -> None:
             problem = make_instance(kind, loss, **options).problem
             train(problem, 1.0, tol=0.1)
     assert len(online_eg_epoch.signatures) == 1
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_an_example_without_positions(loss: str) -> None:
+    lengths = np.array([2, 0, 3, 0])
+    rows = Rows.from_dense(np.random.default_rng(0).normal(size=(5, 3)))
+    gold = [np.array([0, 1]), np.zeros(0, np.int64), np.array([1, 1, 0]), np.zeros(0, np.int64)]
+    structure = Chain(2, tied=True)
+    features = [rows, constant(), constant(), constant()]
+    problem = build_problem(structure, lengths, features, gold, LOSSES[loss])
+    machine = solver_of(OnlineEG, problem, 1.0)
+    for _ in range(30):
+        epoch = machine.epoch()
+    value = machine.evaluate()
+    assert 0.0 <= value.primal - value.dual < 0.5
+    assert np.isfinite(epoch.gap_estimate)

@@ -170,8 +170,11 @@ def online_eg_epoch(
             for r in range(n):
                 q[r] += a.cost[lo + r]
         eta = duals.eta[i]
-        gold = a.gold_part[a.gold_ptr[i]]
-        enters = entry < 1.0 and (old[gold] == VERTEX if tau == 0.0 else duals.gap[i] == np.inf)
+        gold, enters = 0, entry < 1.0 and duals.gap[i] == np.inf
+        if tau == 0.0:
+            enters = entry < 1.0 and a.gold_ptr[i] < a.gold_ptr[i + 1]  # not without any label
+            gold = a.gold_part[a.gold_ptr[i]] if enters else 0
+            enters = enters and old[gold] == VERTEX
         if enters and tau == 0.0:
             duals.gap[i] = c * can_gain(a, i, q[:n], old_mu, masked, work)
             if duals.gap[i] == 0.0:
@@ -228,10 +231,8 @@ def online_eg_epoch(
                 eta *= 2.0 if lost else 1.0 / growth
             factor = 1.0
             if enters and trial < _CHANGES:
-                fails = gain < -noise
-                factor = entry_factor(
-                    tau, old[gold], q[:n], mu[:n], old_mu, gain / c, fails, before
-                )
+                fails, at = gain < -noise, old[gold] if tau == 0.0 else 0.0
+                factor = entry_factor(tau, at, q[:n], mu[:n], old_mu, gain / c, fails, before)
             if factor != 1.0:
                 trial += 1
                 if tau * eta >= 1.0:  # a whole step forgets where it leaves from
