@@ -1,9 +1,10 @@
 """Compare max-margin solvers: ``python -m benchmarks.margins --out DIR``.
 
 Measures the primal of the hinge loss against CPU seconds of one thread, at many values of l2. The
-solvers are exponentiated gradient, cutting planes, excessive gap, block-coordinate Frank-Wolfe and
-dlib's structural SVM. Writes margins.md, margins.json and one picture per task. Figure 13 of
-Collins et al. (2008) has dependency trees: ``python -m benchmarks.papers``.
+solvers are exponentiated gradient, cutting planes, excessive gap and block-coordinate Frank-Wolfe,
+and for sequences also dlib's structural SVM. Writes margins.md, margins.json and one picture per
+task. The published forms on the trees are Figure 13 of Collins et al. (2008), which
+``python -m benchmarks.papers`` draws.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ METHODS: tuple[Method, ...] = (
     Method("dlib", "dlib", "dlib"),
 )
 #: The values of l2 of each task.
-L2S = dict.fromkeys(("chunking", "ocr", "demo-text"), (1.0, 10.0, 100.0))
+L2S = {"spanish": (1.0, 10.0, 100.0, 1000.0), "chunking": (1.0, 10.0, 100.0)}
+L2S["ocr"] = L2S["demo-text"] = L2S["chunking"]
 EPSILONS = (1e-1, 1e-2, 1e-3)
 
 
@@ -180,7 +182,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.margins", description=__doc__)
     add = parser.add_argument
     add("--out", type=Path, default=Path("bench-results"), help="folder to write to")
-    add("--tasks", nargs="+", choices=list(L2S), default=list(L2S)[:2], help="which tasks")
+    add("--tasks", nargs="+", choices=list(L2S), default=list(L2S)[:3], help="which tasks")
     names = [method.name for method in METHODS]
     add("--solvers", nargs="+", choices=names, default=names, help="which methods")
     add("--l2", nargs="+", type=float, help="which values of l2 (default: those of the task)")
@@ -202,6 +204,8 @@ def main(arguments: list[str] | None = None) -> None:
             tell(f"{task} is left out: {error}")
             continue
         methods = [method for method in METHODS if method.name in options.solvers]
+        if task == "spanish":  # the planes are too large to be passed to dlib
+            methods = [method for method in methods if method.solver != "dlib"]
         warm_up(problem, 1.0, [method for method in methods if method.solver != "dlib"])
         for l2 in options.l2 or L2S[task]:
             limits = Limits(options.passes, options.budget)

@@ -85,6 +85,31 @@ def test_every_solver_goes_on(case: tuple[str, str, str], tmp_path: Path, copies
             assert digest(again) == digest(whole)
 
 
+@pytest.mark.parametrize(
+    ("solver", "options"),
+    [
+        ("svm-struct", {"slack": "each"}),
+        ("svm-struct", {"slack": "each", "every": 2, "patience": 2}),
+        ("svm-struct", {"preset": "tsochantaridis2005-algorithm1"}),
+        ("blocks", {"preset": "collins2008-parallel", "blocks": 3}),
+        ("sgd", {"preset": "collins2008-sgd"}),
+    ],
+    ids=str,
+)
+def test_published_forms_go_on(
+    solver: str, options: dict[str, Any], tmp_path: Path, copies: Any
+) -> None:
+    problem = problem_of("chain", "hinge")
+    how = {"solver": solver, "options": options, "tol": 1e-6, "max_passes": 9, "quiet": True}
+    whole = train(problem, 0.3, **how)
+    path = tmp_path / "fit.checkpoint"
+    saved = train(problem, 0.3, **how, checkpoint=Checkpoint(path, every=0.0))
+    assert digest(saved) == digest(whole)
+    for copy in chosen(list(copies)):
+        again = train(problem, 0.3, **how, checkpoint=Checkpoint(copy, every=1e3, resume=True))
+        assert digest(again) == digest(whole)
+
+
 @pytest.mark.parametrize("loss", ["log", "hinge"])
 def test_a_fit_that_began_with_weights_goes_on(loss: str, tmp_path: Path, copies: Any) -> None:
     problem = problem_of("chain", loss)

@@ -233,6 +233,7 @@ def figure_10(quick: bool) -> Outcome:
     panels, passed, first = [], {}, {}
     for c in VALUES:
         found, from_gold = {"EG": runs[c]}, run(task, quick, c, EG_FROM_GOLD)
+        found["EG from gold"] = from_gold
         found["SGD"] = sgd(task, quick, c)
         if c == 1.0:
             found["EG, annealed"] = run(task, quick, c, ANNEALED)
