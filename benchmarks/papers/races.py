@@ -76,7 +76,7 @@ def run(
         gradients.append(gradient(weights))
         return error(weights)
 
-    limits = Limits(1e9, seconds, optimum, spacing=0.05, error=look)
+    limits = Limits(1e9, seconds, optimum, spacing=0.1, error=look)
     descent = follow(problem, l2, method, limits)
     gradients += [math.inf] * (len(descent.points) - len(gradients))
     return Run(descent, gradients)
