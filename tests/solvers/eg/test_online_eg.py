@@ -28,7 +28,7 @@ from partwise.problem.evaluation import Evaluator
 from partwise.problem.problem import build_problem
 from partwise.problem.rows import Rows
 from partwise.solvers.eg import online as online_eg
-from partwise.solvers.eg.base import LINEAR, NORM, VERTEX, Annealing
+from partwise.solvers.eg.base import LINEAR, NORM, VERTEX, VISITS, Annealing
 from partwise.solvers.eg.online import ORDERS, OnlineEG, online_eg_epoch
 from partwise.solvers.eg.steps import safe_steps
 from partwise.solvers.gold_labels import gold_parts
@@ -522,7 +522,9 @@ def test_steps_stay_in_their_bounds() -> None:
             machine.epoch()
         eta = machine.duals.eta
         assert (eta > 0).all()
-        assert (eta >= np.minimum(1e-3, safe_steps(instance.problem, 0.05))).all()
+        least = np.minimum(1e-3, safe_steps(instance.problem, 0.05))
+        np.testing.assert_array_equal(machine.least, least)
+        assert (eta >= least).all()
         assert (eta <= (1.0 / tau if tau else np.inf)).all()
 
 
@@ -602,3 +604,24 @@ def test_an_example_without_positions(loss: str) -> None:
     value = machine.evaluate()
     assert 0.0 <= value.primal - value.dual < 0.5
     assert np.isfinite(epoch.gap_estimate)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_how_often_a_step_is_halved(loss: str) -> None:
+    """By default twice at a visit in the first epoch and five times later, then it is given up."""
+    instance = make_instance("chain", loss, 9, n=10)
+    given_up = 0
+    for i in range(10):
+        machine = online(instance, 1e-3, start=10.0)
+        for epochs, halvings in ((0, 2), (1, 5)):
+            machine.epochs = epochs
+            machine.duals.eta[:] = 2.0**30
+            theta, visits = machine.duals.theta.copy(), machine.duals.totals[VISITS]
+            visit(machine, i, machine.halvings[epochs])
+            if (machine.duals.theta == theta).all():
+                assert machine.duals.totals[VISITS] - visits == 1 + halvings
+                assert machine.duals.eta[i] == (
+                    1.0 / instance.loss.tau if instance.loss.tau else 1e6
+                )
+                given_up += 1
+    assert given_up > 3
