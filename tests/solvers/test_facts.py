@@ -7,6 +7,7 @@ from support.instances import make_instance
 from support.solver_tables import PAGE, option_table, solver_table, tables_of
 from support.solvers import goal_of
 
+from partwise.cli.solver_options import spelled
 from partwise.errors import MismatchError, OptionError
 from partwise.solvers.automatic import first_choice, first_choices
 from partwise.solvers.facts import facts_of
@@ -47,7 +48,7 @@ def test_the_losses_are_those_that_are_not_refused(name: str, loss: str) -> None
 def test_defaults_can_be_read_from_text() -> None:
     for name in SOLVERS:
         for option, value in default_options(SOLVERS[name]).items():
-            assert read_option(SOLVERS[name], option, str(value)) == value
+            assert read_option(SOLVERS[name], option, spelled(value)) == value
 
 
 @pytest.mark.parametrize(

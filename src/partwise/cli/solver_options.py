@@ -83,6 +83,8 @@ def spelled(value: Any) -> str:
     """Return a value as the command line takes it."""
     if value is None or isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, tuple):
+        return ",".join(map(spelled, value))
     return (
         value
         if isinstance(value, str)
