@@ -7,7 +7,7 @@ more than epsilon:
     loss_i(w) > max(0, max over the set of  b - a.w) + epsilon
 
 After ``every`` labels that were added, the best mixture of all labels is found anew, and the
-weights follow: a quadratic program (``example_planes.py``). The published method solves it after
+weights follow: a quadratic program (``example_program.py``). The published method solves it after
 every label; SVM-Struct, the program, after every hundred. None solves it once per pass, when all
 examples see the same weights.
 """
@@ -27,7 +27,8 @@ from ..gold_labels import gold_marginals
 from ..iterate_average import IterateAverage
 from ..margin.marginal_ascent import LINEAR, NORM
 from ..options import Count, NotNegative
-from .example_planes import Planes, check_planes, chosen, joined, mix, no_planes, slacks, sweep
+from .example_planes import Planes, check_planes, chosen, joined, mix, no_planes
+from .example_program import slacks, sweep
 from .worst_labels import Rescaling, Worst, WorstLabels
 
 #: A program is solved to this part of the gap of the pass, or of epsilon for all examples.
