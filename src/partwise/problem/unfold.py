@@ -16,8 +16,8 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..compiled.jit import njit
 from ..errors import DataError
-from ..memory import check_memory
 from ..structures.steps import (
+    check_steps,
     flat_steps,
     steps_marginals,
     steps_maximum,
@@ -56,10 +56,13 @@ def unfold(problem: Problem) -> Problem:
             begins[i], counts[i] = size, len(steps.tail_ptr) - 1
             pool.append(flat_steps(steps, structure.n_parts(topo)))
             size += len(pool[-1])
-            check_memory(16 * size, f"the steps that build the labels of {len(places)} examples")
+            check_steps(16.0 * size, f"the steps that build the labels of {len(places)} examples")
             work = max(work, steps_work(steps))
         begins[i], counts[i] = begins[places[key]], counts[places[key]]
     n_parts = np.diff(a.part_ptr)
+    total = int((n_parts + counts).sum())
+    # The marginals, the gold labels, costs and masks, theta and what is computed on the way.
+    check_steps(16.0 * size + 64.0 * total, f"a dual with {total:,} parts and steps")
     arrays = a._replace(
         marginals=steps_marginals.compiled,
         maximum=steps_maximum.compiled,

@@ -26,16 +26,20 @@ import numpy as np
 
 from ..arrays import Ints
 from ..compiled.jit import FAST, cfunc, njit
+from ..errors import MismatchError
+from ..memory import memory_limit
 from .base import ORACLE
 from .logspace import any_bad
 
 __all__ = [
-    "StepList", "Steps", "flat_steps", "steps_entropy", "steps_marginals", "steps_maximum",
-    "steps_work",
+    "StepList", "Steps", "check_steps", "flat_steps", "steps_entropy", "steps_marginals",
+    "steps_maximum", "steps_work",
 ]  # fmt: skip
 
 #: Numbers before the arrays of an example: items, steps, parts, and the lengths of two arrays.
 _HEAD: Final = 5
+#: The bytes that a number of a list takes at most while the list is sorted and written down.
+_BUILDING: Final = 48
 
 
 class Steps(NamedTuple):
@@ -60,6 +64,7 @@ class StepList:
         self._heads: list[Ints] = []
         self._tails: list[Ints] = []
         self._parts: list[Ints] = []
+        self._numbers = 0
 
     def add(self, head: Any, tails: Sequence[Any] = (), parts: Sequence[Any] = ()) -> None:
         """Add steps that make items.
@@ -73,6 +78,8 @@ class StepList:
             together with the items.
         """
         columns = np.broadcast_arrays(head, *tails, *parts)
+        self._numbers += len(columns) * columns[0].size
+        check_steps(_BUILDING * self._numbers, "the steps that build the labels of one example")
         flat = np.stack([np.ravel(column) for column in columns]).astype(np.int64)
         self._heads.append(flat[0])
         self._tails.append(flat[1 : 1 + len(tails)])
@@ -84,6 +91,24 @@ class StepList:
         order = np.argsort(heads, kind="stable")
         item_ptr = np.searchsorted(heads[order], np.arange(n_items + 1))
         return Steps(item_ptr, *_lists(self._tails, order), *_lists(self._parts, order))
+
+
+def check_steps(needed: float, what: str) -> None:
+    """Raise a MismatchError if steps need more memory than there is.
+
+    Parameters
+    ----------
+    needed : float
+        How many bytes are needed.
+    what : str
+        What needs them; the subject of the sentence in the message.
+    """
+    if needed > memory_limit():
+        raise MismatchError(
+            f"{what} would take {needed / 2**30:,.0f} GiB, and this machine has "
+            f"{memory_limit() / 2**30:,.0f}; use a solver that does without them, such as bcfw, or "
+            "leave long examples out"
+        )
 
 
 def _lists(blocks: list[Ints], order: Ints) -> tuple[Ints, Ints]:

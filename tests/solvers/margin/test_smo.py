@@ -14,6 +14,7 @@ from partwise.solvers.eg.online import OnlineEG
 from partwise.solvers.goal import Goal
 from partwise.solvers.margin.smo import SMO
 from partwise.solvers.margin.smo_eg import SMOThenEG
+from partwise.structures import steps
 from partwise.structures.registry import STRUCTURES
 from partwise.training.loop import train
 
@@ -98,6 +99,21 @@ def test_a_fit_goes_on_with_the_steps_of_another() -> None:
 def test_trees_that_may_cross_are_refused() -> None:
     with pytest.raises(MismatchError, match="the marginals of their arcs do not tell which trees"):
         train(problem_of("spanning-tree", "hinge"), 1.0, solver="smo")
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        (3e3, "the steps that build the labels of one example would take"),
+        (1e5, "a dual with 1,225 parts and steps would take .* use a solver that does without"),
+    ],
+)
+def test_more_steps_than_memory(
+    limit: float, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(steps, "memory_limit", lambda: limit)
+    with pytest.raises(MismatchError, match=message):
+        train(problem_of("projective", "hinge"), 1.0, solver="smo")
 
 
 @pytest.mark.parametrize("kind", KINDS)
