@@ -377,8 +377,8 @@ def cost_claims(problem: Problem) -> list[Claim]:
 def kernel_claim(quick: bool) -> Claim:
     """Count the numbers that an iteration with a nonlinear kernel reads, for n and 2 n examples."""
     from partwise.problem.rows import Rows
-    from partwise.tasks.sequences.gram import factor_gram
-    from partwise.tasks.sequences.kernel import Kernel
+    from partwise.tasks.kernels.gram import factor_gram
+    from partwise.tasks.kernels.kernel import Kernel
 
     rng = np.random.default_rng(0)
     sizes = (100, 200) if quick else (500, 1000)
