@@ -196,12 +196,13 @@ def shown(value: float | None, form: str) -> str:
 def table_1(quick: bool) -> Outcome:
     """Run every method of Table 1 by iterations and by seconds."""
     steps, seconds = (200.0, 1.0) if quick else (10_000.0, 8.0)
-    small = courses(small_chains(), 2.0, HINGE, Limits(steps, spacing=0.05))
-    large, l2 = (small_chains(20, 4), 2.0) if quick else (chunks(100), 10.0)
     limits = Limits(steps, seconds, spacing=0.05)
+    small = courses(small_chains(), 2.0, HINGE, limits)
+    large, l2 = (small_chains(20, 4), 2.0) if quick else (chunks(100), 10.0)
     real = courses(large, l2, HINGE, limits)
-    smooth = courses(small_chains(loss="log"), 0.2, LOG, Limits(min(steps, 2000.0)))
-    smooth += courses(definite(), 1.0, [DEFINITE], Limits(min(steps, 2000.0)))
+    limits = Limits(min(steps, 2000.0), seconds)
+    smooth = courses(small_chains(loss="log"), 0.2, LOG, limits)
+    smooth += courses(definite(), 1.0, [DEFINITE], limits)
     rows = [
         [one.line.method.title, one.line.gap, one.line.oracle, one.line.rate,
          shown(one.slope, ".2f"),
