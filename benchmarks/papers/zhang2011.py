@@ -196,12 +196,13 @@ def shown(value: float | None, form: str) -> str:
 def table_1(quick: bool) -> Outcome:
     """Run every method of Table 1 by iterations and by seconds."""
     steps, seconds = (200.0, 1.0) if quick else (10_000.0, 8.0)
-    small = courses(small_chains(), 2.0, HINGE, Limits(steps, spacing=0.05))
-    large, l2 = (small_chains(20, 4), 2.0) if quick else (chunks(100), 10.0)
     limits = Limits(steps, seconds, spacing=0.05)
+    small = courses(small_chains(), 2.0, HINGE, limits)
+    large, l2 = (small_chains(20, 4), 2.0) if quick else (chunks(100), 10.0)
     real = courses(large, l2, HINGE, limits)
-    smooth = courses(small_chains(loss="log"), 0.2, LOG, Limits(min(steps, 2000.0)))
-    smooth += courses(definite(), 1.0, [DEFINITE], Limits(min(steps, 2000.0)))
+    limits = Limits(min(steps, 2000.0), seconds)
+    smooth = courses(small_chains(loss="log"), 0.2, LOG, limits)
+    smooth += courses(definite(), 1.0, [DEFINITE], limits)
     rows = [
         [one.line.method.title, one.line.gap, one.line.oracle, one.line.rate,
          shown(one.slope, ".2f"),
@@ -377,8 +378,8 @@ def cost_claims(problem: Problem) -> list[Claim]:
 def kernel_claim(quick: bool) -> Claim:
     """Count the numbers that an iteration with a nonlinear kernel reads, for n and 2 n examples."""
     from partwise.problem.rows import Rows
-    from partwise.tasks.sequences.gram import factor_gram
-    from partwise.tasks.sequences.kernel import Kernel
+    from partwise.tasks.kernels.gram import factor_gram
+    from partwise.tasks.kernels.kernel import Kernel
 
     rng = np.random.default_rng(0)
     sizes = (100, 200) if quick else (500, 1000)

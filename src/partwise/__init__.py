@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .tasks.dependency.estimator import DependencyParser, DependencyParserCV
     from .tasks.graph.estimator import GraphLabeler, GraphLabelerCV
     from .tasks.graph.examples import GraphExample
+    from .tasks.graph.kernel import KernelGraphLabeler
     from .tasks.path import path
     from .tasks.sequences.classifier import LinearClassifier, LinearClassifierCV
     from .tasks.sequences.kernel_estimators import KernelClassifier, KernelTagger
@@ -44,6 +45,7 @@ __all__ = [
     "GraphLabeler",
     "GraphLabelerCV",
     "KernelClassifier",
+    "KernelGraphLabeler",
     "KernelTagger",
     "LinearClassifier",
     "LinearClassifierCV",

@@ -22,7 +22,7 @@ MOVED: Final = {
     "encoders.numbered": "models.numbered",
     "fitting.fit": "models.fit",
     "jit": "compiled.jit",
-    "kernels.gram": "tasks.sequences.gram",
+    "kernels.gram": "tasks.kernels.gram",
     "l2_path": "training.path",
     "losses": "problem.losses",
     "rows": "problem.rows",

@@ -100,7 +100,7 @@ def feature_names(model: Model, given: Sequence[str] | None = None) -> list[Feat
             for kind, count in zip(kinds, counts, strict=True)
         ]
     if features.name == "graphs":
-        return [_of_factors(held) for held in features.kinds.values()]
+        return [_of_factors(model, kind, held) for kind, held in enumerate(features.kinds.values())]
     return [FeatureNames(count, count, columns) for count in counts]
 
 
@@ -112,11 +112,7 @@ def _of_positions(model: Model, features: Any, given: Sequence[str] | None) -> l
     if given is not None:
         some = _given(given, features)
     if features.support is not None:
-        labels = tuple(map(str, model.labels))
-
-        def some(numbers: Sequence[int]) -> list[str]:
-            return [f"score of {labels[number]}" for number in numbers]
-
+        some = _scores(model, 0)
     elif features.vocabulary is not None:
         some = features.vocabulary.some
     elif hashed:
@@ -127,7 +123,10 @@ def _of_positions(model: Model, features: Any, given: Sequence[str] | None) -> l
     found = [FeatureNames(count, n, some, INTERCEPT, hashed)]
     for kind, width in zip(kinds[1:], others, strict=True):
         steps = features.n_transition_features or 0
-        if kind == "transition" and steps:
+        if kind == "transition" and features.transition_support is not None:
+            n_scores = features.transition_support.n_scores
+            found.append(FeatureNames(width, n_scores, _scores(model, 1)))
+        elif kind == "transition" and steps:
             found.append(_vocabulary(features.transition_vocabulary, steps, width, hashed))
         else:
             found.append(_constants(width))
@@ -177,6 +176,16 @@ def _table(table: Any) -> FeatureNames:
     return FeatureNames(n, n, lambda numbers: table.describe_keys(table.keys[list(numbers)]))
 
 
-def _of_factors(held: Any) -> FeatureNames:
+def _scores(model: Model, kind: int) -> _Some:
+    """Return the names of features that are scores of the parts of a kind of site."""
+    from .slot_names import slot_names
+
+    slots = slot_names(model)[kind]
+    return lambda numbers: [f"score of {slots.text(number)}" for number in numbers]
+
+
+def _of_factors(model: Model, kind: int, held: Any) -> FeatureNames:
     listed = held.count - (held.constant != 0.0)
+    if held.support is not None:
+        return FeatureNames(held.count, listed, _scores(model, kind))
     return _vocabulary(held.vocabulary, listed, held.count, held.n_hashed)

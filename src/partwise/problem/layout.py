@@ -66,6 +66,30 @@ class Layout:
         nothing = np.zeros(0, dtype=np.int32)
         return Layout(tuple(widths), n_features, first, nothing, n_weights, known)
 
+    @staticmethod
+    def of_scores(
+        widths: Sequence[int], n_scores: Sequence[int], n_features: Sequence[int]
+    ) -> Layout:
+        """Make a layout where the first features of a kind are scores, with one weight each.
+
+        Parameters
+        ----------
+        widths, n_features : sequence of int
+            For each kind of site, how many parts and features it has.
+        n_scores : sequence of int
+            How many of the features are scores, each of one part: as many as parts, or none.
+        """
+        slots, sizes = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for width, scores, n in zip(widths, n_scores, n_features, strict=True):
+            block = np.arange(width)
+            slots.append(~block[:scores])
+            block[-1:] = ~block[-1:]
+            slots.append(np.tile(block, n - scores))
+            sizes += [np.ones(scores, np.int64), np.full(n - scores, width)]
+        size, slot = np.concatenate(sizes), np.concatenate(slots).astype(np.int32)
+        first = np.cumsum(size) - size
+        return Layout(tuple(widths), tuple(n_features), first, slot, len(slot))
+
     def restricted(self, seen: npt.NDArray[np.bool_]) -> Layout:
         """Keep only the weights of a full layout that are marked in seen.
 

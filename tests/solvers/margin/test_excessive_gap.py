@@ -16,8 +16,12 @@ from partwise.arrays import Floats
 from partwise.errors import MismatchError
 from partwise.problem.problem import build_problem
 from partwise.problem.rows import Rows
+from partwise.problem.sweeps import Dial
 from partwise.solvers.margin.excessive_gap import ExcessiveGap
+from partwise.structures.chain.structure import Chain
 from partwise.structures.multiclass import Multiclass
+from partwise.tasks.kernels.gram import factor_gram
+from partwise.tasks.kernels.kernel import Kernel
 from partwise.training.loop import train
 
 KINDS = ("multiclass", "chain", "untied")
@@ -277,6 +281,78 @@ def test_the_gap_falls_with_the_square_of_the_steps(eta: str, first: int, last: 
             gaps.append(value.primal - value.dual)
     slope = np.log(gaps[1] / gaps[0]) / np.log(last / first)
     assert -2.6 < slope < -1.7
+
+
+class Kernelised:
+    """The procedure of Theorem 3: no weights, but marginals of beta and kernels of cliques.
+
+    ``gram`` has the kernels of all pairs of positions, and of all pairs of neighbours; ``places``
+    where the parts of each of these begin.
+    """
+
+    def __init__(self, instance: Instance, l2: float, gram: list[Floats], mu: float) -> None:
+        problem = instance.problem
+        self.labels, self.l2, self.gram, self.mu, self.k = Explicit(instance, l2), l2, gram, mu, 1
+        arrays = problem.arrays
+        self.cost, self.gold = arrays.cost, np.zeros(problem.n_parts)
+        first = np.repeat(arrays.part_ptr[:-1], np.diff(arrays.gold_ptr))
+        self.gold[first + arrays.gold_part] = arrays.gold_count
+        places: list[list[int]] = [[], []]
+        for at, n in zip(arrays.part_ptr.tolist(), instance.lengths.tolist(), strict=False):
+            places[0] += [at + 3 * t for t in range(n)]
+            places[1] += [at + 3 * n + 9 * t for t in range(n - 1)]
+        self.cells = [np.array(places[0])[:, None] + np.arange(3)]
+        self.cells += [np.array(places[1])[:, None] + np.arange(9)]
+        self.beta = self.marginals(np.zeros(problem.n_parts))  # beta_1 = alpha_0
+        self.alpha = self.marginals(self.theta())
+
+    def marginals(self, theta: Floats) -> Floats:
+        u = self.labels.distributions(theta)
+        return np.concatenate([p @ counts for p, counts in zip(u, self.labels.counts, strict=True)])
+
+    def scores(self, marginals: Floats) -> Floats:
+        """<psi, w> of w = F[psi; beta] / lambda, up to what is equal for all labels."""
+        out = np.zeros(len(self.gold))
+        for cells, gram in zip(self.cells, self.gram, strict=True):
+            out[cells] = gram @ (self.gold - marginals)[cells] / self.l2
+        return out
+
+    def theta(self) -> Floats:
+        """The logarithm of alpha_mu(w)."""
+        return np.asarray((self.scores(self.beta) + self.cost) / self.mu)
+
+    def step(self) -> None:
+        t, theta = 2.0 / (self.k + 3.0), self.theta()
+        hat = (1.0 - t) * self.alpha + t * self.marginals(theta)
+        self.beta = (1.0 - t) * self.beta + t * hat
+        theta = theta + t / ((1.0 - t) * self.mu) * (self.scores(hat) + self.cost)
+        self.alpha = (1.0 - t) * self.alpha + t * self.marginals(theta)
+        self.mu *= 1.0 - t
+        self.k += 1
+
+
+def test_theorem_3_takes_the_steps_of_the_factor() -> None:
+    """Rows of L, K = L L^T, and kernels of cliques, of positions and of neighbours."""
+    rng, lengths = np.random.default_rng(0), np.array([3, 2, 4, 3])
+    nodes, edges = rng.normal(size=(12, 2)), rng.normal(size=(8, 2))
+    kernel = Kernel("rbf", gamma=0.4)
+    rows = [factor_gram(kernel, Rows.from_dense(x)).rows for x in (nodes, edges)]
+    gram = [kernel.gram(x, x) for x in map(Rows.from_dense, (nodes, edges))]
+    structure = Chain(3, tied=False)
+    gold = [rng.integers(0, 3, n) for n in lengths]
+    nothing = Rows(np.zeros(1, np.int64), np.zeros(0, np.int32), None, 0)
+    features = [*rows, nothing, nothing]
+    problem = build_problem(structure, lengths, features, gold, LOSSES["hinge"])
+    instance = Instance(structure, lengths, gold, None, LOSSES["hinge"], problem)
+    machine = make(instance, 0.5, preset="zhang2011-algorithm2")
+    plain = Kernelised(instance, 0.5, gram, machine.mu)
+    for _ in range(25):
+        scores = machine.evaluator.scores(machine.w, Dial(1.0, 0.0, 0.0))
+        np.testing.assert_allclose(scores, plain.scores(plain.beta), rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(machine.alpha.mu, plain.alpha, atol=1e-9)
+        machine.epoch()
+        plain.step()
+    assert np.abs(plain.alpha - plain.beta).max() > 1e-3  # they differ, as the paper says
 
 
 def test_only_for_the_hinge() -> None:

@@ -153,7 +153,7 @@ def test_warm_start_goes_on() -> None:
 
 def test_path_shares_one_gram_matrix(caplog: pytest.LogCaptureFixture) -> None:
     x, y = words(0, 40)
-    with caplog.at_level(logging.INFO, logger="partwise.tasks.sequences.gram"):
+    with caplog.at_level(logging.INFO, logger="partwise.tasks.kernels.gram"):
         rows, best = path(KernelTagger(), x, y, dev=words(1, 20), l2_max=10.0, steps=3, factor=0.3)
     assert caplog.text.count("at most") == 1
     assert len(rows) == 3

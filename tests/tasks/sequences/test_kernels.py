@@ -12,7 +12,14 @@ from sklearn.svm import SVC
 from support.class_data import drawn
 from support.kernel_data import words
 
-from partwise import KernelClassifier, KernelTagger, LinearClassifier, SequenceTagger
+from partwise import (
+    KernelClassifier,
+    KernelTagger,
+    LinearClassifier,
+    SequenceTagger,
+    load_model,
+    save_model,
+)
 
 
 def hinges(scores: Any, y: Any) -> float:
@@ -161,9 +168,9 @@ def test_sparse_rows_and_blocks_are_the_same(monkeypatch: pytest.MonkeyPatch) ->
     x[np.abs(x) < 1.6] = 0.0
     dense = KernelClassifier(loss="hinge", coef0=1.0, kernel="poly").fit(x, y)
     scores = dense.decision_function(x)
-    monkeypatch.setattr("partwise.tasks.sequences.kernel._BLOCK", 40)
-    monkeypatch.setattr("partwise.tasks.sequences.support._HELD", 100)
-    monkeypatch.setattr("partwise.tasks.sequences.gram.BLOCK", 7)
+    monkeypatch.setattr("partwise.tasks.kernels.kernel._BLOCK", 40)
+    monkeypatch.setattr("partwise.tasks.kernels.support._HELD", 100)
+    monkeypatch.setattr("partwise.tasks.kernels.gram.BLOCK", 7)
     sparse = KernelClassifier(loss="hinge", coef0=1.0, kernel="poly", tol=1e-5, max_passes=1e5)
     sparse.fit(scipy.sparse.csr_matrix(x), y)
     dense.set_params(tol=1e-5, max_passes=1e5).fit(x, y)
@@ -214,12 +221,58 @@ def test_one_matrix_with_lengths_is_the_same() -> None:
         np.testing.assert_allclose(a, b, atol=1e-6)
 
 
-def test_transitions_with_features() -> None:
+def steps_of(x: list[Any]) -> list[Any]:
+    """Features of transitions: products of the first inputs of both tokens, and their sum."""
+    return [np.stack([a[:-1, 0] * a[1:, 0], a[:-1, 1] + a[1:, 1]], axis=1) for a in x]
+
+
+@pytest.mark.parametrize("loss", ["log", "hinge"])
+def test_transitions_with_a_kernel_are_those_with_its_features(loss: str) -> None:
+    x, y = words(0, 25)
+    shared: dict[str, Any] = {"loss": loss, "tol": 1e-7, "max_passes": 1e5, "l2": 3.0}
+    explicit = SequenceTagger(**shared).fit(
+        [squares(a, 0.5, 1.5) for a in x],
+        y,
+        X_transitions=[squares(a, 0.5, 1.5) for a in steps_of(x)],
+    )
+    kernel = KernelTagger(kernel="poly", degree=2, gamma=0.5, coef0=1.5, **shared)
+    kernel.fit(x, y, X_transitions=steps_of(x))
+    assert kernel.certificate_.primal == pytest.approx(explicit.certificate_.primal, rel=2e-7)
+    other, _ = words(1, 20)
+    found = kernel.model_.candidates(
+        kernel.model_.features.read(kernel.model_.structure, other, X_transitions=steps_of(other)),
+        2,
+    )
+    known = explicit.predict(
+        [squares(a, 0.5, 1.5) for a in other],
+        k=2,
+        X_transitions=[squares(a, 0.5, 1.5) for a in steps_of(other)],
+    )
+    for mine, theirs in zip(found, known, strict=True):
+        assert mine[0].score == pytest.approx(theirs[0][1], abs=2e-2)
+    plain = KernelTagger(kernel="poly", degree=2, gamma=0.5, coef0=1.5, **shared).fit(x, y)
+    assert kernel.certificate_.primal < 0.99 * plain.certificate_.primal
+
+
+def test_transitions_with_a_kernel_are_saved_and_are_a_start(tmp_path: Any) -> None:
     x, y = words(0, 20)
-    steps = [np.ones((len(item) - 1, 2)) for item in x]
-    tagger = KernelTagger(tol=1e-3).fit(x, y, X_transitions=steps)
-    again = KernelTagger.from_model(tagger.model_)
-    assert again.predict(x, X_transitions=steps) == tagger.predict(x, X_transitions=steps)
+    tagger = KernelTagger(tol=1e-5, warm_start=True).fit(x, y, X_transitions=steps_of(x))
+    save_model(tagger, tmp_path / "a.model")
+    again = KernelTagger.from_model(load_model(tmp_path / "a.model"))
+    more, labels = words(3, 3)
+    x, y = [*x, *more], [*y, *labels]
+    assert again.predict(x, X_transitions=steps_of(x)) == tagger.predict(
+        x, X_transitions=steps_of(x)
+    )
+    tagger.fit(x, y, X_transitions=steps_of(x))
+    cold = KernelTagger(tol=1e-5).fit(x, y, X_transitions=steps_of(x))
+    assert tagger.certificate_.primal == pytest.approx(cold.certificate_.primal, rel=2e-5)
+    assert tagger.trace_[0].dual > cold.trace_[0].dual
+    short = [item[:1] for item in x]
+    none = KernelTagger(tol=1e-3).fit(
+        short, [item[:1] for item in y], X_transitions=steps_of(short)
+    )
+    assert len(none.predict(x, X_transitions=steps_of(x))) == len(x)
 
 
 @pytest.mark.parametrize("solver", ["online-eg", "batch-eg", "bcfw", "excessive-gap"])

@@ -11,5 +11,6 @@ ADDS = {
     "estimators": {
         "GraphLabeler": "tasks.graph.estimator",
         "GraphLabelerCV": "tasks.graph.estimator",
+        "KernelGraphLabeler": "tasks.graph.kernel",
     },
 }

@@ -17,9 +17,10 @@ from ...models.hashed_names import HashedNames, hashed_indices, is_size
 from ...models.tally import Tally
 from ...models.vocabulary import Vocabulary, fit_rows, transform_rows
 from ...problem.rows import Rows, is_matrix
+from ..kernels.support import Support
 from .examples import ReadGraph
 
-__all__ = ["FactorFeatures", "check_forms", "read_rows"]
+__all__ = ["FactorFeatures", "check_forms", "read_rows", "support_prefix"]
 
 #: What the features of factors may be, as messages call it.
 _FORMS: Final = {"none": "no features", "numbers": "rows of numbers", "names": "named features"}
@@ -46,6 +47,9 @@ class FactorFeatures:
     n_hashed : int
         The number of slots that features are hashed to, by their names or, without a vocabulary, by
         their numbers; 0 if they are listed.
+    support : Support or None
+        Factors of the training data. The features of a factor are then not its inputs, but the
+        scores of its joint labels, computed from its similarities to these.
     """
 
     domains: tuple[str, ...]
@@ -54,10 +58,13 @@ class FactorFeatures:
     constant: float = 1.0
     symmetric: bool = False
     n_hashed: int = 0
+    support: Support | None = None
 
     @property
     def count(self) -> int:
         """How many features there are, the constant one counted."""
+        if self.support is not None:
+            return self.support.n_scores + (self.constant != 0.0)
         n = self.n_hashed if self.n_hashed and self.n_inputs is not None else self.n_inputs or 0
         return n + (self.constant != 0.0)
 
@@ -75,6 +82,8 @@ class FactorFeatures:
             return Rows(np.array([0, 1]), np.zeros(1, np.int32), np.array([self.constant]), 1)
         if self.n_hashed and self.vocabulary is None:
             rows = hashed_indices(rows, self.n_hashed)
+        if self.support is not None:
+            rows = self.support.features(rows)
         rows = self.halved(rows)
         if self.constant:
             rows = rows.append_constant(self.constant)
@@ -101,6 +110,7 @@ class FactorFeatures:
             "symmetric": self.symmetric,
             # Only where it is not as in most models, so that their files are as they were.
             **({"n_hashed": int(self.n_hashed)} if self.n_hashed else {}),
+            **({} if self.support is None else {"support": self.support.to_json()}),
         }
 
     @classmethod
@@ -130,13 +140,27 @@ class FactorFeatures:
             sound(all(part in arrays for part in parts), "odd arrays for a vocabulary")
             vocabulary = Vocabulary.unpack(*(arrays[part] for part in parts))
             sound(len(vocabulary) == n_inputs, "another number of features than of names")
-        return cls(tuple(domains), n_inputs, vocabulary, float(constant), both, n_hashed)
+        support = None
+        if "support" in entry:
+            prefix = support_prefix(number)
+            held = {k.removeprefix(prefix): a for k, a in arrays.items() if k.startswith(prefix)}
+            support = Support.from_saved(entry["support"], held)
+            sound(not n_hashed, "supporting factors of hashed features")
+            sound(support.rows.n_features == n_inputs, "supporting factors of other inputs")
+            width = math.prod(len(labels[domain]) for domain in domains)
+            sound(support.n_scores == width, "supporting factors of other labels")
+        return cls(tuple(domains), n_inputs, vocabulary, float(constant), both, n_hashed, support)
 
     def match(self, old: FactorFeatures) -> Ints:
         """Find every feature among those of another model; -1 stands for one that it does not have.
 
         Features are matched by name, or by number where they have no names.
         """
+        if self.support is not None or old.support is not None:
+            raise DataError(
+                "the features of a model with a kernel are similarities, which cannot be matched; "
+                "start without a first model"
+            )
         if self.n_hashed != old.n_hashed:
             raise DataError(
                 "hashed features can be found again only if their number is the same; start from a "
@@ -153,6 +177,11 @@ class FactorFeatures:
             same = np.full(n, -1, dtype=np.int64)
         last = [n_old if old.constant else -1] if self.constant else []
         return np.concatenate([same, np.array(last, dtype=np.int64)])
+
+
+def support_prefix(number: int) -> str:
+    """Return how the names of the arrays of the supporting factors of a kind begin."""
+    return f"support_{number}_"
 
 
 def read_rows(

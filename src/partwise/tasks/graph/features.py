@@ -17,7 +17,7 @@ from ...models.hashed_names import HashedNames
 from ...models.tally import Tally
 from ...problem.rows import Rows
 from .examples import EDGE, ReadGraph, read_graphs
-from .factor_features import FactorFeatures, read_rows
+from .factor_features import FactorFeatures, read_rows, support_prefix
 from .labels import label_numbers, read_fixed, read_labels
 from .sources import Graphs
 from .tables import factor_tables, vertex_tables
@@ -31,6 +31,7 @@ __all__ = ["GraphFeatures", "factor_features", "fit_features", "in_order", "note
 
 #: What a file holds of a kind of factor.
 _FIELDS: Final = {"kind", "domains", "n_inputs", "vocabulary", "constant", "symmetric"}
+_FURTHER: Final = {"n_hashed", "support"}
 _LABEL_TYPES: Final = (str, int, float, bool)
 
 
@@ -168,6 +169,9 @@ class GraphFeatures(Features):
         for number, held in enumerate(self.kinds.values()):
             if held.vocabulary is not None and not held.vocabulary.hashed:
                 arrays[f"bytes_{number}"], arrays[f"offsets_{number}"] = held.vocabulary.pack()
+            if held.support is not None:
+                own = held.support.arrays()
+                arrays |= {support_prefix(number) + name: own[name] for name in own}
         return arrays
 
     @classmethod
@@ -178,13 +182,15 @@ class GraphFeatures(Features):
         kinds: dict[str, FactorFeatures] = {}
         used = 0
         for number, entry in enumerate(data["kinds"]):
-            known = isinstance(entry, dict) and entry.keys() - {"n_hashed"} == _FIELDS
+            known = isinstance(entry, dict) and entry.keys() - _FURTHER == _FIELDS
             sound(known, "an odd kind of factors")
             kind = entry["kind"]
             sound(isinstance(kind, str) and kind not in kinds, "a kind of factors without a name")
             kinds[kind] = FactorFeatures.from_saved(entry, labels, arrays, number)
             names = kinds[kind].vocabulary
             used += 2 * (names is not None and not names.hashed)
+            support = kinds[kind].support
+            used += 0 if support is None else len(support.arrays())
         sound(len(arrays) == used, "graphs with an array that they do not have")
         return cls(labels, kinds)
 

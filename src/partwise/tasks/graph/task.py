@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import DataError
-from ..base import Task, no_labels
+from ..base import no_labels
 from ..fixed import FIXED, known_label
+from ..kernels.options import KERNEL_OPTIONS, KernelTask
 from ..missing import missing_of, with_unscored
 from ..options import HASHING, MISSING, Option
 from ..predictions import Predictions, heading, ranking_record
@@ -26,11 +27,13 @@ __all__ = ["GraphTask"]
 _WORDS = ("node", "edge", "vertex", "factor")
 
 
-class GraphTask(Task["GraphFileSource"]):
+class GraphTask(KernelTask["GraphFileSource"]):
     """Labellers of the vertices of graphs."""
 
     name = "graph"
     trainer = "partwise.tasks.graph.trainer:GraphTrainer"
+    kernel_trainer = "partwise.tasks.graph.kernel:KernelGraphLabeler"
+    without_kernel = ("--hashing",)
     features = "graphs"
     format = "graphs"
     summary = "one label per vertex of a graph"
@@ -69,6 +72,7 @@ class GraphTask(Task["GraphFileSource"]):
                 kind="whole number",
                 metavar="N",
             ),
+            *KERNEL_OPTIONS,
         ),
         "predict": (FIXED,),
     }

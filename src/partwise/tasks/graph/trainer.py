@@ -87,6 +87,9 @@ class GraphTrainer(Trainer):
                 f"the model of the task {model.task!r} does not label the vertices of graphs that "
                 "it reads itself; use it as it is"
             )
+        kernel = any(held.support is not None for held in features.kinds.values())
+        if kernel and not hasattr(cls, "kernel"):
+            raise DataError("the model has a kernel; use KernelGraphLabeler.from_model")
         several = [held for held in features.kinds.values() if len(held.domains) > 1]
         return {
             "domains": dict(features.labels),

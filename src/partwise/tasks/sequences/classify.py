@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...errors import DataError
 from ...metrics.labels import accuracy
 from ..base import no_labels
+from ..kernels.options import KERNEL_OPTIONS, KernelTask
 from ..missing import missing_of, with_unscored
 from ..options import CLASS_WEIGHT, HASHING, MIN_COUNT, MISSING, Option
 from ..predictions import Predictions, ranking_record
-from .kernel_options import KERNEL_OPTIONS, KernelTask
 
 if TYPE_CHECKING:
     from ...arrays import Floats

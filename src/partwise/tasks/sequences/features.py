@@ -27,11 +27,11 @@ from ...models.hashed_names import HashedNames, hashed_indices, is_size
 from ...models.tally import Tally
 from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows, is_matrix
+from ..kernels.support import Support
 from .column_file import ColumnFile
 from .examples import read_fixed, read_labels
 from .extraction import MAX_COLUMNS, ColumnTemplates
 from .sources import Sequences, Table
-from .support import Support
 from .template_file import templates_from_json
 from .token_columns import as_columns
 from .tokens import Tokens, cut
@@ -45,6 +45,7 @@ __all__ = ["PositionFeatures"]
 _VOCABULARIES: Final = ("vocabulary", "transition_vocabulary")
 #: The prefix of the names of the arrays of the supporting positions.
 _SUPPORT: Final = "support_"
+_TRANSITION_SUPPORT: Final = "transition_support_"
 #: The number of sequences that are checked to distinguish columns from names of features.
 _LOOKED_AT: Final = 20
 #: One row with a constant feature, which stands for all sites of a kind, and no rows at all.
@@ -84,6 +85,8 @@ class PositionFeatures(Features):
         Positions of the training data. The features of a position are then not its inputs, but the
         scores of the labels, computed from its similarities to these positions. The vocabulary and
         the templates are those of the inputs.
+    transition_support : Support or None
+        The same for transitions that have features.
     plain_transition : bool
         Whether the kind "transition" has a constant feature.
     n_hashed : int
@@ -102,6 +105,7 @@ class PositionFeatures(Features):
     support: Support | None = None
     plain_transition: bool = True
     n_hashed: int = 0
+    transition_support: Support | None = None
 
     @property
     def n_features(self) -> int:
@@ -117,6 +121,12 @@ class PositionFeatures(Features):
         """Whether transitions have features of their own."""
         return self.n_transition_features is not None
 
+    @property
+    def _n_steps(self) -> int:
+        """The number of features of transitions, without the constant."""
+        support = self.transition_support
+        return (self.n_transition_features or 0) if support is None else support.n_scores
+
     def feature_counts(self, structure: Structure) -> tuple[int, ...]:
         if self.input_transitions and getattr(structure, "tied", True):
             raise DataError(
@@ -126,7 +136,7 @@ class PositionFeatures(Features):
         counts = [self.n_features + (self.intercept != 0.0)]
         for kind, width in zip(structure.kinds[1:], structure.widths[1:], strict=True):
             if kind == "transition":
-                counts.append((self.n_transition_features or 0) + self.plain_transition)
+                counts.append(self._n_steps + self.plain_transition)
             else:
                 counts.append(int(width > 0))
         return tuple(counts)
@@ -269,7 +279,8 @@ class PositionFeatures(Features):
                 steps = hashed_indices(steps, self.n_hashed)
         rows = rows.resize(self.n_features) if support is None else support.features(rows)
         if steps is not None:
-            steps = steps.resize(self.n_transition_features or 0)
+            held = self.transition_support
+            steps = steps.resize(self._n_steps) if held is None else held.features(steps)
             steps = steps.append_constant(1.0) if self.plain_transition else steps
         first = rows.append_constant(self.intercept) if self.intercept else rows
         return self.rows_of_sites(structure, first, steps)
@@ -294,8 +305,12 @@ class PositionFeatures(Features):
                 found.append(_CONSTANT if width else _NOTHING)
         return found
 
+    def _supports(self) -> dict[str, Support]:
+        held = {"support": self.support, "transition_support": self.transition_support}
+        return {name: support for name, support in held.items() if support is not None}
+
     def to_json(self) -> dict[str, Any]:
-        support = {} if self.support is None else {"support": self.support.to_json()}
+        support = {name: held.to_json() for name, held in self._supports().items()}
         # Only where it is not as in most models, so that their files are as they were.
         bare: dict[str, Any] = {} if self.plain_transition else {"plain_transition": False}
         if self.n_hashed:
@@ -313,8 +328,11 @@ class PositionFeatures(Features):
         }
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        held = {} if self.support is None else self.support.arrays()
-        arrays = {_SUPPORT + name: array for name, array in held.items()}
+        arrays = {
+            f"{kind}_{name}": array
+            for kind, held in self._supports().items()
+            for name, array in held.arrays().items()
+        }
         for name in _VOCABULARIES:
             names = getattr(self, name)
             if names is not None and not names.hashed:
@@ -323,7 +341,8 @@ class PositionFeatures(Features):
 
     @classmethod
     def from_saved(cls, data: dict[str, Any], arrays: Arrays) -> PositionFeatures:
-        fields = data.keys() - {"support", "plain_transition", "separator", "n_hashed"}
+        further = {"support", "transition_support", "plain_transition", "separator", "n_hashed"}
+        fields = data.keys() - further
         sound(fields == _FIELDS, f"positions that do not have just {', '.join(_FIELDS)}")
         n_inputs, intercept, steps = (
             data[name] for name in ("n_inputs", "intercept", "n_transition_features")
@@ -338,8 +357,8 @@ class PositionFeatures(Features):
         sound(type(n_hashed) is int and (n_hashed == 0 or is_size(n_hashed)), "odd n_hashed")
         held = {name: _vocabulary(data, arrays, name, n_hashed) for name in _VOCABULARIES}
         known = {f"{name}_{part}" for name in _VOCABULARIES for part in ("bytes", "offsets")}
-        mine = {name: array for name, array in arrays.items() if name.startswith(_SUPPORT)}
-        sound(arrays.keys() - mine.keys() <= known, "positions with an array that they do not have")
+        own = known | {name for name in arrays if name.startswith((_SUPPORT, _TRANSITION_SUPPORT))}
+        sound(arrays.keys() <= own, "positions with an array that they do not have")
         templates = None
         if data["templates"] is not None:
             templates = templates_from_json(data["templates"])
@@ -353,18 +372,15 @@ class PositionFeatures(Features):
         names = held["transition_vocabulary"]
         sound(names is None or len(names) == steps, "another number of transition features")
         sound(not n_hashed or steps in (None, n_hashed), "another number of transition features")
-        support = None
-        if "support" in data:
-            cut = {name.removeprefix(_SUPPORT): array for name, array in mine.items()}
-            support = Support.from_saved(data["support"], cut)
-            names_of = held["vocabulary"]
-            sound(not n_hashed, "supporting positions of hashed features")
-            n_known = n_inputs if names_of is None else len(names_of)
-            sound(support.rows.n_features == n_known, "supporting positions of other inputs")
-        sound(support is not None or not mine, "arrays of supporting positions that it has not")
+        names_of = held["vocabulary"]
+        n_known = n_inputs if names_of is None else len(names_of)
+        support = _saved_support(data, arrays, "support", n_known)
+        beside = _saved_support(data, arrays, "transition_support", steps)
+        sound(support is None or not n_hashed, "supporting positions of hashed features")
+        sound(beside is None or support is not None, "supporting transitions without positions")
         return cls(
             n_inputs, held["vocabulary"], templates, float(intercept), steps, names, support, plain,
-            n_hashed,
+            n_hashed, beside,
         )  # fmt: skip
 
     def match(self, other: Features, structure: Structure) -> tuple[Ints, ...]:
@@ -413,6 +429,20 @@ def _vocabulary(
     if n_hashed:
         return HashedNames(n_hashed, separator)
     return Vocabulary.unpack(arrays[parts[0]], arrays[parts[1]], separator=separator)
+
+
+def _saved_support(
+    data: dict[str, Any], arrays: Arrays, name: str, n_inputs: int | None
+) -> Support | None:
+    """Return the support of positions or of transitions, which have this many inputs."""
+    prefix = f"{name}_"
+    mine = {key.removeprefix(prefix): a for key, a in arrays.items() if key.startswith(prefix)}
+    if name not in data:
+        sound(not mine, "arrays of supporting positions that it has not")
+        return None
+    support = Support.from_saved(data[name], mine)
+    sound(support.rows.n_features == n_inputs, "supporting positions of other inputs")
+    return support
 
 
 def _same_features(

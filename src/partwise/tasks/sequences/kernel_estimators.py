@@ -11,21 +11,17 @@ from sklearn.utils.validation import validate_data
 from ...arrays import Floats, Ints
 from ...compiled.threads import thread_count
 from ...errors import DataError
-from ...memory import byte_count
 from ...problem.rows import Rows
-from ...training.settings import as_json
-from ...values import is_number
 from ..description import documented
 from ..estimator import Estimator
+from ..kernels.support import Support
+from ..kernels.trainer import KernelTrainer, kernel_parameters
 from ..parameter_names import named_parameters
 from ..prepared import Prepared
 from .classifier import LinearClassifier
 from .features import PositionFeatures
-from .fit import class_factors
-from .gram import factor_gram
-from .kernel import make_kernel
+from .fit import check_positions, class_factors
 from .partial_labels import NumberedLabels
-from .support import Support
 from .tagger import SequenceTagger
 from .trainers import PositionTrainer
 
@@ -38,75 +34,17 @@ __all__ = ["KernelClassifier", "KernelTagger"]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class KernelEstimator(PositionTrainer, Estimator):
+class KernelEstimator(KernelTrainer, PositionTrainer, Estimator):
     """Base class of the estimators with kernels; not for direct use.
 
     A derived class also derives from the linear estimator of the same task.
-
-    Parameters
-    ----------
-    kernel : {"rbf", "poly", "linear"} or callable
-        ``exp(-gamma |x - z|^2)``, ``(gamma x.z + coef0)^degree`` or ``x.z``; or a function that
-        takes two float64 arrays, of n and of m rows, and returns the (n, m) matrix of their
-        similarities. It must be positive semidefinite. A model with your own function can be used
-        and pickled, but not saved, because model files hold no code.
-    gamma : float, "scale" or "auto"
-        "scale" is ``1 / (n_features * X.var())``, "auto" ``1 / n_features``.
-    degree : int
-        The degree of "poly".
-    coef0 : float
-        The constant of "poly", at least 0.
-    gram_tol : float
-        The share of the trace of the Gram matrix that may be left out. The default only leaves out
-        rounding errors; a larger value saves memory and time, and the certificate then holds for
-        the approximated Gram matrix.
-    memory_limit : float or str
-        The memory that training may take for the Gram matrix, in MiB or as in "4GB"; None is 4096.
     """
 
-    kernel: Any = "rbf"
-    gamma: Any = "scale"
-    degree: int = 3
-    coef0: float = 0.0
-    gram_tol: float = 1e-10
-    memory_limit: float | str | None = 4096
-    out_of_core: Any = field(default=None, init=False)
-    hashing: int | None = field(default=None, init=False)
-    l1: float = field(default=0.0, init=False)
-    weights: str = field(default="all", init=False)
     min_count: int = field(default=1, init=False)
-
-    def check(self) -> None:
-        super().check()
-        if not is_number(self.gram_tol) or not 0.0 <= self.gram_tol < 1.0:
-            raise DataError(f"gram_tol is {self.gram_tol!r}; give a number from 0, below 1")
-
-    @property
-    def memory_bytes(self) -> int | None:
-        # The limit is one of the Gram matrix, which is made before all else.
-        return None
-
-    def solver_arguments(self) -> dict[str, Any]:
-        given = super().solver_arguments()
-        # With nearness 0 the weights belong to the duals of the hinge loss, so that few positions
-        # support the model.
-        if self.loss == "hinge" and self.solver == "auto":
-            return {"nearness": 0.0, **given}
-        return given
-
-    def noted(self) -> dict[str, Any]:
-        return {**super().noted(), **as_json({"memory_limit": self.memory_limit})}
 
     @classmethod
     def _held(cls, model: Model) -> dict[str, Any]:
-        kernel = _support(model).kernel
-        return {
-            **super()._held(model),
-            "kernel": kernel.function or kernel.name,
-            "gamma": kernel.gamma,
-            "degree": kernel.degree,
-            "coef0": kernel.coef0,
-        }
+        return {**super()._held(model), **kernel_parameters(_support(model).kernel)}
 
     def _positions(
         self,
@@ -117,7 +55,7 @@ class KernelEstimator(PositionTrainer, Estimator):
         weight: Floats,
         initial: Model | None,
     ) -> Prepared:
-        from .kernel_fit import kernel_positions
+        from .kernel_fit import KernelPositions, used_positions
 
         labels, gold, allowed = numbered
         if allowed is not None:
@@ -125,19 +63,20 @@ class KernelEstimator(PositionTrainer, Estimator):
                 "some labels are missing or uncertain; a kernel needs labels that are known: leave "
                 "these examples out, or use the estimator without a kernel"
             )
-        tokens.rows.check_finite("the features")
+        check_positions(tokens)
         factors = class_factors(self.class_weight, tokens.lengths, gold, weight, labels)
         kept = weight * factors > 0.0
-        used = np.repeat(kept, tokens.lengths)
+        used, used_steps = used_positions(tokens.lengths, kept)
         if not used.any():
             raise DataError("there are no positions to train on; give some of at least two labels")
-        inputs = tokens.rows.take(used)
-        kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0, inputs)
-        limit = byte_count(4096 if self.memory_limit is None else self.memory_limit)
-        factor = factor_gram(kernel, inputs, tol=float(self.gram_tol), max_bytes=limit)
-        made, machine = kernel_positions(
-            kernel, tokens, used, tokens.lengths[kept], factor, thread_count(self.n_jobs)
-        )
+        positions = self.clique_kernel(tokens.rows.take(used), np.flatnonzero(used))
+        steps = None
+        if tokens.transitions is not None and used_steps.any():
+            inputs = tokens.transitions.take(used_steps)
+            steps = self.clique_kernel(inputs, np.flatnonzero(used_steps))
+        n_jobs = thread_count(self.n_jobs)
+        machine = KernelPositions(tokens, tokens.lengths[kept], positions, steps, n_jobs)
+        made = machine.in_training()
         prepared = super()._positions(source, made, structure, numbered, weight, initial)
         first = None if initial is None else machine.begin(initial)
         return replace(prepared, finish=machine.finish, initial=first)
@@ -232,7 +171,8 @@ class KernelTagger(KernelEstimator, SequenceTagger):
     """A linear-chain tagger with a kernel of tokens, trained to a certified optimum.
 
     The score of label k at a token x is ``sum_j beta_jk K(x_j, x)`` over tokens x_j of the training
-    data; transitions between labels have ordinary weights. The objective is the one of
+    data. Transitions between labels have ordinary weights, and if they have features
+    (``X_transitions``, or templates of bigrams) also a kernel of these. The objective is the one of
     :class:`SequenceTagger` in the feature space of the kernel. With ``loss="hinge"`` only some
     tokens support the model.
 
@@ -246,6 +186,7 @@ class KernelTagger(KernelEstimator, SequenceTagger):
         The labels, sorted.
     support_ : ndarray of shape ``(n_support_,)``
         The tokens that support the model, numbered across the sequences of the training data.
+        ``model_.features.transition_support`` has the same of transitions with features.
     n_support_ : int
         Their number.
     dual_coef_ : ndarray of shape ``(n_classes, n_support_)``

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from ...errors import MismatchError
 from ...formats.tag_schemes import SCHEME_ALIASES, TAG_SCHEMES
 from ..fixed import FIXED
+from ..kernels.options import KERNEL_OPTIONS, KernelTask
 from ..missing import missing_of
 from ..options import CLASS_WEIGHT, HASHING, MIN_COUNT, MISSING, Option
 from ..predictions import Predictions
@@ -25,7 +26,6 @@ from .columns import (
     read_inputs,
     tag_scores,
 )
-from .kernel_options import KERNEL_OPTIONS, KernelTask
 
 if TYPE_CHECKING:
     from ...formats.choice import Chosen

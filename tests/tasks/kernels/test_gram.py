@@ -11,8 +11,8 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 from partwise import DataError
 from partwise.problem.rows import Rows
-from partwise.tasks.sequences.gram import factor_gram
-from partwise.tasks.sequences.kernel import Kernel, make_kernel
+from partwise.tasks.kernels.gram import factor_gram
+from partwise.tasks.kernels.kernel import Kernel, make_kernel
 
 
 @given(
@@ -58,7 +58,7 @@ def test_larger_tolerance_keeps_fewer_columns() -> None:
 
 def test_memory_is_told_before_it_is_taken(caplog: pytest.LogCaptureFixture) -> None:
     rows = Rows.from_dense(np.random.default_rng(0).normal(size=(200, 3)))
-    with caplog.at_level(logging.INFO, logger="partwise.tasks.sequences.gram"):
+    with caplog.at_level(logging.INFO, logger="partwise.tasks.kernels.gram"):
         factor_gram(Kernel("rbf"), rows)
     assert "Gram matrix of 200 positions: at most 1 MiB" in caplog.text
     with pytest.raises(DataError, match=r"takes 1,118,208 bytes where 1,000,000 are allowed"):

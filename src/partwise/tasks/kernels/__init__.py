@@ -1,0 +1,1 @@
+"""Kernels of the cliques of labels, for the tasks that have them."""
