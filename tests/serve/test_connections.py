@@ -65,6 +65,14 @@ def test_requests_can_follow_each_other_before_the_answers() -> None:
     assert [b'"results"' in one for one in answers] == [True, False, True]
 
 
+def test_hundreds_of_requests_can_follow_each_other() -> None:
+    with running() as server, server.dial() as client:
+        client.sendall(_GET * 300 + _REQUEST)
+        client.shutdown(socket.SHUT_WR)
+        answers = everything(client).split(b"HTTP/1.1 ")[1:]
+    assert [one[:3] for one in answers] == [b"200"] * 301
+
+
 def test_head_has_no_body_and_unchanged_files_are_not_sent_again() -> None:
     with running() as server:
         got = server.ask("HEAD", "/")

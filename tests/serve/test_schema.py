@@ -4,12 +4,18 @@ from typing import Any
 
 import pytest
 
-from partwise.serve.declarations import predict_schema
+from partwise.serve.api import routes
 from partwise.serve.faults import Fault
 from partwise.serve.limits import Limits
 from partwise.serve.schema import checker
 
-_CHECK = checker(predict_schema(Limits(max_sentences=3, max_k=5)))
+_ONE: dict[str, Any] = {"input": {"text": "a"}}
+
+
+def _check(body: Any, *models: str) -> None:
+    request = routes(Limits(max_sentences=3, max_k=5), models)["/predict"].request
+    assert request is not None
+    checker(request.schema)(body, "")
 
 
 @pytest.mark.parametrize(
@@ -22,7 +28,7 @@ _CHECK = checker(predict_schema(Limits(max_sentences=3, max_k=5)))
     ],
 )
 def test_accepts(body: Any) -> None:
-    _CHECK(body, "")
+    _check(body)
 
 
 @pytest.mark.parametrize(
@@ -31,6 +37,9 @@ def test_accepts(body: Any) -> None:
         ([], 422, "wrong_type", None),
         (None, 422, "wrong_type", None),
         ("text", 422, "wrong_type", None),
+        ({}, 422, "missing", None),
+        ({"k": 2}, 422, "missing", None),
+        ({**_ONE, "inputs": [_ONE["input"]]}, 422, "missing", None),
         ({"inputs": {}}, 422, "wrong_type", "inputs"),
         ({"inputs": []}, 422, "too_short", "inputs"),
         ({"inputs": [{"text": "a"}] * 4}, 413, "too_long", "inputs"),
@@ -43,18 +52,19 @@ def test_accepts(body: Any) -> None:
         ({"input": {"tokens": "abc"}}, 422, "wrong_type", "input.tokens"),
         ({"input": {"nodes": [1], "edges": [1]}}, 422, "wrong_type", "input.edges[0]"),
         ({"input": "a"}, 422, "wrong_type", "input"),
-        ({"k": 0}, 422, "out_of_range", "k"),
-        ({"k": 6}, 422, "out_of_range", "k"),
-        ({"k": True}, 422, "wrong_type", "k"),
-        ({"k": 1.0}, 422, "wrong_type", "k"),
-        ({"probabilities": 1}, 422, "wrong_type", "probabilities"),
-        ({"path": "/etc/passwd"}, 422, "unknown", None),
-        ({"model": ["m"]}, 422, "wrong_type", "model"),
+        ({**_ONE, "k": 0}, 422, "out_of_range", "k"),
+        ({**_ONE, "k": 6}, 422, "out_of_range", "k"),
+        ({**_ONE, "k": 10**400}, 422, "out_of_range", "k"),
+        ({**_ONE, "k": True}, 422, "wrong_type", "k"),
+        ({**_ONE, "k": 1.0}, 422, "wrong_type", "k"),
+        ({**_ONE, "probabilities": 1}, 422, "wrong_type", "probabilities"),
+        ({**_ONE, "path": "/etc/passwd"}, 422, "unknown", None),
+        ({**_ONE, "model": ["m"]}, 422, "wrong_type", "model"),
     ],
 )
 def test_refuses(body: Any, status: int, code: str, where: str | None) -> None:
     with pytest.raises(Fault) as caught:
-        _CHECK(body, "")
+        _check(body)
     fault = caught.value
     assert (fault.status, fault.code, fault.where) == (status, code, where)
     assert fault.record()["error"]["message"]
@@ -72,5 +82,29 @@ def test_refuses(body: Any, status: int, code: str, where: str | None) -> None:
 )
 def test_names_the_keys_that_are_there(given: dict[str, Any], said: str) -> None:
     with pytest.raises(Fault) as caught:
-        _CHECK({"inputs": [given]}, "")
+        _check({"inputs": [given]})
     assert str(caught.value.record()["error"]["message"]).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({}, "the body is empty; give one of 'input' or 'inputs'"),
+        ({"k": 1}, "the body has 'k' only; give one of 'input' or 'inputs'"),
+        ({**_ONE, "model": 1}, "model is the number 1; give a string"),
+        ({**_ONE, "model": True}, "model is true; give a string"),
+        ({**_ONE, "k": None}, "k is null; give a whole number"),
+        ({**_ONE, "k": 10**400}, "k is 1" + "0" * 35 + " ...; give 1 to 5"),
+    ],
+)
+def test_what_is_told(body: Any, said: str) -> None:
+    with pytest.raises(Fault) as caught:
+        _check(body)
+    assert caught.value.message == said
+
+
+def test_a_model_must_be_named_if_there_are_several() -> None:
+    _check(_ONE, "a")
+    _check({**_ONE, "model": "a"}, "a", "b")
+    with pytest.raises(Fault, match=r"has no 'model'\. There are several models; name one: a, b"):
+        _check(_ONE, "a", "b")

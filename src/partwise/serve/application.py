@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import logging
+import hashlib
 import time
 from collections.abc import Callable, Sequence
+from importlib.resources import files
 from typing import Any, Final
 
 from .. import __version__
+from .api import JSON, document, routes
 from .authority import Authority
+from .bodies import ENCODINGS, write_json
 from .connection import Answer, Request
-from .declarations import explain_schema, predict_schema
 from .faults import Fault
-from .inflation import ENCODINGS
-from .json_text import write_json
 from .limits import Limits
 from .metrics import Metrics
-from .openapi import document
-from .page_files import page_files
 from .request_jobs import Bench, RequestJob
 from .schema import checker
 from .served_model import ServedModel
 from .workers import Workers
 
-__all__ = ["Application"]
+__all__ = ["Application", "page_files"]
 
-_log = logging.getLogger(__name__)
-
-_JSON: Final = "application/json"
 #: Nothing comes from elsewhere, and nothing that a page holds as text can become code.
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -43,6 +38,15 @@ _HEADERS: Final = [
     ("Cross-Origin-Opener-Policy", "same-origin"),
     ("Permissions-Policy", "camera=(), geolocation=(), microphone=()"),
 ]
+
+_KINDS: Final = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+#: The pages by their paths; all other files are below /page/.
+_PAGES: Final = {"/": "index.html", "/docs": "docs.html"}
 
 
 class Application:
@@ -81,21 +85,21 @@ class Application:
                 "models": ("Models that are served.", lambda: len(models)),
             }
         )
-        checks = {
-            "/predict": checker(predict_schema(limits)),
-            "/explain": checker(explain_schema(limits)),
-        }
+        known = routes(limits, [one.name for one in models])
+        checks = {path: checker(one.request.schema) for path, one in known.items() if one.request}
         self._bench = Bench({one.name: one for one in models}, limits, checks, self.metrics)
         self.workers = Workers(n_threads, limits.max_queue, self._bench.work)
         facts = [one.facts() for one in models]
+        told = {"partwise": __version__, "models": facts, "limits": limits.numbers()}
         self._fixed = {
             path: Answer(200, body, kind, {"Cache-Control": "no-cache", "ETag": tag})
             for path, (body, kind, tag) in page_files().items()
         }
-        self._fixed["/models"] = _fresh(
-            {"partwise": __version__, "models": facts, "limits": limits.numbers()}
-        )
-        self._fixed["/openapi.json"] = _fresh(document(limits, facts))
+        self._fixed["/models"] = _fresh(told)
+        self._fixed["/openapi.json"] = _fresh(document(known, facts))
+        self._live = {"/health": self._health, "/metrics": self._counters}
+        self._methods: dict[str, tuple[str, ...]] = dict.fromkeys(self._fixed, ("GET", "HEAD"))
+        self._methods |= {path: route.methods for path, route in known.items()}
 
     def headers(self) -> list[tuple[str, str]]:
         """Return the headers that every answer has."""
@@ -114,7 +118,12 @@ class Application:
                 400, "two_lengths", "the body has a Content-Length and a Transfer-Encoding; send "
                 "one of them",
             )  # fmt: skip
-        allowed = self._methods(request.path)
+        allowed = self._methods.get(request.path)
+        if allowed is None:
+            raise Fault(
+                404, "no_such_page",
+                f"there is nothing at {request.path[:80]!r}; see /docs for what there is",
+            )  # fmt: skip
         if request.method not in allowed:
             raise Fault(
                 405, "wrong_method", f"{request.path} takes {' or '.join(allowed)} only",
@@ -125,30 +134,26 @@ class Application:
         _check_body(headers)
         return int(self.limits.max_bytes)
 
-    def _methods(self, path: str) -> tuple[str, ...]:
-        if path in ("/predict", "/explain"):
-            return ("POST",)
-        if path in self._fixed or path in ("/health", "/metrics"):
-            return ("GET", "HEAD")
-        raise Fault(
-            404, "no_such_page", f"there is nothing at {path[:80]!r}; see /docs for what there is"
-        )
-
     def handle(self, request: Request, reply: Callable[[Answer], None]) -> None:
         """Answer a request; predictions and explanations later, by a thread."""
-        if request.path in ("/predict", "/explain"):
-            self._queue(request, reply)
-        elif request.path == "/health":
-            status = 503 if self.stopping else 200
-            state = "stopping" if self.stopping else "ok"
-            reply(Answer(status, write_json({"status": state, "partwise": __version__})))
-        elif request.path == "/metrics":
-            reply(Answer(200, self.metrics.text().encode(), "text/plain; version=0.0.4"))
-        else:
+        if request.path in self._live:
+            reply(self._live[request.path]())
+        elif request.path in self._fixed:
             answer = self._fixed[request.path]
-            if request.headers.get("if-none-match") == answer.headers.get("ETag", ""):
+            tag = answer.headers.get("ETag")
+            if tag is not None and request.headers.get("if-none-match") == tag:
                 answer = Answer(304, b"", answer.kind, answer.headers)
             reply(answer)
+        else:
+            self._queue(request, reply)
+
+    def _health(self) -> Answer:
+        state = "stopping" if self.stopping else "ok"
+        body = write_json({"status": state, "partwise": __version__})
+        return Answer(503 if self.stopping else 200, body)
+
+    def _counters(self) -> Answer:
+        return Answer(200, self.metrics.text().encode(), "text/plain; version=0.0.4")
 
     def _queue(self, request: Request, reply: Callable[[Answer], None]) -> None:
         loop = asyncio.get_running_loop()
@@ -164,10 +169,7 @@ class Application:
         """Count an answer."""
         # Only the paths that there are, so that strangers cannot add any.
         path = "other"
-        if request is not None and (
-            request.path in self._fixed
-            or request.path in ("/predict", "/explain", "/health", "/metrics")
-        ):
+        if request is not None and request.path in self._methods:
             path = request.path
         self.metrics.count("requests_total", path=path, status=str(answer.status))
         if request is not None and request.began:
@@ -181,10 +183,10 @@ def _check_body(headers: dict[str, str]) -> None:
     if "content-length" not in headers and "transfer-encoding" not in headers:
         raise Fault(411, "no_length", "the request has no body; send JSON", "Content-Length")
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != _JSON:
+    if kind != JSON:
         raise Fault(
             415, "not_json", f"the body is declared as {kind[:80] or 'nothing'}; send JSON, with "
-            f"Content-Type: {_JSON}",
+            f"Content-Type: {JSON}",
             "Content-Type",
         )  # fmt: skip
     encoding = headers.get("content-encoding", "identity").strip().lower()
@@ -201,3 +203,20 @@ def _check_body(headers: dict[str, str]) -> None:
 
 def _fresh(value: Any) -> Answer:
     return Answer(200, write_json(value), headers={"Cache-Control": "no-cache"})
+
+
+def page_files() -> dict[str, tuple[bytes, str, str]]:
+    """Return for each path the contents, the media type and a tag of the contents.
+
+    No other path leads to a file, so that no request can name one.
+    """
+    folder = files(__package__) / "page"
+    found: dict[str, tuple[bytes, str, str]] = {}
+    paths = {name: path for path, name in _PAGES.items()}
+    for entry in sorted(folder.iterdir(), key=lambda one: one.name):
+        kind = _KINDS.get(entry.name[entry.name.rfind(".") :])
+        if kind is not None:
+            body = entry.read_bytes()
+            tag = f'"{hashlib.sha256(body).hexdigest()[:20]}"'
+            found[paths.get(entry.name, f"/page/{entry.name}")] = body, kind, tag
+    return found

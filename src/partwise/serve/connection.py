@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import h11
 
+from .bodies import write_json
 from .faults import REASONS, Fault
-from .json_text import write_json
 
 if TYPE_CHECKING:
     from .limits import Limits
@@ -139,6 +139,7 @@ class Connection(asyncio.Protocol):
         self._request: Request | None = None
         self._body: list[bytes] = []
         self._size = self._most = 0
+        self._advancing = False
         self._answering = False
         self._blocked = False
         self._lingering = False
@@ -226,6 +227,15 @@ class Connection(asyncio.Protocol):
 
     def _advance(self) -> None:
         """Handle all events that are complete."""
+        # An answer that is ready at once comes back here, where the loop goes on by itself.
+        if not self._advancing:
+            self._advancing = True
+            try:
+                self._handle_events()
+            finally:
+                self._advancing = False
+
+    def _handle_events(self) -> None:
         while self._transport is not None and not self._answering and not self._lingering:
             if self._blocked:
                 # No further request before the client has taken the last answer.

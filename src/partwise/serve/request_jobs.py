@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+from .api import some_names
+from .bodies import inflated, read_json, write_json
 from .connection import Answer, Request
 from .exchange.base import Ask, Item
 from .faults import Fault
-from .inflation import inflated
-from .json_text import read_json, write_json
 from .limits import Limits
 from .metrics import Metrics
 from .schema import Check
@@ -153,17 +153,11 @@ class Bench:
         return Answer(200, write_json(_told(served, found, sources)))
 
     def _model(self, body: dict[str, Any]) -> ServedModel:
-        names = list(self._models)
-        name = body.get("model", names[0] if len(names) == 1 else None)
-        if name is None:
-            raise Fault(
-                422, "missing", f"there are several models; name one as 'model': {_some(names)}",
-                "model",
-            )  # fmt: skip
+        # A body without a name has passed the check only if there is one model.
+        name = body["model"] if "model" in body else next(iter(self._models))
         if name not in self._models:
-            raise Fault(
-                404, "no_such_model", f"no model {name[:80]!r}; there is {_some(names)}", "model"
-            )
+            there = some_names(list(self._models))
+            raise Fault(404, "no_such_model", f"no model {name[:80]!r}; there is {there}", "model")
         return self._models[name]
 
     def _answer(self, group: Sequence[_Question]) -> None:
@@ -205,10 +199,6 @@ def _told(
 ) -> dict[str, Any]:
     results = [{"input": i, **one} for i, one in zip(sources, found, strict=True)]
     return {"model": served.name, "task": served.task, "results": results}
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
 
 
 def _deliver(jobs: Sequence[RequestJob]) -> None:

@@ -2,17 +2,19 @@
 
 A schema is a dict in the words of JSON Schema, of which this module knows those that the requests
 need: type, properties, required, additionalProperties, items, minItems, maxItems, minimum, maximum,
-maxLength and oneOf (of objects, told apart by the first name that each requires).
+maxLength and oneOf: of objects that are told apart by the first name that each requires, or, within
+an object, of names of which it must have one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from .faults import Fault
 
-__all__ = ["Schema", "checker"]
+__all__ = ["Check", "Schema", "checker"]
 
 Schema = Mapping[str, Any]
 Check = Callable[[Any, str], None]
@@ -34,7 +36,7 @@ def checker(schema: Schema) -> Check:
 
     It takes the value and its place, such as ``inputs[0]``; "" is the whole body.
     """
-    if "oneOf" in schema:
+    if "oneOf" in schema and "type" not in schema:
         return _one_of(schema["oneOf"])
     named = schema.get("type")
     if named is None:
@@ -69,12 +71,15 @@ def _anything(value: Any, where: str) -> None:
 def _object(schema: Schema) -> Check:
     properties = {name: checker(one) for name, one in schema.get("properties", {}).items()}
     required = schema.get("required", ())
+    choices = [one["required"][0] for one in schema.get("oneOf", ())]
     closed = schema.get("additionalProperties") is False
 
     def check(value: Any, where: str) -> None:
         for name in required:
             if name not in value:
-                raise _wrong(where, f"has no {name!r}; it must have one", "missing")
+                about = schema["properties"][name].get("description", "It must have one")
+                told = f"{where or 'the body'} has no {name!r}. {about}"
+                raise Fault(422, "missing", told, f"{where}.{name}" if where else name)
         for name, held in value.items():
             known = properties.get(name)
             if known is not None:
@@ -82,6 +87,8 @@ def _object(schema: Schema) -> Check:
             elif closed:
                 shown = ", ".join(properties)
                 raise _wrong(where, f"has no field {name[:80]!r}; fields are {shown}", "unknown")
+        if choices:
+            _chosen(value, choices, where)
 
     return check
 
@@ -123,28 +130,37 @@ def _number(schema: Schema) -> Check:
 
     def check(value: Any, where: str) -> None:
         if (least is not None and value < least) or (most is not None and value > most):
-            raise _wrong(where, f"is {value:.6g}; give {least} to {most}", "out_of_range")
+            raise _wrong(where, f"is {_short(value)}; give {least} to {most}", "out_of_range")
 
     return check
 
 
 def _one_of(schemas: list[Schema]) -> Check:
     checks = {one["required"][0]: checker(one) for one in schemas}
-    keys = " or ".join(repr(key) for key in checks)
 
     def check(value: Any, where: str) -> None:
         if type(value) is not dict:
+            keys = _either(checks)
             raise _wrong(where, f"is {_told(value)}; give an object with {keys}", "wrong_type")
-        present = [key for key in checks if key in value]
-        if len(present) != 1:
-            others = [f"{key!r:.40}" for key in value]
-            found = " and ".join(map(repr, present)) or " and ".join(others[:_SHOWN])
-            found += "" if present else " only"
-            what = f"has {found}" if value else "is empty"
-            raise _wrong(where, f"{what}; give one of {keys}", "missing")
-        checks[present[0]](value, where)
+        checks[_chosen(value, checks, where)](value, where)
 
     return check
+
+
+def _chosen(value: Mapping[str, Any], names: Iterable[str], where: str) -> str:
+    """Return the one of some names that an object has; raise a Fault if it has none or several."""
+    present = [name for name in names if name in value]
+    if len(present) == 1:
+        return present[0]
+    others = [f"{name!r:.40}" for name in value]
+    found = " and ".join(map(repr, present)) or " and ".join(others[:_SHOWN]) + " only"
+    raise _wrong(
+        where, f"{f'has {found}' if value else 'is empty'}; give one of {_either(names)}", "missing"
+    )
+
+
+def _either(names: Iterable[str]) -> str:
+    return " or ".join(map(repr, names))
 
 
 def _wrong(where: str, what: str, code: str) -> Fault:
@@ -159,7 +175,14 @@ def _told(value: Any) -> str:
         return "a list"
     if isinstance(value, str):
         return f"the string {value[:40]!r}"
-    return {None: "null", True: "true", False: "false"}.get(value, f"the number {value!r:.40}")
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    return f"the number {_short(value)}"
+
+
+def _short(value: float) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:36]} ..."
 
 
 def _listed(names: list[str]) -> str:

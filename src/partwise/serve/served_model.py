@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import DataError, PartwiseError
 from ..models.model import Model
@@ -16,6 +16,9 @@ from .exchange import exchange_of
 from .exchange.base import Ask, Item, finite
 from .faults import Fault
 from .limits import LENGTHS, Limits
+
+if TYPE_CHECKING:
+    from ..explain.explanation import Explanation, Part
 
 __all__ = ["ServedModel", "quiet_tasks"]
 
@@ -128,10 +131,6 @@ class ServedModel:
         items, sources
             The examples, and for each of them the number of its input.
         """
-        if ("input" in body) == ("inputs" in body):
-            raise Fault(
-                422, "missing", "give one 'input', or a list of 'inputs'; one of the two", "input"
-            )
         single = "input" in body
         items: list[Item] = []
         sources: list[int] = []
@@ -209,7 +208,7 @@ class ServedModel:
 
     def explain(self, items: Sequence[Item], top: int, runners_up: bool) -> list[dict[str, Any]]:
         """Explain the predictions for some examples."""
-        from .explanations import explained
+        from ..explain.explainer import explain_examples
 
         if runners_up and any(item.size > self.limits.max_explained_length for item in items):
             raise Fault(
@@ -222,6 +221,48 @@ class ServedModel:
             examples, more = self.exchange.given(items)
             names = self.exchange.feature_names
             with collected_notes():
-                return explained(self.model, examples, top, runners_up, names, more)
+                found = explain_examples(
+                    self.model, examples, runners_up=runners_up, feature_names=names, **more
+                )
         except PartwiseError as error:
             raise Fault(422, "bad_data", str(error)) from None
+        return [_explained(one, top) for one in found]
+
+
+def _explained(one: Explanation, top: int) -> dict[str, Any]:
+    """Return an explanation as it is answered: what is left out is added up in `others`."""
+    return {
+        "score": None if one.score is None else finite(one.score),
+        "probability": one.probability,
+        "parts": [_part(part, top) for part in one.parts],
+    }
+
+
+def _part(part: Part, top: int) -> dict[str, Any]:
+    kept = [*part.speaking_for()[:top], *part.speaking_against()[:top]]
+    rest = len(part.contributions) - len(kept)
+    rival = part.runner_up
+    return {
+        "kind": part.kind,
+        "place": [int(number) for number in part.place],
+        "text": part.text,
+        "label": part.label,
+        "score": finite(part.score),
+        "probability": part.probability,
+        "contributions": [
+            {"kind": c.kind, "label": c.label, "feature": c.feature, "value": finite(c.value),
+             "weight": finite(c.weight), "product": finite(c.product)}
+            for c in kept
+        ],
+        "others": {"count": rest, "sum": finite(part.score - sum(c.product for c in kept))},
+        "runner_up": None if rival is None else {
+            "label": rival.label,
+            "margin": finite(rival.margin),
+            "differences": [
+                {"where": d.where, "kind": d.kind, "feature": d.feature, "label": d.label,
+                 "instead": d.instead, "value": finite(d.value), "weight": finite(d.weight),
+                 "product": finite(d.product)}
+                for d in rival.differences[:top]
+            ],
+        },
+    }  # fmt: skip
