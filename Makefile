@@ -25,7 +25,7 @@ QUICK := tests/test_package.py tests/files tests/formats tests/metrics \
 		sequences/test_segment_tagger.py sequences/test_tagger.py) \
 	$(addprefix tests/cli/test_cli,.py _tasks.py _verbs.py)
 
-.PHONY: demo check test lint bench docs dist share clean
+.PHONY: demo check test lint bench docs dist clean
 .DEFAULT_GOAL := test
 
 # One stamp per set of extras, so that nothing is installed twice and demo stays light.
@@ -80,10 +80,6 @@ dist: $(VENV)/dist.stamp
 	$(BIN)/python -m build --quiet
 	$(BIN)/python -m twine check --strict dist/*
 	$(BIN)/python tools/sdist_contents.py dist/*.tar.gz
-
-# Completions and manual pages, after a change of the command line.
-share: $(VENV)/test.stamp
-	$(BIN)/python tools/share_files.py
 
 clean:
 	rm -rf $(VENV) .nox build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -99,7 +99,7 @@ def _heading(name: str, summary: str | None) -> list[str]:
     said = said[:1].lower() + said[1:]
     version = _escaped(f"partwise {partwise.__version__}")
     return [
-        r".\" Made by tools/share_files.py from the parser of the command.",
+        r".\" Made by tools/manual.py from the parser of the command.",
         f'.TH {_escaped(name.upper())} 1 "" "{version}" "partwise"',
         ".nh",
         ".ad l",

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import DataError, MismatchError
 from ..near_names import did_you_mean
-from ..problem.problem import Problem
 from ..registry import Registry
-from ..structures.base import ORACLE_WORDS
-from .base import Solver
-from .goal import Goal
-from .options import settled_options
-from .overflow import check_overflow
+
+# The names are known without numpy: completions are made of them where it is not installed.
+if TYPE_CHECKING:
+    from ..problem.problem import Problem
+    from .base import Solver
+    from .goal import Goal
 
 SOLVERS: Final[Registry[type[Solver]]] = Registry(
     "partwise.solvers",
@@ -68,6 +68,10 @@ def make_solver(name: str, goal: Goal, options: dict[str, Any] | None = None) ->
     options : dict or None
         Options of the solver; ``preset`` names a published form.
     """
+    from ..structures.base import ORACLE_WORDS
+    from .options import settled_options
+    from .overflow import check_overflow
+
     options, problem = options or {}, goal.problem
     if name not in SOLVERS:
         hint = did_you_mean(name, SOLVERS, f"use one of {', '.join(SOLVERS)}")
@@ -78,7 +82,9 @@ def make_solver(name: str, goal: Goal, options: dict[str, Any] | None = None) ->
         raise MismatchError(f"{name} cannot take l1 > 0; use {' or '.join(able)}")
     missing = needed(solver) - offered(problem)
     if missing:
-        wanted = " and ".join(_WORDS.get(need, need) for need in sorted(missing))
+        wanted = " and ".join(
+            {**ORACLE_WORDS, **_WORDS}.get(need, need) for need in sorted(missing)
+        )
         known = SOLVERS.usable().values()
         fitting = [s.name for s in known if needed(s) <= offered(problem) and _ready(s)]
         others = f"one of {', '.join(fitting)}" if fitting else "another solver or loss"
@@ -101,7 +107,6 @@ def needed(solver: type[Solver]) -> frozenset[str]:
 
 #: How a message describes what a solver needs.
 _WORDS: Final = {
-    **ORACLE_WORDS,
     "entropy": "labels whose entropy is a sum over parts",
     "log loss": "the log loss",
     "memory": "all examples in memory",
@@ -122,6 +127,8 @@ def _ready(solver: type[Solver]) -> bool:
 
 def offered(problem: Problem) -> frozenset[str]:
     """Return what a problem offers to solvers."""
+    from ..structures.base import ORACLE_WORDS
+
     offers = {name for name in ORACLE_WORDS if problem.structure.has_oracle(name)}
     if problem.loss.tau > 0.0:
         offers.add("tau>0")
