@@ -33,13 +33,13 @@ _ROOT: Final = Path(__file__).resolve().parent.parent
 def build_wheel(*given: Any, **named: Any) -> str:
     """Build the wheel."""
     _write_share()
-    return build_meta.build_wheel(*given, **named)
+    return str(build_meta.build_wheel(*given, **named))
 
 
 def build_editable(*given: Any, **named: Any) -> str:
     """Build the wheel that points to the sources."""
     _write_share()
-    return build_meta.build_editable(*given, **named)
+    return str(build_meta.build_editable(*given, **named))
 
 
 def _write_share() -> None:
