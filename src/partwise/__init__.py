@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from .models.tally import UnknownFeaturesWarning
     from .solvers.eg.simplex_qp import QuadraticResult, minimise_quadratic
     from .tasks.constituency.estimator import ConstituencyParser, ConstituencyParserCV
+    from .tasks.cross_validation import path
     from .tasks.dependency.estimator import DependencyParser, DependencyParserCV
     from .tasks.graph.estimator import GraphLabeler, GraphLabelerCV
     from .tasks.graph.examples import GraphExample
     from .tasks.graph.kernel import KernelGraphLabeler
-    from .tasks.path import path
     from .tasks.sequences.classifier import LinearClassifier, LinearClassifierCV
     from .tasks.sequences.kernel_estimators import KernelClassifier, KernelTagger
     from .tasks.sequences.segmenter import SegmentTagger, SegmentTaggerCV
@@ -78,7 +78,7 @@ _HOMES = {
     "load_model": ".models.file",
     "minimise_quadratic": ".solvers.eg.simplex_qp",
     "model_of_sklearn": ".models.foreign.sklearn",
-    "path": ".tasks.path",
+    "path": ".tasks.cross_validation",
     "read_model": ".models.foreign.registry",
     "save_model": ".models.file",
     "write_model": ".models.foreign.registry",

@@ -13,7 +13,8 @@ from support.grammar_of_arcs import crossing, treebank
 
 from partwise.cli import main
 from partwise.formats.conll import Sentence, read_conll, write_conll
-from partwise.tasks.dependency.task import NONPROJECTIVE, Parse
+from partwise.tasks.dependency.parameters import NONPROJECTIVE
+from partwise.tasks.dependency.task import Parse
 
 FEW = ["--l2", "0.1", "--tol", "1e-3", "--quiet"]
 
@@ -55,12 +56,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     hinge = [*train, "--model", f"{folder}/hinge", "--loss", "hinge", "--trees", "any"]
     assert main([*hinge, "--tol", "0.05", "--l2", "30"]) == 0
     return folder
-
-
-def test_choices_are_those_of_the_library() -> None:
-    from partwise.tasks.dependency import gold as gold_trees
-
-    assert gold_trees.NONPROJECTIVE == NONPROJECTIVE
 
 
 def test_train_says_all_in_json(run: Run, files: Path, tmp_path: Path) -> None:

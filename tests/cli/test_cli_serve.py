@@ -16,7 +16,7 @@ from support.commands import runner
         (["a.model", "b/a.model"], "two models are called 'a'"),
         (["=a.model"], "is neither a file nor NAME=FILE"),
         (["a.model", "--port", "70000"], "not from 0 to 65535"),
-        (["a.model", "--max-bytes", "0"], "not at least 1"),
+        (["a.model", "--max-bytes", "0"], "below 1"),
         (["a.model", "--body-seconds", "inf"], "not a finite number"),
         (["a.model", "--max-length", "tag"], "is not TASK=N"),
         (["a.model", "--max-length", "tag=0"], "the length for tag is 0"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar, final
+from typing import Annotated, Any, ClassVar, final
 
 import numpy as np
 import pytest
@@ -19,15 +19,17 @@ from partwise.datasets import tagged_text, write
 from partwise.errors import DataError
 from partwise.formats.base import Format
 from partwise.formats.columns import Columns
+from partwise.formats.options import Option
 from partwise.formats.registry import FORMATS
 from partwise.formats.source import read_text, writing
 from partwise.models.features import Features, Inputs
 from partwise.models.model import Candidate, Model
 from partwise.models.registry import FEATURES
+from partwise.parameters import Count, Flag
 from partwise.problem.rows import Rows
 from partwise.structures.multiclass import Multiclass
 from partwise.tasks.base import Task, no_labels
-from partwise.tasks.options import MIN_COUNT, Option
+from partwise.tasks.parameters import FeatureParameters, TrainerParameters
 from partwise.tasks.predictions import Predictions, ranking_record
 from partwise.tasks.registry import TASKS, all_tasks
 from partwise.tasks.source import Source
@@ -87,14 +89,16 @@ class LetterCounts(Features):
         return (np.arange(self.letters),)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class LettersTrainer(Trainer):
+class LettersParameters(FeatureParameters, TrainerParameters, without=("hashing",)):
+    """The parameters of classifiers of words."""
+
+    letters: Annotated[Count, Flag("--letters", "of the alphabet", "N")] = 26
+
+
+class LettersTrainer(LettersParameters, Trainer):
     """Trains classifiers of words."""
 
     task: ClassVar[str] = "letters"
-
-    letters: int = 26
-    min_count: int = 1
 
     def _prepare(self, source: Lines, sample_weight: Any, initial: Model | None) -> Prepared:
         labels = sorted({str(label) for label, _ in source.words})
@@ -116,6 +120,7 @@ class Letters(Task[Lines]):
 
     name = "letters"
     trainer = f"{__name__}:LettersTrainer"
+    declares = LettersParameters
     features = "letter counts"
     format = "svmlight"
     summary = "classify words"
@@ -123,10 +128,6 @@ class Letters(Task[Lines]):
     reads = "reads lines label:word"
     writes = "writes label:word"
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
-        "train": (
-            MIN_COUNT,
-            Option("--letters", "of the alphabet", default=26, kind="whole number", metavar="N"),
-        ),
         "predict": (Option("--shout", "in capitals", default=False, kind="switch"),),
         "evaluate": (Option("--digits", "of the accuracy", default=2, kind="whole number"),),
     }
@@ -260,7 +261,7 @@ def test_errors_of_a_new_task(run: Run, words: Path, tmp_path: Path) -> None:
 def test_help_knows_a_new_task(run: Run, words: Path) -> None:
     _, out, _ = run("train", "--help")
     assert "{tag,classify" in out
-    assert "options of --task letters:\n  also: --min-count\n" in out
+    assert "options of --task letters:\n  also: --missing, --min-count\n" in out
     assert "--task letters reads lines label:word." in out
     assert "partwise train --task letters words.txt --model words.model" in out
     _, out, _ = run("predict", "--help")
@@ -305,7 +306,7 @@ def test_tasks_agree_on_what_they_share() -> None:
     for verb in ("train", "predict", "evaluate"):
         seen: dict[str, Option] = {}
         for task in all_tasks():
-            for option in task.options.get(verb, ()):
+            for option in task.options_for(verb):
                 for flag in option.spelled:
                     first = seen.setdefault(flag, option)
                     assert replace(first, help="", metavar=None) == replace(

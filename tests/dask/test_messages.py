@@ -111,7 +111,7 @@ USAGE = [
     (["--blocks", "2"], "--blocks needs --dask ADDRESS"),
     (["--dask", "nowhere"], "'nowhere' is no address of a scheduler"),
     (["--dask", "tls://host:1"], "(--tls-ca-file, --tls-cert, --tls-key)"),
-    (["--dask", "local", "--blocks", "0"], "0 is not at least 1"),
+    (["--dask", "local", "--blocks", "0"], "0 is below 1"),
     (["--dask", "local", "--out-of-core", "x"], "--out-of-core is for one machine"),
     (["--dask", "local", "--solver", "lbfgs"], "--dask has a solver of its own"),
     (["--dask", "local", "--dev", "-"], "the file is read twice"),

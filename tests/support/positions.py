@@ -27,7 +27,6 @@ from partwise.training.fit import Fit
 from partwise.training.settings import Settings
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
 class PositionSettings(Settings):
     """What a fit of positions is told."""
 

@@ -11,8 +11,8 @@ from sklearn.datasets import load_digits
 
 from partwise import LinearClassifier, LinearClassifierCV, path
 from partwise.errors import DataError
+from partwise.tasks.cross_validation import path as path_function
 from partwise.tasks.descent import descend_grid
-from partwise.tasks.path import path as path_function
 from partwise.tasks.sequences.sources import Table
 from partwise.training.path import Grid
 from partwise.training.path_table import GridEdgeWarning, PathRow, at_edge

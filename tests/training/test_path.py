@@ -398,7 +398,7 @@ def test_other_estimators_are_refused(digits: tuple[Any, ...]) -> None:
 
 
 def test_path_is_a_function_whatever_is_imported() -> None:
-    import partwise.tasks.path
+    import partwise.training.path
 
     assert callable(partwise.path)
 

@@ -241,7 +241,7 @@ def test_weights_are_a_warm_start(loss: str) -> None:
 @pytest.mark.parametrize(("name", "value"), [("l2", 0), ("l2", -1), ("tol", 0), ("tol", np.nan)])
 def test_numbers_that_make_no_sense(name: str, value: float) -> None:
     arguments = {"l2": 1.0, "tol": 1e-3, name: value}
-    with pytest.raises(DataError, match=f"{name} is {value}; it must be a positive number"):
+    with pytest.raises(DataError, match=f"{name} is {value}; give a positive number"):
         train(make_instance().problem, **arguments)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +12,13 @@ from partwise.formats.choice import Chosen
 from partwise.formats.options import Option
 from partwise.formats.registry import format_options
 from partwise.formats.source import check_encoding
+from partwise.parameters import Declared
 from partwise.tasks.base import Task
+from partwise.tasks.parameters import flagged, option_of
 from partwise.tasks.registry import all_tasks
 
 from .outcome import UsageError
-from .readers import READERS
+from .readers import READERS, reader_of
 
 if TYPE_CHECKING:
     from partwise.models.model import Model
@@ -25,6 +27,8 @@ __all__ = [
     "add_format",
     "add_format_options",
     "add_options",
+    "add_parameters",
+    "arguments_of",
     "checked_format",
     "given_format",
     "given_options",
@@ -49,7 +53,7 @@ def add_options(
     """
     shown: set[str] = set()
     for task in tasks:
-        options = task.options.get(verb, ())
+        options = task.options_for(verb)
         if not options:
             continue
         shared = [" / ".join(one.spelled) for one in options if one.flag in shown]
@@ -62,7 +66,36 @@ def add_options(
                 shown.add(option.flag)
                 # Options that are not given have no attribute, so that `given_options` can detect
                 # options of other tasks.
-                group.add_argument(option.flag, default=argparse.SUPPRESS, **_arguments(option))
+                group.add_argument(option.flag, default=argparse.SUPPRESS, **arguments_of(option))
+
+
+def add_parameters(
+    parser: argparse.ArgumentParser,
+    kind: type[Declared],
+    *,
+    leave: Collection[str] = (),
+    each: str = "",
+    **defaults: Any,
+) -> None:
+    """Add the options of the parameters of a class to a verb.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        The parser of the verb.
+    kind : type of Declared
+        The class.
+    leave : collection of str
+        The options to leave out, by their names in Python.
+    each : str
+        What a number of passes is for, in the help.
+    **defaults
+        Defaults other than those of the class.
+    """
+    for dest, (parameter, *_) in flagged(kind).items():
+        if dest not in leave:
+            option = option_of(parameter, defaults.get(parameter.name, ...), each=each)
+            parser.add_argument(option.flag, default=option.default, **arguments_of(option))
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
@@ -83,7 +116,7 @@ def add_format_options(parser: argparse.ArgumentParser) -> None:
             owners.setdefault(option.flag, (option, []))[1].append(name)
     group = parser.add_argument_group("options of formats")
     for flag, (option, names) in owners.items():
-        told = _arguments(option)
+        told = arguments_of(option)
         if option.name != "encoding":
             told["help"] = f"{', '.join(names)}: {told['help']}"
         group.add_argument(flag, default=argparse.SUPPRESS, **told)
@@ -120,15 +153,18 @@ def checked_format(
     return chosen
 
 
-def _arguments(option: Option) -> dict[str, Any]:
+def arguments_of(option: Option) -> dict[str, Any]:
     """Return the arguments of argparse for an option."""
     told: dict[str, Any] = {"help": option.help}
+    if option.kind == "several":
+        return {**told, "action": "append", "metavar": option.metavar}
     if option.kind == "switch":
         return {**told, "action": "store_true"}
     if option.kind == "choice":
         return {**told, "action": argparse.BooleanOptionalAction}
-    if option.kind in READERS:
-        told["type"] = READERS[option.kind]
+    reader = READERS.get(option.kind) if isinstance(option.kind, str) else reader_of(option.kind)
+    if reader is not None:
+        told["type"] = reader
     if option.choices:
         told["choices"] = (*option.choices, *option.aliases)
     if option.aliases:
@@ -162,7 +198,7 @@ def given_options(arguments: argparse.Namespace, task: Task[Any], verb: str) -> 
     owners: dict[str, list[str]] = {}
     spelled: dict[str, list[str]] = {}
     for other in all_tasks():
-        for option in other.options.get(verb, ()):
+        for option in other.options_for(verb):
             names = owners.setdefault(option.name, [])
             names.extend([other.name] if other.name not in names else [])
             known = spelled.setdefault(option.name, [])

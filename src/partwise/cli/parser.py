@@ -11,10 +11,11 @@ from typing import Any
 
 import partwise
 from partwise.formats.tag_schemes import SCHEME_ALIASES, TAG_SCHEMES
-from partwise.problem.losses import LOSS_NAMES
 from partwise.tasks.base import Task
+from partwise.tasks.parameters import PathParameters
 from partwise.tasks.registry import all_tasks
-from partwise.training.path_table import RULES, WARM_STARTS
+from partwise.training.path_table import WARM_STARTS
+from partwise.training.settings import Parameters
 
 from .cluster import add_cluster_options
 from .help_texts import (
@@ -33,9 +34,9 @@ from .help_texts import (
     predict_help,
     train_help,
 )
-from .options import add_format, add_format_options, add_options
+from .options import add_format, add_format_options, add_options, add_parameters
 from .outcome import USAGE, Outcome, deliver, refuse
-from .readers import fraction, natural, not_negative, passes, positive, seed, size, threads
+from .readers import natural, not_negative, threads
 from .report_files import add_no_examples, add_report
 from .serve_options import add_serve_options
 from .strict_parser import Refused, StrictParser
@@ -135,7 +136,6 @@ def _train(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
         help="with --dev: stop after N scorings in a row without a better one, and keep the best "
         "weights (exit code 3)",
     )  # fmt: skip
-    add("--l2", type=positive, default=1.0, metavar="X", help="regulariser (default: 1)")
     add(
         "--resume", metavar="FILE",
         help="go on from a checkpoint as if training had not stopped, or start from the weights of "
@@ -163,7 +163,7 @@ def _train(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
         "features and dual variables in this folder, which must be new or empty, or that of the "
         "checkpoint to --resume; it is cleared in the end, unless there is a --checkpoint",
     )  # fmt: skip
-    _how(parser, "1e-4", "stop after N passes over the data (default: 1000)")
+    _how(parser)
     add_cluster_options(parser, blocks=True)
     add_options(parser, "train", tasks, chosen=True)
 
@@ -173,23 +173,8 @@ def _path(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
     _what(parser, tasks)
     add("--dev", metavar="FILE", help="a file to choose l2 by")
     add("--folds", type=natural, metavar="K", help="without --dev: cross-validation with K folds")
-    add(
-        "--rule", choices=RULES, default="best",
-        help="with --folds: the best mean score, or the largest l2 within one standard error of it "
-        "(default: best)",
-    )  # fmt: skip
     add("--model", metavar="BEST", help="where to write the best model")
-    add("--l2-max", type=positive, default=1000.0, metavar="X", help="first l2 (default: 1000)")
-    add(
-        "--factor", type=fraction, default=0.7, metavar="X",
-        help="the next l2 is X times the last, 0 < X < 1 (default: 0.7)",
-    )  # fmt: skip
-    add("--steps", type=natural, default=24, metavar="N", help="values of l2 (default: 24)")
-    add(
-        "--extend", type=seed, default=0, metavar="N",
-        help="if the best l2 is the smallest or the largest, go on beyond it for up to N values "
-        "(default: 0)",
-    )  # fmt: skip
+    add_parameters(parser, PathParameters)
     add(
         "--warm-start", choices=WARM_STARTS, default="extrapolated",
         help="start each fit at what the last two predict, or where the last one ended (default: "
@@ -197,7 +182,7 @@ def _path(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
     )  # fmt: skip
     add("--plot", metavar="PNG", help="draw scores and passes against l2")
     add_report(parser, "--dev, or with --folds on TRAIN itself")
-    _how(parser, "1e-3", "stop after N passes over the data for one l2 (default: 1000)")
+    _how(parser, leave=("l2",), each=" for one l2", tol=1e-3)
     add_cluster_options(parser, blocks=False)
     add_options(parser, "train", tasks, chosen=True)
 
@@ -211,39 +196,12 @@ def _what(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
     )  # fmt: skip
 
 
-def _how(parser: argparse.ArgumentParser, tol: str, stop: str) -> None:
-    add = parser.add_argument
-    add("--loss", default="log", choices=LOSS_NAMES, help="default: log")
-    add("--l1", type=not_negative, default=0.0, metavar="X", help="adds X |w|_1 (default: 0)")
-    add(
-        "--solver", default="auto", metavar="NAME",
-        help="default: auto; `partwise solvers` lists them",
-    )  # fmt: skip
-    add(
-        "--solver-option", action="append", metavar="NAME=VALUE",
-        help="an option of the solver, with auto of the one that it begins with; may be repeated",
-    )  # fmt: skip
-    add(
-        "--tol", type=positive, default=float(tol), metavar="X",
-        help=f"relative gap (default: {tol})",
-    )  # fmt: skip
-    add(
-        "--memory-limit", type=size, metavar="SIZE",
-        help="memory that training may take, as in 4GB, 512MiB or 50%% (a plain number is MiB): "
-        "refuse to train if it takes more, or with --out-of-core choose the blocks by it; with "
-        "--kernel, what the Gram matrix may take (default: no limit, with --kernel 4096)",
-    )  # fmt: skip
-    add("--max-passes", type=passes, default=1000.0, metavar="N", help=stop)
-    add(
+def _how(parser: argparse.ArgumentParser, **how: Any) -> None:
+    parser.add_argument(
         "--sample-weight", metavar="FILE",
         help="weights of the examples: one number per line, one line per example of TRAIN",
     )  # fmt: skip
-    add(
-        "--weights", default="all", choices=("all", "observed"),
-        help="a weight for every feature and label, or only for those seen together (default: all)",
-    )  # fmt: skip
-    _jobs(parser)
-    add("--seed", type=seed, default=0, metavar="N", help="order of the examples (default: 0)")
+    add_parameters(parser, Parameters, **how)
 
 
 def _predict(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:

@@ -6,78 +6,74 @@ Nothing here imports numpy, so that help is fast.
 from __future__ import annotations
 
 import argparse
-import math
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
+from partwise.compiled.threads import thread_count
 from partwise.errors import DataError
 from partwise.memory import byte_count
+from partwise.parameters import (
+    Count,
+    CountFrom0,
+    Decay,
+    Kind,
+    NotNegative,
+    Positive,
+    Within,
+    kinds_of,
+)
 
 __all__ = [
     "READERS",
     "finite",
-    "fraction",
     "natural",
     "not_negative",
-    "passes",
     "port",
     "positive",
+    "reader_of",
     "seed",
     "size",
     "threads",
 ]
 
 
-def finite(text: str) -> float:
-    """Read a finite number."""
-    number = float(text)
-    if not math.isfinite(number):
-        raise argparse.ArgumentTypeError(f"{text} is not a finite number")
-    return number
+def reader_of(kinds: Sequence[Kind]) -> Callable[[str], Any] | None:
+    """Return what reads the value of an option; None if its text is the value.
+
+    Parameters
+    ----------
+    kinds : sequence of Kind
+        The kinds of values that it may have: words, or numbers of one kind, or both.
+    """
+    numbers = [kind for kind in kinds if kind.plain in (int, float)]
+    if not numbers:
+        return None
+    plain, limits = numbers[0]
+    words = [word for kind in kinds if kind.plain is str for word in kind.limits.choices]
+
+    def read(text: str) -> Any:
+        if text in words:
+            return text
+        number = plain(text)
+        fault = limits.fault(number) if isinstance(limits, Within) else ""
+        if fault:
+            raise argparse.ArgumentTypeError(f"{text} is {fault}")
+        return number
+
+    # argparse names the type in "invalid ... value".
+    several = ["integer" if plain is int else "number", *words]
+    read.__name__ = " or ".join(filter(None, [", ".join(several[:-1]), several[-1]]))
+    return read
 
 
-def positive(text: str) -> float:
-    """Read a finite number above 0."""
-    number = finite(text)
-    if number <= 0.0:
-        raise argparse.ArgumentTypeError(f"{text} is not above 0")
-    return number
+def _number(hint: Any) -> Callable[[str], Any]:
+    found = reader_of(kinds_of(hint))
+    assert found is not None
+    return found
 
 
-def not_negative(text: str) -> float:
-    """Read a finite number that is not below 0."""
-    number = finite(text)
-    if number < 0.0:
-        raise argparse.ArgumentTypeError(f"{text} is below 0")
-    return number
-
-
-def fraction(text: str) -> float:
-    """Read a number above 0 and below 1."""
-    number = positive(text)
-    if number >= 1.0:
-        raise argparse.ArgumentTypeError(f"{text} is not below 1")
-    return number
-
-
-def passes(text: str) -> float:
-    """Read a number above 0, or inf."""
-    return math.inf if text == "inf" else positive(text)
-
-
-def natural(text: str) -> int:
-    """Read an integer that is at least 1."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
-    return number
-
-
-def share(text: str) -> float:
-    """Read a number from 0 to 1."""
-    number = not_negative(text)
-    if number > 1.0:
-        raise argparse.ArgumentTypeError(f"{text} is above 1")
-    return number
+natural, seed = _number(Count), _number(CountFrom0)
+finite, positive, not_negative = _number(float), _number(Positive), _number(NotNegative)
 
 
 def label_weights(text: str) -> str | dict[str, float]:
@@ -111,19 +107,6 @@ def size(text: str) -> str:
     return text
 
 
-def number_or_scale(text: str) -> float | str:
-    """Read a number above 0, ``scale`` or ``auto``."""
-    return text if text in ("scale", "auto") else positive(text)
-
-
-def power_of_two(text: str) -> int:
-    """Read a power of two that is at least 2."""
-    number = natural(text)
-    if number < 2 or number & (number - 1):
-        raise argparse.ArgumentTypeError(f"{text} is not a power of two, as 1048576 is")
-    return number
-
-
 def place(text: str) -> int:
     """Read an integer that is not 0: a place from 1, or from -1 at the end."""
     number = int(text)
@@ -135,10 +118,7 @@ def place(text: str) -> int:
 def threads(text: str) -> int:
     """Read a number of threads; -1 is one per core."""
     if text != "-1":
-        return natural(text)
-    # It loads numpy, which help does without.
-    from partwise.compiled.threads import thread_count
-
+        return int(natural(text))
     return thread_count(-1)
 
 
@@ -150,40 +130,18 @@ def port(text: str) -> int:
     return number
 
 
-def seed(text: str) -> int:
-    """Read an integer that is not below 0."""
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text} is below 0")
-    return number
+for _type in (place, threads, port):
+    # argparse names the type in "invalid ... value".
+    _type.__name__ = "integer"
 
-
-# argparse names the type in "invalid ... value".
-for _type, _name in (
-    (finite, "number"),
-    (positive, "number"),
-    (not_negative, "number"),
-    (fraction, "number"),
-    (passes, "number"),
-    (natural, "integer"),
-    (share, "number"),
-    (number_or_scale, "number, scale or auto"),
-    (power_of_two, "integer"),
-    (place, "integer"),
-    (threads, "integer"),
-    (port, "integer"),
-    (seed, "integer"),
-):
-    _type.__name__ = _name
-
-#: The reader of each kind of value that the options of tasks and formats have.
-READERS: Final = {
-    "whole number": natural,
-    "number from 0": seed,
+#: The readers of the values of options that no type describes.
+READERS: Final[Mapping[str, Callable[[str], Any]]] = {
     "number": finite,
-    "power of two": power_of_two,
-    "share": share,
-    "number or scale": number_or_scale,
-    "weights of labels": label_weights,
+    "number from 0": seed,
+    "whole number": natural,
+    "share": _number(Decay),
     "place": place,
+    "size": size,
+    "threads": threads,
+    "weights of labels": label_weights,
 }

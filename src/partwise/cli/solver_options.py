@@ -5,14 +5,25 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from partwise.errors import OptionError
+from partwise.errors import DataError, OptionError
 
 from .outcome import UsageError
 
 if TYPE_CHECKING:
     from partwise.solvers.base import Solver
 
-__all__ = ["solver_options", "spelled"]
+__all__ = ["checked_name", "solver_options", "spelled"]
+
+
+def checked_name(name: str) -> str:
+    """Return the name of a solver; raise a UsageError if there is none of this name."""
+    from partwise.solvers.registry import check_solver
+
+    try:
+        check_solver(name)
+    except DataError as error:
+        raise UsageError(str(error)) from error
+    return name
 
 
 def solver_options(arguments: argparse.Namespace) -> dict[str, Any] | None:
@@ -21,6 +32,7 @@ def solver_options(arguments: argparse.Namespace) -> dict[str, Any] | None:
     Those of ``auto`` are read as options of the solvers that it may begin with for this loss and
     this l1; which one it is depends on the data, and the training checks them once more.
     """
+    checked_name(arguments.solver)
     if not arguments.solver_option:
         return None
     from partwise.solvers.automatic import first_choices

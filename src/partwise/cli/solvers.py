@@ -6,10 +6,8 @@ import argparse
 import textwrap
 from typing import TYPE_CHECKING
 
-from partwise.near_names import did_you_mean
-
-from .outcome import Outcome, UsageError
-from .solver_options import spelled
+from .outcome import Outcome
+from .solver_options import checked_name, spelled
 
 if TYPE_CHECKING:
     from partwise.solvers.facts import OptionFacts, SolverFacts
@@ -25,10 +23,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     from partwise.solvers.registry import SOLVERS
 
     name = arguments.name
-    if name is not None and name not in SOLVERS:
-        hint = did_you_mean(name, SOLVERS, f"use one of {', '.join(SOLVERS)}")
-        raise UsageError(f"unknown solver {name!r}; {hint}")
-    chosen = SOLVERS.usable().values() if name is None else [SOLVERS[name]]
+    chosen = SOLVERS.usable().values() if name is None else [SOLVERS[checked_name(name)]]
     found = [facts_of(solver) for solver in chosen]
     text = _table(found) if name is None else _page(found[0])
     return Outcome({"solvers": [facts.to_json() for facts in found]}, text)

@@ -293,7 +293,7 @@ def _fit(
     if not arguments.quiet:
         line = ProgressLine(l2=arguments.l2, scored=dev is not None)
     watched = None if dev is None else _watched(arguments, task, given, dev)
-    more = {"l2": arguments.l2, "checkpoint": checkpoint}
+    more: dict[str, Any] = {"checkpoint": checkpoint}
     if arguments.out_of_core is not None:
         more["out_of_core"] = arguments.out_of_core
     trainer = trainer_of(arguments, task, given, () if line is None else (line,), **more)

@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from partwise.near_names import did_you_mean
+from partwise.tasks.parameters import given_parameters
+from partwise.training.settings import Parameters
 
 from .outcome import UsageError, logged_warnings
 from .solver_options import solver_options
@@ -64,22 +65,9 @@ def trainer_of(
     **more: Any,
 ) -> Trainer:
     """Make the trainer that the arguments of ``train`` and ``path`` describe."""
-    from partwise.solvers.registry import SOLVERS
-
-    if arguments.solver not in SOLVERS:
-        hint = did_you_mean(arguments.solver, SOLVERS, f"use one of {', '.join(SOLVERS)}")
-        raise UsageError(f"unknown solver {arguments.solver!r}; {hint}")
     parameters = {
-        "loss": arguments.loss,
-        "l1": arguments.l1,
-        "solver": arguments.solver,
-        "tol": arguments.tol,
-        "max_passes": arguments.max_passes,
-        "n_jobs": arguments.jobs,
-        "random_state": arguments.seed,
-        "weights": arguments.weights,
+        **given_parameters(Parameters, vars(arguments)),
         "solver_options": solver_options(arguments),
-        "memory_limit": arguments.memory_limit,
         "callbacks": list(callbacks),
         **more,
     }

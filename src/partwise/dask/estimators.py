@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..tasks.constituency.estimator import ConstituencyParser
 from ..tasks.dependency.estimator import DependencyParser
-from ..tasks.description import documented
 from ..tasks.estimator import Estimator
-from ..tasks.parameter_names import named_parameters
 from ..tasks.sequences.classifier import LinearClassifier
 from ..tasks.sequences.tagger import SequenceTagger
 from ..tasks.trainer import Trainer
@@ -25,7 +22,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
 class ClusterEstimator(ClusterTrainer, Estimator):
     """Base class of the estimators that train on a cluster; not for direct use.
 
@@ -49,9 +45,6 @@ class ClusterEstimator(ClusterTrainer, Estimator):
         return predicted(self.to_local(), method, X)
 
 
-@documented
-@named_parameters
-@dataclass(eq=False, repr=False, kw_only=True)
 class DaskSequenceTagger(ClusterEstimator, SequenceTagger):
     """A linear-chain tagger that is trained on a Dask cluster, to a certified optimum.
 
@@ -130,9 +123,6 @@ class DaskSequenceTagger(ClusterEstimator, SequenceTagger):
         return super().score(X, y, *more, **options)
 
 
-@documented
-@named_parameters
-@dataclass(eq=False, repr=False, kw_only=True)
 class DaskLinearClassifier(ClusterEstimator, LinearClassifier):
     """A linear classifier that is trained on a Dask cluster, to a certified optimum.
 
@@ -207,9 +197,6 @@ class DaskLinearClassifier(ClusterEstimator, LinearClassifier):
         return super().score(X, y, sample_weight)
 
 
-@documented
-@named_parameters
-@dataclass(eq=False, repr=False, kw_only=True)
 class DaskDependencyParser(ClusterEstimator, DependencyParser):
     """A dependency parser that is trained on a Dask cluster, to a certified optimum.
 
@@ -288,9 +275,6 @@ class DaskDependencyParser(ClusterEstimator, DependencyParser):
         return super().score(sentences, heads, labels, *more)
 
 
-@documented
-@named_parameters
-@dataclass(eq=False, repr=False, kw_only=True)
 class DaskConstituencyParser(ClusterEstimator, ConstituencyParser):
     """A parser of phrase structure that is trained on a Dask cluster, to a certified optimum.
 

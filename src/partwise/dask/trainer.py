@@ -7,9 +7,9 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ..arrays import Floats
 from ..errors import ClusterError, DataError, MismatchError
 from ..models.fit import UNFINISHED, made_model, packed_model
 from ..models.transfer import transfer_weights
+from ..parameters import PROCESS, Count, declared
 from ..solvers.blocks.plan import BLOCKS, Extent, make_plan
 from ..tasks.prepared import Prepared
 from ..tasks.trainer import Trainer
@@ -25,7 +26,6 @@ from ..training.fit import Callback, Fit
 from ..training.loop import run
 from ..training.settings import as_json
 from ..training.start import Start
-from ..values import check_count
 from .clients import connected
 from .crew import ClusterCrew
 from .inputs import Inputs, as_inputs
@@ -39,13 +39,7 @@ __all__ = ["ClusterTrainer", "on_cluster"]
 
 _log = logging.getLogger(__name__)
 
-#: Parameters that belong to this process, and not to the workers.
-_HERE = (
-    "callbacks", "checkpoint", "client", "blocks", "exchanges", "verbose", "warm_start", "n_jobs",
-)  # fmt: skip
 
-
-@dataclass(eq=False, repr=False, kw_only=True)
 class ClusterTrainer(Trainer):
     """Base class of the trainers that train on a cluster; not for direct use.
 
@@ -62,18 +56,15 @@ class ClusterTrainer(Trainer):
         need fewer passes, and each takes some milliseconds.
     """
 
-    client: Any = None
-    blocks: int | None = None
-    exchanges: int | None = None
+    client: Annotated[Any, PROCESS] = None
+    blocks: Count | None = None
+    exchanges: Count | None = None
 
     #: The class that does the same on one machine.
     local: ClassVar[type[Trainer]]
 
     def check(self) -> None:
         super().check()
-        for name in ("blocks", "exchanges"):
-            if getattr(self, name) is not None:
-                check_count(name, getattr(self, name))
         if self.solver not in ("auto", "blocks"):
             raise DataError(f"solver is {self.solver!r}; on a cluster it is 'auto' or 'blocks'")
         if self.solver_options:
@@ -89,8 +80,8 @@ class ClusterTrainer(Trainer):
 
     def bare(self) -> Trainer:
         """Return the trainer of one machine with the same parameters, to be sent to workers."""
-        names = [name for name in self.local.names() if name not in _HERE]
-        return self.local(**{name: getattr(self, name) for name in names})
+        sent = [one.name for one in declared(self.local).values() if one.marker is not PROCESS]
+        return self.local(**{name: getattr(self, name) for name in sent})
 
     def to_local(self) -> Any:
         """Return the estimator of one machine, with the same parameters and the fitted model."""
@@ -100,11 +91,6 @@ class ClusterTrainer(Trainer):
             made._adopt(self.model_)
             made.trace_ = self.trace_
         return made
-
-    def noted(self) -> dict[str, Any]:
-        found = super().noted()
-        found.pop("client", None)
-        return found
 
     def _train(
         self,
@@ -296,10 +282,11 @@ def on_cluster(
         As in :class:`ClusterTrainer`.
     """
     kind = type(plain)
-    # The same class, trained elsewhere: a dataclass adds the fields of both.
-    made: Any = dataclass(eq=False, repr=False, kw_only=True)(
-        type(f"Cluster{kind.__name__}", (ClusterTrainer, kind), {"local": kind, "__doc__": ""})
+    # The same class, trained elsewhere.
+    made: Any = type(
+        f"Cluster{kind.__name__}", (ClusterTrainer, kind), {"local": kind, "__doc__": ""}
     )
-    given = {name: getattr(plain, name) for name in kind.names()}
-    found: ClusterTrainer = made(**given, client=client, blocks=blocks, exchanges=exchanges)
+    found: ClusterTrainer = made(
+        **plain.values(), client=client, blocks=blocks, exchanges=exchanges
+    )
     return found

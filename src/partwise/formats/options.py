@@ -23,11 +23,10 @@ class Option:
         What it does, in a few words.
     default
         Its value if it is not given.
-    kind : str
-        The kind of its value: "text", "whole number", "number from 0", "number", "power of two",
-        "place", "share" for a number from 0 to 1, "number or scale" for one above 0, ``scale`` or
-        ``auto``, "weights of labels" for ``balanced`` or ``A=2,B=0.5``; or "switch" for an option
-        without a value, "choice" for one that also has a form with ``--no-``.
+    kind : str or tuple
+        How its value is read: a name in ``partwise.cli.readers.READERS``, such as "text"; "switch"
+        for an option without a value, "choice" for one that also has a form with ``--no-``; or
+        the kinds of values of a parameter, see ``partwise.parameters.Parameter``.
     choices : tuple
         The values that it may have; empty if it may have any.
     metavar : str or None
@@ -39,7 +38,7 @@ class Option:
     flag: str
     help: str
     default: Any = None
-    kind: str = "text"
+    kind: Any = "text"
     choices: tuple[Any, ...] = ()
     metavar: str | None = None
     aliases: Mapping[str, str] = field(default_factory=dict, hash=False)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
+from ..parameters import MAX_HASHED
 from ..problem.rows import Rows
 from ..values import is_integer
 from .vocabulary import Vocabulary, packed
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_HASHED",
     "HashedNames",
-    "check_hashing",
     "first_in_row",
     "hashed_indices",
     "hashed_numbers",
@@ -28,9 +28,6 @@ __all__ = [
     "slot_name",
     "slotted",
 ]
-
-#: The largest number of slots.
-MAX_HASHED: Final = 2**28
 
 
 class HashedNames(Vocabulary):
@@ -123,22 +120,6 @@ def slot_name(number: int, n: int) -> str:
 def is_size(n: Any) -> bool:
     """Return whether a number can be that of the slots: a power of two, from 2 to MAX_HASHED."""
     return is_integer(n) and 2 <= n <= MAX_HASHED and n & (n - 1) == 0
-
-
-def check_hashing(hashing: Any, min_count: int = 1) -> None:
-    """Raise a DataError unless a number of slots is None or sound, and nothing is counted."""
-    if hashing is None:
-        return
-    if not is_size(hashing):
-        raise DataError(
-            f"hashing is {hashing!r}; give a power of two, 2 to {MAX_HASHED}, or None for a list "
-            "of the features"
-        )
-    if min_count > 1:
-        raise DataError(
-            f"min_count is {min_count} with hashing={hashing}; leave it out, as hashing keeps no "
-            "counts"
-        )
 
 
 def hashed_numbers(hashes: NDArray[np.uint64], n: int) -> NDArray[np.int32]:

@@ -10,65 +10,37 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
-import types
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from numbers import Real
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    Final,
-    NamedTuple,
-    TypeAlias,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 from ..errors import OptionError
-from ..values import is_integer
+from ..parameters import (
+    Count,
+    CountFrom0,
+    Decay,
+    Factor,
+    Growth,
+    Kind,
+    NotNegative,
+    OneOf,
+    Positive,
+    Share,
+    Within,
+    fits,
+    is_record,
+    kinds_of,
+    words_of,
+)
 
 if TYPE_CHECKING:
     from .base import Solver
 
-
-@dataclass(frozen=True)
-class Within:
-    """The finite numbers from ``low`` to ``high``, and how a message describes them.
-
-    Attributes
-    ----------
-    words : str
-        The description of these numbers in a message.
-    low, high : float
-        The bounds, which are allowed themselves ...
-    above, below : bool
-        ... unless the number must be above ``low``, or below ``high``.
-    """
-
-    words: str
-    low: float = 0.0
-    high: float = math.inf
-    above: bool = False
-    below: bool = False
-
-    def holds(self, value: Any) -> bool:
-        """Return whether the number is within the bounds."""
-        inside = self.low < value if self.above else self.low <= value
-        return bool(inside and (value < self.high if self.below else value <= self.high))
-
-
-@dataclass(frozen=True)
-class OneOf:
-    """One of some words."""
-
-    choices: tuple[str, ...]
+__all__ = [
+    "Count", "CountFrom0", "Decay", "Factor", "Growth", "NotNegative", "OneOf", "Positive",
+    "Preset", "Share", "Within", "allowed_words", "default_options", "offered_options",
+    "read_option", "settled_options",
+]  # fmt: skip
 
 
 class Preset(NamedTuple):
@@ -86,22 +58,6 @@ class Preset(NamedTuple):
     options: Mapping[str, Any]
 
 
-Positive: TypeAlias = Annotated[float, Within("a positive number", above=True)]
-NotNegative: TypeAlias = Annotated[float, Within("a number from 0")]
-Share: TypeAlias = Annotated[float, Within("a number above 0 and up to 1", high=1.0, above=True)]
-Decay: TypeAlias = Annotated[float, Within("a number from 0 to 1", high=1.0)]
-Factor: TypeAlias = Annotated[float, Within("a number from 0 and below 1", high=1.0, below=True)]
-Growth: TypeAlias = Annotated[float, Within("a number from 1", low=1.0)]
-Count: TypeAlias = Annotated[int, Within("a whole number from 1", low=1.0)]
-CountFrom0: TypeAlias = Annotated[int, Within("a whole number from 0")]
-
-#: The values that a plain type allows.
-_PLAIN: Final = {
-    float: Within("a finite number", low=-math.inf),
-    int: Within("a whole number", low=-math.inf),
-}
-
-
 def offered_options(solver: type[Solver]) -> tuple[str, ...]:
     """Return the names of the options that users may give."""
     parameters = _parameters(solver)
@@ -116,8 +72,8 @@ def default_options(solver: type[Solver]) -> dict[str, Any]:
 
 def allowed_words(solver: type[Solver], name: str) -> str:
     """Return which values an option may have, in words; empty if it may have any."""
-    kinds = _kinds(_hints(solver).get(name, Any))
-    return " or ".join(words for kind in kinds if (words := _words(kind)))
+    kinds = kinds_of(_hints(solver).get(name, Any))
+    return " or ".join(words for kind in kinds if (words := words_of(kind)))
 
 
 def read_option(solver: type[Solver], name: str, text: str) -> Any:
@@ -139,24 +95,25 @@ def read_option(solver: type[Solver], name: str, text: str) -> Any:
     if name == "preset":
         _preset(solver, text)
         return text
-    for kind in _kinds(_hints(solver).get(name, Any)):
+    for kind in kinds_of(_hints(solver).get(name, Any)):
         for value in _readings(text, kind):
-            if _fits(value, kind):
+            if fits(value, kind):
                 return value
     raise _not_allowed(solver, name, text)
 
 
-def _readings(text: str, kind: Any) -> list[Any]:
+def _readings(text: str, kind: Kind) -> list[Any]:
     """Return what a text may stand for, as a value of some kind."""
-    plain, _ = _limits(kind)
+    plain = kind.plain
     if plain is str:
         return [text]
-    if _is_record(plain):
+    if is_record(plain):
         hints = get_type_hints(plain, include_extras=True)
         parts = text.strip("()").split(",")
         fields = zip(parts, (*plain._fields, *[None] * len(parts)), strict=False)
         read = [
-            _readings(part.strip(), hints[field])[:1] if field else [] for part, field in fields
+            _readings(part.strip(), kinds_of(hints[field])[0])[:1] if field else []
+            for part, field in fields
         ]
         return [tuple(value for some in read for value in some)] if all(read) else []
     found: list[Any] = []
@@ -191,7 +148,7 @@ def settled_options(solver: type[Solver], options: Mapping[str, Any]) -> dict[st
     implied = {} if name is None else _preset(solver, name).options
     hints = _hints(solver)
     for option, value in given.items():
-        if not any(_fits(value, kind) for kind in _kinds(hints.get(option, Any))):
+        if not any(fits(value, kind) for kind in kinds_of(hints.get(option, Any))):
             raise _not_allowed(solver, option, value)
         if option in implied and value != implied[option]:
             raise OptionError(
@@ -234,69 +191,3 @@ def _hints(solver: type[Any]) -> dict[str, Any]:
         return get_type_hints(solver.__init__, include_extras=True)
     except NameError:  # a solver from elsewhere, whose types are imported for a checker alone
         return {}
-
-
-def _kinds(hint: Any) -> list[Any]:
-    if get_origin(hint) in (Union, types.UnionType):
-        return [kind for part in get_args(hint) for kind in _kinds(part)]
-    return [hint]
-
-
-def _is_record(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
-
-
-def _limits(kind: Any) -> tuple[Any, Any]:
-    """Return the plain type of a kind, and what limits its values or None."""
-    if get_origin(kind) is Annotated:
-        return get_args(kind)
-    return kind, _PLAIN.get(kind)
-
-
-def _fits(value: Any, kind: Any) -> bool:
-    plain, limits = _limits(kind)
-    if plain is float:
-        real = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-        return real and math.isfinite(value) and limits.holds(value)
-    if plain is int:
-        return is_integer(value) and limits.holds(value)
-    if plain is bool:
-        return isinstance(value, (bool, np.bool_))
-    if plain is str:
-        return isinstance(value, str) and (limits is None or value in limits.choices)
-    if plain is type(None):
-        return value is None
-    if _is_record(plain):
-        return _fits_record(value, plain)
-    return True
-
-
-def _fits_record(value: Any, record: Any) -> bool:
-    """Return whether the value is a record, or a plain tuple of fields that all fit."""
-    least = len(record._fields) - len(record._field_defaults)
-    if not isinstance(value, (tuple, list)) or not least <= len(value) <= len(record._fields):
-        return False
-    hints = get_type_hints(record, include_extras=True)
-    return all(
-        any(_fits(part, kind) for kind in _kinds(hints[field]))
-        for field, part in zip(record._fields, value, strict=False)
-    )
-
-
-def _words(kind: Any) -> str:
-    plain, limits = _limits(kind)
-    if isinstance(limits, Within):
-        return limits.words
-    if isinstance(limits, OneOf):
-        return " or ".join(map(repr, limits.choices))
-    if plain is bool:
-        return "True or False"
-    if plain is str:
-        return "a string"
-    if plain is type(None):
-        return "None"
-    if _is_record(plain):
-        hints = get_type_hints(plain, include_extras=True)
-        fields = [f"{field} {_words(hints[field])}" for field in plain._fields]
-        return f"({', '.join(plain._fields)}) with {', '.join(fields)}"
-    return ""

@@ -56,6 +56,14 @@ SOLVERS: Final[Registry[type[Solver]]] = Registry(
 )
 
 
+def check_solver(name: Any) -> None:
+    """Raise a DataError unless there is a solver of this name."""
+    if not isinstance(name, str) or name not in SOLVERS:
+        known = f"use one of {', '.join(SOLVERS)}"
+        hint = did_you_mean(name, SOLVERS, known) if isinstance(name, str) else known
+        raise DataError(f"unknown solver {name!r}; {hint}")
+
+
 def make_solver(name: str, goal: Goal, options: dict[str, Any] | None = None) -> Solver:
     """Build a solver by name, or raise an error that says why it does not fit.
 
@@ -73,9 +81,7 @@ def make_solver(name: str, goal: Goal, options: dict[str, Any] | None = None) ->
     from .overflow import check_overflow
 
     options, problem = options or {}, goal.problem
-    if name not in SOLVERS:
-        hint = did_you_mean(name, SOLVERS, f"use one of {', '.join(SOLVERS)}")
-        raise DataError(f"unknown solver {name!r}; {hint}")
+    check_solver(name)
     solver = SOLVERS[name]
     if goal.l1 and not solver.takes_l1:
         able = [s.name for s in SOLVERS.usable().values() if s.takes_l1]

@@ -14,7 +14,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from ..errors import DataError, MismatchError
-from .options import Option
+from ..formats.options import Option
+from ..training.settings import Parameters
+from .parameters import given_parameters, options_of
 
 if TYPE_CHECKING:
     from ..formats.choice import Chosen
@@ -55,10 +57,13 @@ class Task(ABC, Generic[Examples]):
     headline : tuple of str
         The names of the metrics that ``path`` chooses by; the first one that the scores contain is
         used.
+    declares : type of Declared
+        The parameters of its trainer. Those that not all tasks have and that have a `Flag` are
+        options of ``"train"``.
     options : mapping of str to tuple of Option
-        For each verb (``"train"``, ``"predict"``, ``"evaluate"``), the options that only some tasks
-        have. In the methods below, `given` holds their values by name, including defaults;
-        `predict` takes its own as further arguments.
+        For each verb (``"train"``, ``"predict"``, ``"evaluate"``), further options that only some
+        tasks have. In the methods below, `given` holds the values of all options of a verb by name,
+        including defaults; `predict` takes its own as further arguments.
     """
 
     name: ClassVar[str]
@@ -70,11 +75,17 @@ class Task(ABC, Generic[Examples]):
     reads: ClassVar[str]
     writes: ClassVar[str]
     headline: ClassVar[tuple[str, ...]] = ("f1", "accuracy")
+    declares: ClassVar[type[Parameters]] = Parameters
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {}
+
+    def options_for(self, verb: str) -> tuple[Option, ...]:
+        """Return the options of a verb that only some tasks have."""
+        own = self.options.get(verb, ())
+        return (*options_of(self.declares), *own) if verb == "train" else own
 
     def defaults(self, verb: str) -> dict[str, Any]:
         """Return the default values of the options of a verb."""
-        own = {option.name: option.default for option in self.options.get(verb, ())}
+        own = {option.name: option.default for option in self.options_for(verb)}
         return {**own, "format": None} if verb == "train" else own
 
     def check_given(self, verb: str, given: Mapping[str, Any]) -> None:
@@ -100,7 +111,7 @@ class Task(ABC, Generic[Examples]):
         for extra, value in parameters.items():
             if extra not in known and value != getattr(kind, extra, None):
                 raise DataError(f"--task {self.name} has no {extra}; leave it out")
-        every = {**parameters, **self.parameters(given), "missing_label": given.get("missing")}
+        every = {**parameters, **self.parameters(given)}
         return kind(**{key: value for key, value in every.items() if key in known})
 
     def trainer_for(self, given: Mapping[str, Any]) -> str:
@@ -108,11 +119,8 @@ class Task(ABC, Generic[Examples]):
         return self.trainer
 
     def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters of the trainer that the options of ``"train"`` stand for.
-
-        By default each option is the parameter of the same name.
-        """
-        return dict(given)
+        """Return the parameters of the trainer that the options of ``"train"`` stand for."""
+        return given_parameters(self.declares, given)
 
     def check(self, model: Model) -> None:
         """Raise a DataError unless a model that names this task has the features of its models."""

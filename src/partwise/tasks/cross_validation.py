@@ -4,38 +4,28 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 
 from ..errors import DataError
+from ..models.model import Model
 from ..models.training_examples import check_weights
 from ..training.path import Grid
-from ..training.path_table import RULES, at_edge, choose, pooled
-from ..values import one_of
+from ..training.path_table import PathRow, at_edge, choose, pooled
 from .descent import descend, descend_grid, grid_tables, warn_at_edge
-from .estimator import Estimator
-from .held_out import held_out_score
+from .estimator import Estimator, held_out_score
+from .parameters import PathParameters
 from .source import Source
 
-if TYPE_CHECKING:
-    from ..models.model import Model
+__all__ = ["PathEstimator", "PathResult", "path"]
 
-__all__ = ["PathEstimator"]
-
-# For mypy it is an estimator. At run time it is not, because a dataclass takes the fields of its
-# first base last, including inherited ones: fields that the second base, the estimator, hides would
-# come back.
-if TYPE_CHECKING:
-    _Base = Estimator
-else:
-    _Base = object
+_Estimator = TypeVar("_Estimator", bound=Estimator)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class PathEstimator(_Base):
+# Folds take examples in any order, many times.
+class PathEstimator(PathParameters, Estimator, without=("l2", "warm_start", "out_of_core")):
     """Base class of the estimators that choose l2; not for direct use.
 
     A derived class also derives from the estimator with a given l2, and has its parameters except
@@ -46,17 +36,8 @@ class PathEstimator(_Base):
 
     Parameters
     ----------
-    l2_max, factor, steps : float, float, int
-        The values of l2: ``l2_max * factor**k`` for k = 0, ..., steps - 1.
-    extend : int
-        How many further values there may be at an end of the range, if the best lies there: with
-        held-out data smaller ones are tried until one is not the best, with folds all of them. If
-        the best lies at an end nevertheless, a `GridEdgeWarning` says so.
     cv : int, splitter or iterable
         The folds, as in scikit-learn; not used if `fit` is given held-out data.
-    rule : {"best", "one-se"}
-        "best" chooses the l2 with the best mean score. "one-se" chooses the largest l2 whose mean
-        score is within one standard error of the best.
     scoring : str, callable or None
         What is scored, as in scikit-learn; None is the method `score`.
     memory_limit : float, str or None
@@ -78,18 +59,9 @@ class PathEstimator(_Base):
         The scores; with held-out data there is one column.
     """
 
-    l2_max: float = 1000.0
-    factor: float = 0.7
-    steps: int = 24
-    extend: int = 0
     cv: Any = 5
-    rule: str = "best"
     scoring: Any = None
-    tol: float = 0.001
-    l2: float = field(default=1.0, init=False)
-    warm_start: bool = field(default=False, init=False)
-    # Folds take examples in any order, many times.
-    out_of_core: Any = field(default=None, init=False)
+    tol = 1e-3
 
     @classmethod
     def _plain_class(cls) -> type[Estimator]:
@@ -137,10 +109,9 @@ class PathEstimator(_Base):
         -------
         self
         """
-        one_of("rule", self.rule, RULES)
+        self.check()
         grid = Grid(self.l2_max, self.factor, self.steps, self.extend)
         plain = self._plain()
-        plain.check()
         source, weight = plain._given(**given)
         source = source.checked()
         if weight is not None:
@@ -197,13 +168,107 @@ class PathEstimator(_Base):
 
     def _plain(self) -> Estimator:
         """Make the estimator with a given l2 and the same parameters."""
-        own = self.get_params(deep=False)
-        kind = self._plain_class()
-        return kind(**{name: own[name] for name in kind._get_param_names() if name in own})
+        kind, own = self._plain_class(), self.values()
+        return kind(**{name: own[name] for name in kind.names() if name in own})
 
     def _take_over(self, fitted: Estimator) -> None:
         """Copy the results of a fit from another estimator."""
-        known = {*self.get_params(deep=False), *fitted.get_params(deep=False)}
+        known = {*self.names(), *fitted.names()}
         for name, value in vars(fitted).items():
             if name not in known:
                 setattr(self, name, value)
+
+
+class PathResult(NamedTuple):
+    """The result of :func:`path`.
+
+    Attributes
+    ----------
+    rows
+        One dict per l2, the largest first: ``l2``, ``passes``, ``seconds``, ``relative_gap`` and
+        ``score``.
+    best
+        The estimator with the best score, fitted.
+    """
+
+    rows: list[PathRow]
+    best: Any
+
+
+def path(
+    estimator: _Estimator,
+    X: Any,
+    y: Any = None,
+    *,
+    dev: Any,
+    l2_max: float = 1000.0,
+    factor: float = 0.7,
+    steps: int = 24,
+    extend: int = 0,
+    warm_start: str = "extrapolated",
+    tol: float = 1e-3,
+    scoring: Any = None,
+    each: Callable[[PathRow, Model], Any] | None = None,
+    **fit_arguments: Any,
+) -> PathResult:
+    """Fit an estimator for a range of l2, each time starting where the last fit ended.
+
+    Every model is certified: its relative duality gap is at most `tol`. The path ends early at a
+    model that is not certified, after ``estimator.max_passes`` passes or Ctrl-C, and keeps the
+    results so far.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any estimator of partwise. It is not changed, and its l2, tol and warm_start are not used.
+    X, y
+        The training data, as the estimator's `fit` takes it.
+    dev : tuple
+        The data to choose l2 by: ``(X_dev, y_dev)``; ``(X_dev,)`` if `score` needs no y; or
+        ``(X_dev, y_dev, more)`` with a dict of further arguments of `score`.
+    l2_max, factor, steps : float, float, int
+        The values of l2: ``l2_max * factor**k`` for k = 0, ..., steps - 1.
+    extend : int
+        How many further values there may be at either end, while the best lies there. If it lies at
+        an end nevertheless, a `GridEdgeWarning` says so.
+    warm_start : {"extrapolated", "plain"}
+        Whether a fit starts at what the last two predict, or where the last one ended.
+    tol : float
+        The relative duality gap at which each fit stops.
+    scoring : str, callable or None
+        What is scored, as in scikit-learn; None is the `score` of the estimator.
+    each : callable or None
+        Called with each row and its model as soon as they are known; a true result ends the path.
+    **fit_arguments
+        Further arguments of `fit`.
+
+    Returns
+    -------
+    PathResult
+        The table, and the estimator with the best score; the one with the largest l2 if several are
+        best.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from partwise import LinearClassifier, path
+    >>> X, y = load_iris(return_X_y=True)
+    >>> X, dev = X / 8, (X[1::2] / 8, y[1::2])
+    >>> grid = {"l2_max": 1.0, "factor": 0.1, "steps": 6}
+    >>> rows, best = path(LinearClassifier(), X[::2], y[::2], dev=dev, **grid)
+    >>> best.certificate_.relative_gap <= 1e-3, len(rows)
+    (True, 6)
+    """
+    if not isinstance(estimator, Estimator) or "l2" not in estimator.get_params(deep=False):
+        raise DataError(
+            f"the estimator is of type {type(estimator).__name__}; give one of partwise that has l2"
+        )
+    made = clone(estimator).set_params(tol=tol, warm_start=False)
+    score = held_out_score(made, dev, scoring)
+    grid = Grid(l2_max, factor, steps, extend, warm_start)
+    given = made._given(X, **fit_arguments) if y is None else made._given(X, y, **fit_arguments)
+    source, weight = given
+    found = descend_grid(made, grid, source, weight, score, each)
+    warn_at_edge(found.best.rows, found.edge)
+    made.set_params(l2=made.model_.l2)
+    return PathResult(found.best.rows, made)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any, Final
 
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
@@ -13,17 +15,26 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError
-from .html_view import certificate_html
 from .trainer import Trainer
 
 if TYPE_CHECKING:
     from ..explain.explanation import Explanations
     from ..models.model import Model
+    from ..training.certificate import Certificate
     from ..training.early_stopping import EarlyStopping, Watch
     from .source import Source
     from .stream import Stream
 
-__all__ = ["Estimator", "has_probabilities"]
+__all__ = ["Estimator", "has_probabilities", "held_out_score"]
+
+# The sections of a docstring that are inherited, and how they are found
+_HEADER: Final = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
+_ENTRY: Final = re.compile(r"^(?=\S)([^\n:]+?)(?: :[^\n]*)?\n", re.MULTILINE)
+_INHERITED: Final = ("Parameters", "Attributes")
+
+# The view of a fitted estimator in a notebook: that of scikit-learn, and the certificate
+_STYLE: Final = "margin: 0.5em 0; border-collapse: collapse; font-size: small;"
+_CELL: Final = "text-align: left; padding: 0.1em 0.8em 0.1em 0;"
 
 
 def has_probabilities(estimator: Any) -> bool:
@@ -36,7 +47,6 @@ def has_probabilities(estimator: Any) -> bool:
     return True
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
 class Estimator(Trainer, BaseEstimator):
     """Base class of the estimators; not for direct use.
 
@@ -54,6 +64,12 @@ class Estimator(Trainer, BaseEstimator):
         The objective of the weights of another model that the fit started from, and how far they
         were above the optimum; None if it started from none.
     """
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Complete the docstring."""
+        super().__init_subclass__(**more)
+        if cls.__doc__:
+            _document(cls)
 
     @abstractmethod
     def _given(self, *data: Any, **more: Any) -> tuple[Source, Any]:
@@ -75,7 +91,6 @@ class Estimator(Trainer, BaseEstimator):
 
     def _watched(self, stopping: EarlyStopping) -> Callable[[int], Watch]:
         from ..training.early_stopping import Watch, passes_between
-        from .held_out import held_out_score
 
         X, y, more = stopping.X, stopping.y, stopping.more
         # Another one, because each model that is scored is adopted.
@@ -112,7 +127,7 @@ class Estimator(Trainer, BaseEstimator):
         """Return the view of scikit-learn, with the certificate below it if there is one."""
         plain: str = estimator_html_repr(self)
         model = vars(self).get("model_")
-        return plain if model is None else plain + certificate_html(model.certificate)
+        return plain if model is None else plain + _certificate_html(model.certificate)
 
     # Before scikit-learn 1.7 nothing calls _html_repr.
 
@@ -199,3 +214,102 @@ class Estimator(Trainer, BaseEstimator):
     def _fitted(self) -> Model:
         """Return the model, for attributes; raise an AttributeError if there is none."""
         return self.model_
+
+
+def held_out_score(estimator: Estimator, dev: Any, scoring: Any) -> Callable[[Model], float]:
+    """Return a function that scores a model on held-out data.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        The estimator, which adopts each model that is scored.
+    dev, scoring
+        As in :func:`partwise.path`.
+    """
+    sound = isinstance(dev, tuple) and 1 <= len(dev) <= 3
+    if not sound or (len(dev) == 3 and not isinstance(dev[2], Mapping)):
+        raise DataError(
+            "dev does not say what to score on; give a tuple: (X_dev, y_dev), (X_dev,) for data "
+            "that hold their labels, such as a file that was read, or (X_dev, y_dev, more) with a "
+            "dict of what else score takes"
+        )
+    from sklearn.metrics import check_scoring
+
+    X, y, more = (*dev, None, None)[:3]
+    scorer = check_scoring(estimator, scoring)
+
+    def score(model: Model) -> float:
+        estimator._adopt(model)
+        return float(scorer(estimator, X, y, **(more or {})))
+
+    return score
+
+
+def _document(kind: type[Any]) -> None:
+    """Complete the docstring of a class by the parameters and attributes that it inherits.
+
+    Every parameter of the constructor and every attribute gets the description of the nearest class
+    that describes it.
+    """
+    own = _sections(kind.__doc__ or "")
+    known: dict[str, dict[str, str]] = {title: {} for title in _INHERITED}
+    for base in kind.__mro__:
+        sections = _sections(base.__dict__.get("__doc__") or "")
+        for title in _INHERITED:
+            for name, text in _entries(sections.get(title, "")).items():
+                known[title].setdefault(name, text)
+    described = known["Parameters"]
+    wanted = [described[name] for name in inspect.signature(kind).parameters if name in described]
+    lists = {"Parameters": wanted, "Attributes": list(known["Attributes"].values())}
+    # One text may describe two parameters, such as "start, end".
+    made = {title: "\n".join(dict.fromkeys(texts)) for title, texts in lists.items() if texts}
+    rest = {title: text for title, text in own.items() if title and title not in made}
+    parts = [f"{title}\n{'-' * len(title)}\n{text}" for title, text in {**made, **rest}.items()]
+    kind.__doc__ = "\n\n".join([own.get("", ""), *parts]) + "\n"
+
+
+def _sections(doc: str) -> dict[str, str]:
+    """Split a docstring into its sections; the name of the text before them is ""."""
+    text = inspect.cleandoc(doc)
+    headers = [*_HEADER.finditer(text)]
+    ends = [header.start() for header in headers] + [len(text)]
+    found = {"": text[: ends[0]].strip()}
+    for header, end in zip(headers, ends[1:], strict=True):
+        found[header.group(1)] = text[header.end() : end].strip("\n")
+    return found
+
+
+def _entries(section: str) -> dict[str, str]:
+    """Return the text that describes each name of a section, its header included."""
+    places = [*_ENTRY.finditer(section + "\n")]
+    ends = [*(place.start() for place in places), len(section)][1:]
+    return {
+        name.strip(): section[place.start() : end].rstrip()
+        for place, end in zip(places, ends, strict=True)
+        for name in place.group(1).split(",")
+    }
+
+
+def _certificate_html(certificate: Certificate) -> str:
+    """Return a certificate as an HTML table.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        The certificate of a fit. One that was read from a model file may hold any text, so all of
+        it is escaped.
+    """
+    state = "certified" if certificate.converged else "not certified to tol"
+    rows = {
+        "certificate": state,
+        "objective": f"{certificate.primal:.6g}",
+        "lower bound": f"{certificate.dual:.6g}",
+        "relative gap": f"{certificate.relative_gap:.2e} (tol {certificate.tol:.0e})",
+        "passes": f"{certificate.passes:.1f} in {certificate.seconds:.1f} s",
+        "verdict": certificate.verdict,
+    }
+    cells = "".join(
+        f'<tr><th style="{_CELL}">{escape(name)}</th><td style="{_CELL}">{escape(value)}</td></tr>'
+        for name, value in rows.items()
+    )
+    return f'<table class="partwise-certificate" style="{_STYLE}">{cells}</table>'

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from ..errors import DataError
-from .options import Option
+from ..formats.options import Option
 
 __all__ = ["FIXED", "by_place", "known_label", "no_known_labels"]
 

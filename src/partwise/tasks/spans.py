@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from ..errors import DataError, MismatchError
-from .options import Option
+from ..formats.options import Option
 from .predictions import Predictions
 
 __all__ = [

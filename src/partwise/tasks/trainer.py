@@ -10,15 +10,14 @@ import logging
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ..compiled.compilation import noted_compilation
 from ..errors import DataError
-from ..training.settings import Parameters, as_json, read_noted
-from ..values import is_integer
+from ..training.settings import read_noted
+from .parameters import TrainerParameters
 from .prepared import Prepared
 
 if TYPE_CHECKING:
@@ -36,39 +35,9 @@ __all__ = ["Prepared", "Trainer"]
 
 _log = logging.getLogger(__name__)
 
-#: Parameters that a model does not store by name: those that it holds anyway, and those that belong
-#: to the process and not to the model.
-_NOT_KEPT = (
-    "loss", "l2", "l1", "tol", "n_jobs", "warm_start", "verbose", "callbacks", "checkpoint",
-    "out_of_core", "memory_limit",
-)  # fmt: skip
 
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class Trainer(Parameters, ABC):
-    """Base class of the trainers and the estimators; not for direct use.
-
-    Parameters
-    ----------
-    warm_start : bool
-        Whether `fit` starts where the last one ended: from its dual variables if the shapes and the
-        labels of the examples are the same, otherwise from its weights. There may be new features
-        and labels.
-    verbose : int
-        If above 0, progress is shown on stderr.
-    callbacks : callable, sequence of callables or None
-        Called after each epoch with a :class:`partwise.training.Progress`; a true result stops
-        the fit. A :class:`partwise.training.EarlyStopping` among them scores held-out data.
-    missing_label : str, int, float or None
-        A label that stands for one that is missing, such as -100 or "?". None is always a missing
-        label, and a set holds the labels that are possible. Such labels need the log loss, whose
-        objective is then not convex: see the page on missing labels.
-    """
-
-    warm_start: bool = False
-    verbose: int = 0
-    callbacks: Any = None
-    missing_label: Any = None
+class Trainer(TrainerParameters, ABC):
+    """Base class of the trainers and the estimators; not for direct use."""
 
     #: The name of the task, in models and on the command line.
     task: ClassVar[str]
@@ -139,22 +108,6 @@ class Trainer(Parameters, ABC):
         made = cls(**{name: value for name, value in held.items() if name in names})
         made._adopt(model)
         return made
-
-    @classmethod
-    def names(cls) -> list[str]:
-        """Return the names of the parameters."""
-        return sorted(field.name for field in fields(cls) if field.init)
-
-    def fresh(self) -> Self:
-        """Return an unfitted trainer with the same parameters."""
-        return type(self)(**{name: getattr(self, name) for name in self.names()})
-
-    def noted(self) -> dict[str, Any]:
-        given = {name: getattr(self, name) for name in self.names()}
-        kept = {name: value for name, value in given.items() if name not in _NOT_KEPT}
-        if not (self.random_state is None or is_integer(self.random_state)):
-            kept.pop("random_state", None)
-        return as_json(kept)
 
     def _train(
         self,

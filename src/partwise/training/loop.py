@@ -32,7 +32,7 @@ from .early_stopping import Watch
 from .epochs import Epochs
 from .fit import Callback, Fit
 from .interrupt import Interrupt
-from .settings import as_json, check_numbers
+from .settings import Parameters, as_json
 
 __all__ = ["run", "train"]
 
@@ -110,7 +110,7 @@ def train(
     >>> fit.weights.shape, fit.certificate.converged
     ((4,), True)
     """
-    check_numbers(l2, l1, tol, max_passes)
+    Parameters.check_values(l2=l2, l1=l1, tol=tol, max_passes=max_passes)
     if not problem.arrays.weight.any():
         raise DataError("all examples have weight 0; give some a positive sample_weight")
     began = time.perf_counter()

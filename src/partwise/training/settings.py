@@ -3,32 +3,76 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ..compiled.threads import thread_count
 from ..errors import DataError
 from ..memory import byte_count
+from ..parameters import (
+    HELD,
+    PROCESS,
+    Check,
+    Declared,
+    Flag,
+    NotNegative,
+    OneOf,
+    Passes,
+    Positive,
+    declared,
+)
 from ..problem.losses import LOSS_NAMES
-from ..values import is_integer, is_number, one_of
+from ..values import is_integer
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from .path import Descent
 
-__all__ = ["Parameters", "Settings", "as_json", "check_numbers", "read_noted"]
+__all__ = ["Parameters", "Settings", "as_json", "read_noted"]
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class Parameters:
+def _solver(name: Any) -> None:
+    from ..solvers.registry import check_solver
+
+    check_solver(name)
+
+
+def _seed(given: Any) -> None:
+    if is_integer(given) and given < 0:
+        raise DataError(f"the seed is {given!r}; give a whole number from 0")
+
+
+def _seed_or_generator(given: Any) -> None:
+    import numpy as np
+
+    if not isinstance(given, np.random.Generator) and (not is_integer(given) or given < 0):
+        raise DataError(f"seed is {given!r}; give a whole number from 0, or a Generator of numpy")
+
+
+def _size(given: Any) -> None:
+    if given is not None:
+        byte_count(given)
+
+
+def _checkpoint(given: Any) -> None:
+    if given is not None:
+        from .checkpoint import Checkpoint
+
+        Checkpoint.of(given)
+
+
+def _folder(given: Any) -> None:
+    if given is not None and not (isinstance(given, (str, os.PathLike)) and str(given)):
+        raise DataError(f"out_of_core is {given!r}; give the path of a folder, or None")
+
+
+class Parameters(Declared):
     """The parameters of every fit.
 
-    Estimators inherit them, so that each parameter is declared, described and checked in one
-    place. An estimator that does not offer one of them declares it again with ``init=False``.
+    Estimators inherit them, and the commands that train have an option for each that has a `Flag`.
+    An estimator that does not offer one of them names it in `without`.
 
     Parameters
     ----------
@@ -73,20 +117,69 @@ class Parameters:
         `out_of_core`, a fit that takes more is refused; with it, the blocks follow from the limit.
     """
 
-    loss: str = "log"
-    l2: float = 1.0
-    l1: float = 0.0
-    solver: str = "auto"
-    tol: float = 1e-4
-    max_passes: float = 1000
-    weights: str = "all"
+    loss: Annotated[str, OneOf(LOSS_NAMES), Flag("--loss", "default: {default}"), HELD] = "log"
+    l2: Annotated[Positive, Flag("--l2", "regulariser (default: {default})", "X"), HELD] = 1.0
+    l1: Annotated[NotNegative, Flag("--l1", "adds X |w|_1 (default: {default})", "X"), HELD] = 0.0
+    solver: Annotated[
+        Any,
+        Check(_solver),
+        Flag("--solver", "default: {default}; `partwise solvers` lists them", "NAME"),
+    ] = "auto"
+    solver_options: Annotated[
+        Mapping[str, Any] | None,
+        Flag(
+            "--solver-option",
+            "an option of the solver, with auto of the one that it begins with; may be repeated",
+            "NAME=VALUE",
+            reads="several",
+        ),
+    ] = None
+    tol: Annotated[Positive, Flag("--tol", "relative gap (default: {default})", "X"), HELD] = 1e-4
+    memory_limit: Annotated[
+        Any,
+        Check(_size),
+        Flag(
+            "--memory-limit",
+            "memory that training may take, as in 4GB, 512MiB or 50%% (a plain number is MiB): "
+            "refuse to train if it takes more, or with --out-of-core choose the blocks by it; with "
+            "--kernel, what the Gram matrix may take (default: no limit, with --kernel 4096)",
+            "SIZE",
+            reads="size",
+        ),
+        PROCESS,
+    ] = None
+    max_passes: Annotated[
+        Passes,
+        Flag("--max-passes", "stop after N passes over the data{each} (default: {default})", "N"),
+    ] = 1000
+    weights: Annotated[
+        str,
+        OneOf(("all", "observed")),
+        Flag(
+            "--weights",
+            "a weight for every feature and label, or only for those seen together (default: "
+            "{default})",
+        ),
+    ] = "all"
     cost_matrix: Any = None
-    n_jobs: int | None = None
-    random_state: Any = 0
-    solver_options: dict[str, Any] | None = None
-    checkpoint: Any = None
-    out_of_core: str | os.PathLike[str] | None = None
-    memory_limit: float | str | None = None
+    n_jobs: Annotated[
+        Any,
+        Check(thread_count),
+        Flag(
+            "--jobs",
+            "threads, -1 for all cores; they do not change the result (default: 1)",
+            "N",
+            reads="threads",
+        ),
+        PROCESS,
+    ] = None
+    random_state: Annotated[
+        Any,
+        Check(_seed),
+        Flag("--seed", "order of the examples (default: {default})", "N", reads="number from 0"),
+    ] = 0
+    checkpoint: Annotated[Any, Check(_checkpoint), PROCESS] = None
+    out_of_core: Annotated[Any, Check(_folder), PROCESS] = None
 
     @property
     def memory_bytes(self) -> int | None:
@@ -99,29 +192,6 @@ class Parameters:
         held: Descent | None = self.__dict__.get("_descent")
         return held
 
-    def check(self) -> None:
-        """Raise a DataError if a parameter is invalid, as far as can be seen without the data."""
-        from ..solvers.registry import SOLVERS
-
-        one_of("loss", self.loss, LOSS_NAMES)
-        one_of("solver", self.solver, SOLVERS)
-        one_of("weights", self.weights, ("all", "observed"))
-        check_numbers(self.l2, self.l1, self.tol, self.max_passes)
-        if self.solver_options is not None and not isinstance(self.solver_options, Mapping):
-            raise DataError(f"solver_options is {self.solver_options!r}; give None or a dict")
-        folder = self.out_of_core
-        if folder is not None and not (isinstance(folder, (str, os.PathLike)) and str(folder)):
-            raise DataError(f"out_of_core is {folder!r}; give the path of a folder, or None")
-        if self.memory_limit is not None:
-            byte_count(self.memory_limit)
-        thread_count(self.n_jobs)
-        if is_integer(self.random_state):
-            check_seed(self.random_state)
-        if self.checkpoint is not None:
-            from .checkpoint import Checkpoint
-
-            Checkpoint.of(self.checkpoint)
-
     def solver_arguments(self) -> dict[str, Any]:
         """Return the options of the solver."""
         return dict(self.solver_options or {})
@@ -130,35 +200,19 @@ class Parameters:
     def seed(self) -> int | np.random.Generator:
         """The seed of the order of the examples."""
         if is_integer(self.random_state):
-            check_seed(self.random_state)
+            _seed(self.random_state)
             return int(self.random_state)
         from sklearn.utils import check_random_state
 
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def noted(self) -> dict[str, Any]:
         """Return the parameters that a model stores by name: those that JSON can hold."""
-        return {}
+        marked = {name for name, one in declared(type(self)).items() if one.marker is not None}
+        return as_json({name: x for name, x in self.values().items() if name not in marked})
 
 
-def check_seed(seed: Any) -> None:
-    """Raise a DataError unless the seed is a generator or an integer of at least 0."""
-    if not isinstance(seed, np.random.Generator) and (not is_integer(seed) or seed < 0):
-        raise DataError(f"the seed is {seed!r}; give a whole number from 0")
-
-
-def check_numbers(l2: float, l1: float, tol: float, max_passes: float) -> None:
-    """Raise a DataError unless the numbers of a fit are in range."""
-    for name, value in (("l2", l2), ("tol", tol), ("max_passes", max_passes)):
-        sound = is_number(value) and value > 0.0
-        if not sound or (math.isinf(value) and name != "max_passes"):
-            raise DataError(f"{name} is {value!r}; it must be a positive number")
-    if not is_number(l1) or not 0.0 <= l1 < math.inf:
-        raise DataError(f"l1 is {l1!r}; it must be a number from 0")
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class Settings(Parameters):
+class Settings(Parameters, without=("random_state",)):
     """The parameters of a fit without an estimator, see ``partwise.models.fit.fit_model``.
 
     They are those of `Parameters`, with `seed` in place of `random_state`.
@@ -176,19 +230,16 @@ class Settings(Parameters):
     ('hinge', 0.0001)
     """
 
-    n_jobs: int | None = 1
-    seed: int | np.random.Generator = 0
-    random_state: Any = field(default=0, init=False)
+    checked = True
 
-    def __post_init__(self) -> None:
-        """Check what can be checked without data."""
-        self.check()
-        check_seed(self.seed)
+    n_jobs: Annotated[Any, Check(thread_count), PROCESS] = 1
+    seed: Annotated[Any, Check(_seed_or_generator)] = 0
 
     def noted(self) -> dict[str, Any]:
         """Return the settings under the names that estimators use for them."""
-        names = ("solver", "max_passes", "weights", "cost_matrix", "solver_options")
-        return as_json({**{name: getattr(self, name) for name in names}, "random_state": self.seed})
+        kept = super().noted()
+        seed = {"random_state": kept.pop("seed")} if "seed" in kept else {}
+        return {**kept, **seed}
 
 
 def as_json(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -197,7 +248,7 @@ def as_json(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(name: str, value: Any) -> list[Any]:
-    if isinstance(value, np.ndarray | np.generic):
+    if hasattr(value, "tolist"):
         value = value.tolist()
     if name == "class_weight" and isinstance(value, Mapping):
         # Keys in JSON are strings, and labels may be numbers.

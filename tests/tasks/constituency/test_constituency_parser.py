@@ -214,7 +214,7 @@ def test_long_trees_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
     [
         ({"tags": "maybe"}, "tags is 'maybe'"),
         ({"side": "up"}, "side is 'up'"),
-        ({"horizontal": -1}, "horizontal order is -1"),
+        ({"horizontal": -1}, "horizontal is -1"),
         ({"vertical": None}, "vertical is None"),
         ({"max_length": 0}, "max_length is 0"),
         ({"max_length": 1}, "none has 1 words or fewer"),

@@ -214,7 +214,7 @@ def test_what_does_not_converge_warns(iris: tuple[Any, Any]) -> None:
         ({"l2": "1"}, "l2 is '1'"),
         ({"tol": float("nan")}, "tol is nan"),
         ({"max_passes": 0}, "max_passes is 0"),
-        ({"solver": "perceptron"}, "solver is 'perceptron'"),
+        ({"solver": "perceptron"}, "unknown solver 'perceptron'"),
         ({"n_jobs": 0}, "n_jobs is 0"),
         ({"random_state": -1}, "seed is -1"),
         ({"intercept_scaling": 0.0}, "intercept_scaling is 0.0"),

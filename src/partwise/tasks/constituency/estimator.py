@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +12,8 @@ from ...errors import DataError
 from ...metrics.bracketing import bracket_scores
 from ...models.training_examples import check_weights
 from ..cross_validation import PathEstimator
-from ..description import documented
 from ..estimator import Estimator, has_probabilities
 from ..label_list import LabelList
-from ..parameter_names import named_parameters
 from ..spans import ProbableSpan
 from ..stream import is_iterator, of_columns
 from .bracketing import Bracketing
@@ -32,9 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["ConstituencyParser", "ConstituencyParserCV"]
 
 
-@documented
-@named_parameters
-@dataclass(eq=False, repr=False, kw_only=True)
 class ConstituencyParser(ConstituencyTrainer, Estimator):
     """A parser of phrase structure, trained to a certified optimum.
 
@@ -231,9 +225,6 @@ class ConstituencyParser(ConstituencyTrainer, Estimator):
         return 2 * correct / total if total else 0.0
 
 
-@documented
-@named_parameters
-@dataclass(eq=False, repr=False, kw_only=True)
 class ConstituencyParserCV(PathEstimator, ConstituencyParser):
     """A parser of phrase structure that chooses l2 by cross-validation or by data held out.
 

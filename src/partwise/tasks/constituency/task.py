@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import DataError
+from ...formats.options import Option
 from ..base import Task, no_labels
 from ..missing import missing_of, with_unscored
-from ..options import HASHING, MIN_COUNT, MISSING, Option
 from ..predictions import Predictions, heading, ranking_record
 from ..spans import SPANS, THRESHOLD, SpanTable, check_spans
+from .parameters import ConstituencyParameters
 
 if TYPE_CHECKING:
     from ...arrays import Floats
@@ -30,6 +31,7 @@ class BracketTask(Task["Trees"]):
 
     name = "brackets"
     trainer = "partwise.tasks.constituency.trainer:ConstituencyTrainer"
+    declares = ConstituencyParameters
     features = "spans"
     format = "brackets"
     summary = "one phrase structure tree per sentence"
@@ -46,49 +48,6 @@ class BracketTask(Task["Trees"]):
         "--marginals); with --spans, a table of phrases as --task tag writes it"
     )
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
-        "train": (
-            MIN_COUNT,
-            HASHING,
-            MISSING,
-            Option(
-                "--max-length",
-                "words of a sentence at most",
-                kind="whole number",
-                metavar="N",
-            ),
-            Option(
-                "--horizontal",
-                "siblings that the symbols of partial phrases name (default: 1)",
-                default=1,
-                kind="number from 0",
-                metavar="N",
-            ),
-            Option(
-                "--vertical",
-                "labels of the path to the root that symbols name (default: 1, their own)",
-                default=1,
-                kind="whole number",
-                metavar="N",
-            ),
-            Option(
-                "--side",
-                "where the partial phrases of long phrases go (default: right)",
-                default="right",
-                choices=("right", "left"),
-            ),
-            Option(
-                "--splits",
-                "features of the points at which spans are split; slower",
-                default=False,
-                kind="switch",
-            ),
-            Option(
-                "--predict-tags",
-                "predict tags with the tree, rather than take those of the file",
-                default=False,
-                kind="switch",
-            ),
-        ),
         "predict": (SPANS, THRESHOLD),
         "evaluate": (
             Option(
@@ -103,9 +62,6 @@ class BracketTask(Task["Trees"]):
     def check_given(self, verb: str, given: Mapping[str, Any]) -> None:
         if verb == "predict":
             check_spans(given)
-
-    def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        return {**given, "tags": "predict" if given["predict_tags"] else "gold"}
 
     def resemblance(self, lines: Sequence[str]) -> int:
         text = "".join(line.strip() for line in lines)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,10 +13,8 @@ from ...formats.sentence import Sentence
 from ...metrics.attachment import attachment_scores
 from ...models.training_examples import check_weights
 from ..cross_validation import PathEstimator
-from ..description import documented
 from ..estimator import Estimator, has_probabilities
 from ..label_list import LabelList
-from ..parameter_names import named_parameters
 from ..stream import is_iterator, of_columns
 from .gold import check_trees
 from .trainer import DependencyTrainer
@@ -29,9 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["DependencyParser", "DependencyParserCV"]
 
 
-@documented
-@named_parameters
-@dataclass(eq=False, repr=False, kw_only=True)
 class DependencyParser(DependencyTrainer, Estimator):
     """A dependency parser, trained to a certified optimum.
 
@@ -256,9 +250,6 @@ def _some(relations: Any, i: int, words: list[int]) -> list[list[str]] | None:
     return None if relations is None else [[relations[i][t] for t in words]]
 
 
-@documented
-@named_parameters
-@dataclass(eq=False, repr=False, kw_only=True)
 class DependencyParserCV(PathEstimator, DependencyParser):
     """A dependency parser that chooses l2 by cross-validation or by data held out.
 

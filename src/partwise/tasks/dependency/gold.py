@@ -18,7 +18,6 @@ from ...structures.dependency.projectivity import (
     is_projective,
     projectivise,
 )
-from ...values import one_of
 from .partial_trees import (
     allowed_trees,
     certain_heads,
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from .treebank import Treebank
 
 __all__ = [
-    "NONPROJECTIVE",
     "Changes",
     "GoldTrees",
     "check_trees",
@@ -47,7 +45,6 @@ _log = logging.getLogger(__name__)
 _GIVEN: Final = "<columns>"
 
 #: What to do with gold trees that are not projective where predicted ones must be.
-NONPROJECTIVE: Final = ("lift", "skip", "raise")
 
 
 class Changes(NamedTuple):
@@ -168,7 +165,6 @@ def gold_trees(
     DataError
         If heads form no tree, or one that is not wanted; the message names the sentence.
     """
-    one_of("nonprojective", nonprojective, NONPROJECTIVE)
     if relations is None:
         names = ()
     elif names is None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import MismatchError
+from ...formats.options import Option
 from ..base import Task
 from ..fixed import FIXED
 from ..missing import missing_of, with_unscored
-from ..options import HASHING, MIN_COUNT, MISSING, Option
 from ..predictions import Predictions
+from .parameters import DependencyParameters
 
 if TYPE_CHECKING:
     from ...formats.choice import Chosen
@@ -19,10 +20,7 @@ if TYPE_CHECKING:
     from ..comparison import Comparison
     from .treebank import Treebank
 
-__all__ = ["NONPROJECTIVE", "Parse"]
-
-#: As in partwise.tasks.dependency.gold, which imports numpy.
-NONPROJECTIVE: Final = ("lift", "skip", "raise")
+__all__ = ["Parse"]
 
 
 class Parse(Task["Treebank"]):
@@ -30,6 +28,7 @@ class Parse(Task["Treebank"]):
 
     name = "parse"
     trainer = "partwise.tasks.dependency.trainer:DependencyTrainer"
+    declares = DependencyParameters
     features = "arcs"
     format = "conll"
     headline = ("las", "uas")
@@ -48,36 +47,6 @@ class Parse(Task["Treebank"]):
         'score=..." (and "probability=..." with --marginals)'
     )
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
-        "train": (
-            MIN_COUNT,
-            MISSING,
-            Option(
-                "--labelled",
-                "predict relations too; with many of them, --weights observed saves memory",
-                default=False,
-                kind="switch",
-            ),
-            Option(
-                "--trees",
-                "whether arcs may cross (default: projective, they may not)",
-                default="projective",
-                choices=("projective", "any"),
-            ),
-            Option(
-                "--nonprojective",
-                "what --trees projective does with training trees that are not projective: "
-                "lift words to heads further up, skip the sentences, or stop (default: lift)",
-                default="lift",
-                choices=NONPROJECTIVE,
-            ),
-            Option(
-                "--several-roots",
-                "more than one word of a sentence may have head 0",
-                default=False,
-                kind="switch",
-            ),
-            HASHING,
-        ),
         "predict": (FIXED,),
         "evaluate": (
             Option(
@@ -105,16 +74,6 @@ class Parse(Task["Treebank"]):
                 f"--fixed {given['fixed']}: a head that is not known is _ in CoNLL files; give "
                 "--fixed _"
             )
-
-    def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            "projective": given["trees"] == "projective",
-            "labelled": given["labelled"],
-            "single_root": not given["several_roots"],
-            "nonprojective_gold": given["nonprojective"],
-            "min_count": given["min_count"],
-            "hashing": given["hashing"],
-        }
 
     def read(self, path: str, given: Mapping[str, Any], like: Treebank | None = None) -> Treebank:
         """Read a CoNLL file with trees; those of a file to evaluate on may have several roots."""

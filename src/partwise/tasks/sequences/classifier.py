@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -17,9 +16,7 @@ from ...arrays import Floats
 from ...errors import DataError
 from ...models.hashed_names import hashed_indices
 from ..cross_validation import PathEstimator
-from ..description import documented
 from ..estimator import Estimator, has_probabilities
-from ..parameter_names import named_parameters
 from ..source import Source
 from ..stream import IteratorStream, Stream, is_iterator, parts
 from .examples import read_labels, read_matrix
@@ -63,9 +60,6 @@ def check_no_dicts(X: Any) -> None:
         )
 
 
-@documented
-@named_parameters
-@dataclass(eq=False, repr=False, kw_only=True)
 class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
     """A linear classifier, trained to a certified optimum.
 
@@ -345,9 +339,6 @@ class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
         return chosen
 
 
-@documented
-@named_parameters
-@dataclass(eq=False, repr=False, kw_only=True)
 class LinearClassifierCV(PathEstimator, LinearClassifier):
     """A linear classifier that chooses l2 by cross-validation or by held-out data.
 

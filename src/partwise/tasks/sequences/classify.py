@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import DataError
+from ...formats.options import Option
 from ...metrics.labels import accuracy
 from ..base import no_labels
-from ..kernels.options import KERNEL_OPTIONS, KernelTask
+from ..kernels.parameters import KernelTask
 from ..missing import missing_of, with_unscored
-from ..options import CLASS_WEIGHT, HASHING, MIN_COUNT, MISSING, Option
 from ..predictions import Predictions, ranking_record
+from .parameters import ClassifierParameters
 
 if TYPE_CHECKING:
     from ...arrays import Floats
@@ -33,10 +34,7 @@ class Classify(KernelTask["Table"]):
     name = "classify"
     trainer = "partwise.tasks.sequences.trainers:ClassifierTrainer"
     kernel_trainer = "partwise.tasks.sequences.kernel_estimators:KernelClassifier"
-    without_kernel = (
-        "--min-count",
-        "--hashing",
-    )
+    declares = ClassifierParameters
     features = "positions"
     format = "svmlight"
     summary = "one label per example"
@@ -49,10 +47,6 @@ class Classify(KernelTask["Table"]):
     )
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
         "train": (
-            MIN_COUNT,
-            HASHING,
-            MISSING,
-            CLASS_WEIGHT,
             Option(
                 "--bias",
                 "value of a constant feature (default: 0, none)",
@@ -60,14 +54,14 @@ class Classify(KernelTask["Table"]):
                 kind="number",
                 metavar="X",
             ),
-            *KERNEL_OPTIONS,
         )
     }
 
     def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
         # The sign of a constant feature only changes the sign of its weights.
         bias = abs(given["bias"])
-        return {**given, "fit_intercept": bias > 0.0, "intercept_scaling": bias or 1.0}
+        found = super().parameters(given)
+        return {**found, "fit_intercept": bias > 0.0, "intercept_scaling": bias or 1.0}
 
     def resemblance(self, lines: Sequence[str]) -> int:
         found = 0

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import DataError, MismatchError
+from ...formats.options import Option
 from ...formats.tag_schemes import SCHEME_ALIASES
 from ...metrics.labels import (
     SCHEMES,
@@ -19,7 +20,6 @@ from ...metrics.labels import (
 )
 from ..base import Task, no_labels
 from ..missing import with_unscored
-from ..options import Option
 from ..predictions import Predictions, heading, ranking_record
 
 if TYPE_CHECKING:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "balanced_weights",
-    "check_class_weight",
     "check_several",
     "class_factors",
     "count_classes",
@@ -135,14 +134,6 @@ def check_positions(tokens: Tokens) -> None:
     tokens.rows.check_finite("the features")
     if tokens.transitions is not None:
         tokens.transitions.check_finite("the features of transitions")
-
-
-def check_class_weight(class_weight: Any) -> None:
-    """Raise a DataError unless the weights of classes have a known form."""
-    if class_weight not in (None, "balanced") and not isinstance(class_weight, Mapping):
-        raise DataError(
-            f"class_weight is {class_weight!r}; give None, 'balanced' or a dict of labels"
-        )
 
 
 def check_classes(gold: Sequence[Ints], weight: Floats, labels: Sequence[Label]) -> None:

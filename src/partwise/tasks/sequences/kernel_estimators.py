@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,16 +12,15 @@ from ...arrays import Floats, Ints
 from ...compiled.threads import thread_count
 from ...errors import DataError
 from ...problem.rows import Rows
-from ..description import documented
 from ..estimator import Estimator
 from ..kernels.support import Support
 from ..kernels.trainer import KernelTrainer, kernel_parameters
-from ..parameter_names import named_parameters
 from ..prepared import Prepared
 from .classifier import LinearClassifier
 from .features import PositionFeatures
 from .fit import check_positions, class_factors
 from .partial_labels import NumberedLabels
+from .tag import Tag
 from .tagger import SequenceTagger
 from .trainers import PositionTrainer
 
@@ -33,14 +32,11 @@ if TYPE_CHECKING:
 __all__ = ["KernelClassifier", "KernelTagger"]
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
 class KernelEstimator(KernelTrainer, PositionTrainer, Estimator):
     """Base class of the estimators with kernels; not for direct use.
 
     A derived class also derives from the linear estimator of the same task.
     """
-
-    min_count: int = field(default=1, init=False)
 
     @classmethod
     def _held(cls, model: Model) -> dict[str, Any]:
@@ -105,9 +101,6 @@ def _support(model: Model) -> Support:
     return features.support
 
 
-@documented
-@named_parameters
-@dataclass(eq=False, repr=False, kw_only=True)
 class KernelClassifier(KernelEstimator, LinearClassifier):
     """A classifier with a kernel, trained to a certified optimum.
 
@@ -164,10 +157,7 @@ class KernelClassifier(KernelEstimator, LinearClassifier):
         return support.scores(rows) + self.intercept_
 
 
-@documented
-@named_parameters
-@dataclass(eq=False, repr=False, kw_only=True)
-class KernelTagger(KernelEstimator, SequenceTagger):
+class KernelTagger(KernelEstimator, SequenceTagger, without=Tag.without_kernel):
     """A linear-chain tagger with a kernel of tokens, trained to a certified optimum.
 
     The score of label k at a token x is ``sum_j beta_jk K(x_j, x)`` over tokens x_j of the training
@@ -207,9 +197,6 @@ class KernelTagger(KernelEstimator, SequenceTagger):
     >>> tagger.predict([["the", "cat"]])
     [['DET', 'NOUN']]
     """
-
-    transition_weights: str | None = field(default=None, init=False)
-    min_frequency: float | None = field(default=None, init=False)
 
     @property
     def coef_(self) -> Floats:

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import DataError
-from ...formats.tag_schemes import SCHEME_ALIASES, SEGMENT_SCHEMES
+from ...formats.options import Option
 from ..fixed import FIXED
 from ..missing import missing_of
-from ..options import CLASS_WEIGHT, HASHING, MIN_COUNT, MISSING, Option
 from ..predictions import Predictions
 from ..spans import SPANS, THRESHOLD, SpanTable, check_spans
 from .columns import (
@@ -24,6 +23,7 @@ from .columns import (
     read_inputs,
     tag_scores,
 )
+from .parameters import SegmentParameters
 
 if TYPE_CHECKING:
     from ...formats.choice import Chosen
@@ -39,6 +39,7 @@ class Segment(ColumnTask):
 
     name = "segment"
     trainer = "partwise.tasks.sequences.segment_trainer:SegmentTrainer"
+    declares = SegmentParameters
     features = "segments"
     summary = "labelled segments of tokens"
     example = "train.txt --model names.model --segment-features text --max-length 6"
@@ -53,40 +54,7 @@ class Segment(ColumnTask):
         "and ended by a blank line; with --spans, a table of segments as --task tag writes it"
     )
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
-        "train": (
-            MIN_COUNT,
-            HASHING,
-            MISSING,
-            CLASS_WEIGHT,
-            SPELLING,
-            TEMPLATE,
-            DIALECT,
-            Option(
-                "--max-length",
-                "tokens of a segment at most (default: as the longest in the file)",
-                kind="whole number",
-                metavar="N",
-            ),
-            Option(
-                "--segment-features",
-                "features of whole segments: words, shape, what is before and after, and "
-                "likewise of further columns (default: none)",
-                default="none",
-                choices=("none", "text"),
-            ),
-            Option(
-                "--tags",
-                "how tags spell segments (default: IOB2, IOBES or BILOU, by their letters)",
-                choices=SEGMENT_SCHEMES,
-                aliases=SCHEME_ALIASES,
-            ),
-            Option(
-                "--start-end",
-                "weights for the labels of first and last segments",
-                default=False,
-                kind="switch",
-            ),
-        ),
+        "train": (SPELLING, TEMPLATE, DIALECT),
         "predict": (FIXED, SPANS, THRESHOLD),
         "evaluate": (SCHEME,),
     }
@@ -96,16 +64,6 @@ class Segment(ColumnTask):
             check_templates(given)
         if verb == "predict":
             check_spans(given)
-
-    def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        features, ends = given["segment_features"], given["start_end"]
-        return {
-            **given,
-            "segment_features": None if features == "none" else features,
-            "scheme": given["tags"] or "auto",
-            "start": ends,
-            "end": ends,
-        }
 
     def read_for(
         self, model: Model, path: str, labelled: bool, format: Chosen | str | None = None

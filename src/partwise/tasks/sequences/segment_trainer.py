@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import DataError
 from ...models.model import Model
 from ...models.training_examples import check_weights
-from ...values import is_integer
 from ..prepared import Prepared
 from .column_file import ColumnFile
+from .parameters import SegmentParameters
 from .partial_segments import PartialSegmentation, cut_items, find_partial, is_partial
 from .segment_features import SegmentFeatures, SegmentTokens, features_of, scheme_of
 from .segment_fit import prepare_segments
@@ -20,7 +20,7 @@ from .segment_tags import Segment, longest_segment
 from .segmentations import held, read_segmentations, segment_tokens
 from .sources import Sequences
 from .tokens import Tokens
-from .trainers import SequenceTrainer
+from .trainers import PositionTrainer
 
 if TYPE_CHECKING:
     from ..preparation import Preparation
@@ -28,59 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["SegmentTrainer", "check_templates"]
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class SegmentTrainer(SequenceTrainer):
-    """Trains segment taggers.
-
-    Parameters
-    ----------
-    loss : {"log", "hinge", "softmax-margin"}
-        "log" is a semi-Markov conditional random field. "hinge" is a max-margin model with a cost
-        of 1 for each token in a segment of a wrong label. "softmax-margin" is a conditional random
-        field with such a cost. The cost does not depend on where segments begin and end.
-    weights : {"all", "observed"}
-        Whether a feature has a weight for every label, or only for those that it was seen with in
-        training; the same for transitions and lengths.
-    min_count : int
-        Features that occur on fewer tokens, or on fewer segments of the training labels, are
-        ignored.
-    max_length : int or None
-        The maximum number of tokens of a segment. If None, the length of the longest segment in
-        training. Time and memory grow with it.
-    outside : str, int or None
-        The label of tokens outside of all segments. Each of them is a segment of length 1. If None,
-        segments cover all tokens.
-    scheme : {"auto", "IOB1", "IOB2", "IOBES", "BILOU"}
-        How tags encode segments, if y holds tags. "auto" chooses one of the last three by their
-        letters.
-    segment_features : None, "text" or callable
-        Features of whole segments: "text" (the text in lower case, the first and the last word,
-        the words before and after, the shape of every word) of tokens that are words or dicts
-        with a key such as "w" or "word"; or a function ``(tokens, start, end)`` of the tokens of a
-        sequence as they are in X that returns features as tokens have them, a dict or strings.
-        Features that no segment of the training labels has are ignored. Model files hold no
-        functions: see `from_model`.
-    start, end : bool
-        Whether the labels of the first and the last segment have weights of their own.
-    constraints : callable, iterable of pairs or None
-        Labels of segments (from, to) that must not follow each other, or a function that returns
-        whether two may; see :func:`partwise.tasks.sequences.constraints.make_constraints`.
-    """
-
-    max_length: int | None = None
-    outside: Any = "O"
-    scheme: str = "auto"
-    segment_features: Any = None
-    constraints: Any = None
+class SegmentTrainer(SegmentParameters, PositionTrainer):
+    """Trains segment taggers."""
 
     task: ClassVar[str] = "segment"
-
-    def check(self) -> None:
-        super().check()
-        longest = self.max_length
-        if longest is not None and not (is_integer(longest) and longest >= 1):
-            raise DataError(f"max_length is {longest!r}; give a whole number from 1, or None")
-        name_of(self.segment_features)
 
     @classmethod
     def _held(cls, model: Model) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils.metaestimators import available_if
@@ -12,10 +12,8 @@ from ...errors import DataError
 from ...models.model import Model
 from ...models.training_examples import check_weights
 from ..cross_validation import PathEstimator
-from ..description import documented
 from ..estimator import has_probabilities
 from ..label_list import LabelList
-from ..parameter_names import named_parameters
 from ..spans import ProbableSpan
 from ..stream import is_iterator, of_columns, of_pairs
 from .partial_segments import cut_items, is_partial
@@ -33,9 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["SegmentTagger", "SegmentTaggerCV"]
 
 
-@documented
-@named_parameters
-@dataclass(eq=False, repr=False, kw_only=True)
 class SegmentTagger(SegmentTrainer, SequenceEstimator):
     """A semi-Markov tagger, trained to a certified optimum.
 
@@ -285,9 +280,6 @@ class SegmentTagger(SegmentTrainer, SequenceEstimator):
         return 2.0 * right / total if total else 0.0
 
 
-@documented
-@named_parameters
-@dataclass(eq=False, repr=False, kw_only=True)
 class SegmentTaggerCV(PathEstimator, SegmentTagger):
     """A semi-Markov tagger that chooses l2 by cross-validation or by held-out data.
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...errors import MismatchError
-from ...formats.tag_schemes import SCHEME_ALIASES, TAG_SCHEMES
+from ...formats.options import Option
 from ..fixed import FIXED
-from ..kernels.options import KERNEL_OPTIONS, KernelTask
+from ..kernels.parameters import KernelTask
 from ..missing import missing_of
-from ..options import CLASS_WEIGHT, HASHING, MIN_COUNT, MISSING, Option
 from ..predictions import Predictions
 from ..spans import SPANS, THRESHOLD, SpanTable, check_spans
 from .columns import (
@@ -26,6 +25,7 @@ from .columns import (
     read_inputs,
     tag_scores,
 )
+from .parameters import TaggerParameters
 
 if TYPE_CHECKING:
     from ...formats.choice import Chosen
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ..comparison import Comparison
     from .column_file import ColumnFile
 
-__all__ = ["PRESETS", "Tag"]
+__all__ = ["Tag"]
 
 PAIR_MARGINALS: Final = Option(
     "--pair-marginals",
@@ -42,8 +42,6 @@ PAIR_MARGINALS: Final = Option(
     default=False,
     kind="switch",
 )
-#: The constraints that the command line offers.
-PRESETS: Final = (*TAG_SCHEMES, *SCHEME_ALIASES)
 
 
 class Tag(ColumnTask, KernelTask["ColumnFile"]):
@@ -52,7 +50,8 @@ class Tag(ColumnTask, KernelTask["ColumnFile"]):
     name = "tag"
     trainer = "partwise.tasks.sequences.trainers:TaggerTrainer"
     kernel_trainer = "partwise.tasks.sequences.kernel_estimators:KernelTagger"
-    without_kernel = ("--min-count", "--hashing", "--transition-weights", "--min-frequency")
+    without_kernel = ("transition_weights", "min_frequency")
+    declares = TaggerParameters
     features = "positions"
     summary = "one label per token"
     example = "train.txt --model chunks.model --dev dev.txt"
@@ -69,31 +68,9 @@ class Tag(ColumnTask, KernelTask["ColumnFile"]):
     )
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
         "train": (
-            MIN_COUNT,
-            HASHING,
-            MISSING,
-            CLASS_WEIGHT,
             SPELLING,
             TEMPLATE,
             DIALECT,
-            Option("--constraints", "never predict what breaks this scheme", choices=PRESETS),
-            Option(
-                "--order",
-                "labels before it that a label depends on (default: 1)",
-                default=1,
-                kind="whole number",
-                choices=(1, 2),
-            ),
-            Option(
-                "--untied",
-                "dual variables for every position and pair of neighbouring labels, instead of "
-                "one per pair: the same optimum, and solvers such as sdca can train it",
-                default=False,
-                kind="switch",
-            ),
-            Option(
-                "--start-end", "weights for first and last labels", default=False, kind="switch"
-            ),
             Option(
                 "--transition-features",
                 "pairs of neighbouring labels depend on the features of the token too: one weight "
@@ -101,19 +78,6 @@ class Tag(ColumnTask, KernelTask["ColumnFile"]):
                 default=False,
                 kind="switch",
             ),
-            Option(
-                "--transition-weights",
-                "for pairs of neighbouring labels, instead of --weights",
-                choices=("all", "observed"),
-            ),
-            Option(
-                "--min-frequency",
-                "keep a weight if the values of its feature with its label add up to X; 0 for "
-                "pairs that were not seen (default: no limit)",
-                kind="number",
-                metavar="X",
-            ),
-            *KERNEL_OPTIONS,
         ),
         "predict": (FIXED, SPANS, THRESHOLD, SCHEME, PAIR_MARGINALS),
         "evaluate": (SCHEME,),
@@ -131,10 +95,6 @@ class Tag(ColumnTask, KernelTask["ColumnFile"]):
             check_spans(given, "--pair-marginals")
             if given["scheme"] is not None and not given["spans"]:
                 raise MismatchError("--scheme belongs to --spans here; leave it out")
-
-    def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        ends = given["start_end"]
-        return {**given, "start": ends, "end": ends, "tied": not given["untied"]}
 
     def read(
         self, path: str, given: Mapping[str, Any], like: ColumnFile | None = None

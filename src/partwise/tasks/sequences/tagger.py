@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -15,10 +15,8 @@ from ...formats.columns import Columns
 from ...models.training_examples import check_weights
 from ...models.vocabulary import Vocabulary
 from ..cross_validation import PathEstimator
-from ..description import documented
 from ..estimator import Estimator, has_probabilities
 from ..label_list import LabelList
-from ..parameter_names import named_parameters
 from ..spans import ProbableSpan
 from ..stream import is_iterator, of_columns, of_pairs
 from .column_file import ColumnFile
@@ -34,7 +32,6 @@ __all__ = ["SequenceEstimator", "SequenceTagger", "SequenceTaggerCV"]
 _PARTS_OF_X: Final = {"lengths": True, "X_transitions": True}
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
 class SequenceEstimator(Estimator):
     """Base class of the estimators whose examples are sequences of tokens; not for direct use."""
 
@@ -60,9 +57,6 @@ class SequenceEstimator(Estimator):
         """Return how the model reads tokens; raise an AttributeError if there is no model."""
 
 
-@documented
-@named_parameters
-@dataclass(eq=False, repr=False, kw_only=True)
 class SequenceTagger(TaggerTrainer, SequenceEstimator):
     """A linear-chain tagger, trained to a certified optimum.
 
@@ -401,9 +395,6 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
         return np.asarray(model.layout.dense(model.weights, kinds.index(kind))[0])
 
 
-@documented
-@named_parameters
-@dataclass(eq=False, repr=False, kw_only=True)
 class SequenceTaggerCV(PathEstimator, SequenceTagger):
     """A linear-chain tagger that chooses l2 by cross-validation or by held-out data.
 

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
 from ...arrays import Floats, Ints
 from ...errors import DataError
-from ...models.hashed_names import check_hashing
 from ...models.training_examples import check_weights, note_left_out
 from ...problem.rows import Rows
 from ...problem.weight_rule import WeightRule
-from ...values import check_count, is_integer, is_number, one_of
 from ..prepared import Prepared
 from ..stream import Stream
 from ..trainer import Trainer
 from .distinct import distinct_examples
 from .features import PositionFeatures
-from .fit import check_class_weight, prepare_positions
+from .fit import prepare_positions
+from .parameters import ClassifierParameters, PositionParameters, TaggerParameters
 from .partial_labels import (
     UNKNOWN,
     NumberedLabels,
@@ -43,40 +41,15 @@ if TYPE_CHECKING:
     from .sources import Sequences, Table
     from .tokens import Tokens
 
-__all__ = ["ClassifierTrainer", "PositionTrainer", "SequenceTrainer", "TaggerTrainer"]
+__all__ = ["ClassifierTrainer", "PositionTrainer", "TaggerTrainer"]
 
 #: The number of preceding labels that a label depends on, for the structures of taggers. The
 #: structures are given by name, so that unused ones are not compiled.
 _ORDERS: Final = {"chain": 1, "second-order-chain": 2}
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class PositionTrainer(Trainer):
-    """Base class of the trainers that label positions; not for direct use.
-
-    Parameters
-    ----------
-    min_count : int
-        Features that occur on fewer positions are ignored.
-    class_weight : None, "balanced" or dict
-        Weights of the labels. Labels that a dict does not name have weight 1. "balanced" is ``n /
-        (K count_k)`` for label k, with K labels and n positions. A sequence is weighted by the mean
-        over its positions.
-    hashing : int or None
-        None lists the features that occur in training. A power of two: features get numbers below
-        it by hashing their names, so that no list is kept, and those that share a number share a
-        weight.
-    """
-
-    min_count: int = 1
-    class_weight: Any = None
-    hashing: int | None = None
-
-    def check(self) -> None:
-        super().check()
-        check_count("min_count", self.min_count)
-        check_hashing(self.hashing, self.min_count)
-        check_class_weight(self.class_weight)
+class PositionTrainer(PositionParameters, Trainer):
+    """Base class of the trainers that label positions; not for direct use."""
 
     @property
     def _intercept(self) -> float:
@@ -130,32 +103,10 @@ class PositionTrainer(Trainer):
         return StreamedPositions(self, first if isinstance(first, PositionFeatures) else None)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class ClassifierTrainer(PositionTrainer):
-    """Trains classifiers.
-
-    Parameters
-    ----------
-    l2 : float
-        The regulariser: ``l2/2 |w|^2`` is added to the sum of the losses of all examples. With
-        three classes or more it is 1/C of scikit-learn, and with two classes 2/C, because there is
-        one weight vector per class; the intercept is regularised too.
-    fit_intercept : bool
-        Whether every class has a constant weight.
-    intercept_scaling : float
-        The value of the constant feature; the larger it is, the less the intercept is regularised.
-    """
-
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
+class ClassifierTrainer(ClassifierParameters, PositionTrainer):
+    """Trains classifiers."""
 
     task: ClassVar[str] = "classify"
-
-    def check(self) -> None:
-        super().check()
-        scaling = self.intercept_scaling
-        if self.fit_intercept and not (is_number(scaling) and scaling > 0):
-            raise DataError(f"intercept_scaling is {scaling!r}; give a positive number")
 
     @classmethod
     def _held(cls, model: Model) -> dict[str, Any]:
@@ -230,88 +181,10 @@ class ClassifierTrainer(PositionTrainer):
         return distinct_examples(rows, label, weight)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class SequenceTrainer(PositionTrainer):
-    """Base class of the trainers whose examples are sequences of tokens; not for direct use.
-
-    Parameters
-    ----------
-    start, end : bool
-        Whether first and last labels have weights of their own.
-    """
-
-    start: bool = False
-    end: bool = False
-
-    def check(self) -> None:
-        super().check()
-        for name in ("start", "end"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise DataError(f"{name} is {getattr(self, name)!r}; give True or False")
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class TaggerTrainer(SequenceTrainer):
-    """Trains taggers.
-
-    Parameters
-    ----------
-    l2 : float
-        The regulariser: ``l2/2 |w|^2`` is added to the sum of the losses of all sequences. It is
-        2 c2 in CRFsuite and 1/c in CRF++.
-    order : {1, 2}
-        The number of preceding labels that a label depends on. Time grows with L^2 or L^3 for L
-        labels.
-    tied : bool
-        Whether a sequence has one dual variable per pair of labels, or one per position and pair,
-        as in the papers on exponentiated gradient. The objective, its optimum and the weights are
-        the same. Untied chains take more memory, and solvers that need the marginals of every two
-        neighbours, such as ``"sdca"``, can train them. Chains whose transitions have features of
-        their own are never tied.
-    constraints : str, callable, iterable of pairs or None
-        What no label sequence may contain: a scheme such as "BIO" or "IOBES", pairs of labels
-        (from, to) that are forbidden, or a function that returns whether two labels may follow each
-        other. See :func:`partwise.tasks.sequences.constraints.make_constraints`. They hold in
-        training too.
-    transition_weights : {"all", "observed"} or None
-        Whether every pair of neighbouring labels has a weight, or only those seen in training. If
-        None, as `weights` says.
-    min_frequency : float or None
-        If it is not None, a feature has a weight for a label only if the sum of its values, over
-        the tokens of that label, is at least this; and a pair of labels, if it occurs that often.
-        The sum is 0 for a label that the feature was not seen with. This is
-        ``feature.minfreq`` in CRFsuite.
-    templates : Templates, path, list of str, "default" or None
-        How features are made from X, if its tokens are columns: lists of strings, or strings if
-        there is one column. They are in the language of CRF++ or Wapiti, see
-        :class:`partwise.Templates`; here also the path of a file of them, or a list of its lines.
-        "default" makes the features that a column file gets. If None, tokens hold their features.
-    """
-
-    order: int = 1
-    tied: bool = True
-    constraints: Any = None
-    transition_weights: str | None = None
-    min_frequency: float | None = None
-    templates: Any = None
+class TaggerTrainer(TaggerParameters, PositionTrainer):
+    """Trains taggers."""
 
     task: ClassVar[str] = "tag"
-
-    def check(self) -> None:
-        super().check()
-        if not is_integer(self.order) or self.order not in (1, 2):
-            raise DataError(f"order is {self.order!r}; give 1 or 2")
-        if not isinstance(self.tied, (bool, np.bool_)):
-            raise DataError(f"tied is {self.tied!r}; give True or False")
-        if self.order == 2 and not self.tied:
-            raise DataError(
-                "a chain of order 2 is always tied; leave tied=False out, or use order 1"
-            )
-        if self.transition_weights is not None:
-            one_of("transition_weights", self.transition_weights, ("all", "observed"))
-        least = self.min_frequency
-        if least is not None and not (is_number(least) and math.isfinite(least)):
-            raise DataError(f"min_frequency is {least!r}; give a number, or None")
 
     @classmethod
     def _held(cls, model: Model) -> dict[str, Any]:
@@ -332,10 +205,6 @@ class TaggerTrainer(SequenceTrainer):
             "hashing": getattr(model.features, "n_hashed", 0) or None,
             "templates": known if isinstance(known, Templates) else None,
         }
-
-    def noted(self) -> dict[str, Any]:
-        # The features of the model hold the templates themselves, which may come from a file.
-        return {name: value for name, value in super().noted().items() if name != "templates"}
 
     def _prepare(
         self, source: Sequences | ColumnFile, sample_weight: Any, initial: Model | None
