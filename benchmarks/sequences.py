@@ -74,8 +74,8 @@ class Sequences:
             raise ValueError("there are no other sequences to test on")
         test, structure = self.test, Chain(self.n_labels)
         reader = PositionFeatures(test.rows.n_features)
-        stored = Stored.of(problem.layout, np.zeros(problem.layout.n_weights))
-        batch = make_batch(structure, stored, reader.laid_out(structure, test.rows), test.lengths)
+        stored = Stored(structure, problem.layout, np.zeros(problem.layout.n_weights))
+        batch = make_batch(stored, reader.laid_out(structure, test.rows), test.lengths)
         truth = np.concatenate(test.gold)
 
         def wrong(weights: Floats) -> float:

@@ -104,7 +104,7 @@ def test_elements_hold_all_parts_of_a_label(name: str) -> None:
         for i, label in enumerate(labels):
             if label is None:
                 continue
-            topo = batch.topology(i)
+            topo = batch.shapes.topologies[i]
             parts, counts = model.structure.encode(label, topo)
             held = np.concatenate([one.parts for one in elements.of(label, topo, [])])
             found, times = np.unique(held, return_counts=True)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..models.inference import Batch
-from ..problem.design import site_rows
+from ..models.inference import OracleBatch
+from ..problem.design import rows_of_sites
 from ..problem.rows import Rows
 from ..structures.base import Sites
 
@@ -62,20 +62,19 @@ class ScoredSites:
 
     def __init__(self, model: Model, inputs: Inputs) -> None:
         self.model = model
-        self.batch: Batch = model.batch(inputs)
-        self.topologies = [self.batch.topology(i) for i in range(self.batch.n_examples)]
-        counts = model.layout.n_features
+        self.batch: OracleBatch = model.batch(inputs)
+        held, counts = self.batch.shapes, model.layout.n_features
+        self.topologies = held.topologies
         rows = [given.resize(n) for given, n in zip(inputs.rows, counts, strict=True)]
-        found = site_rows(model.structure, self.topologies, rows)
-        self._site_ptr: Ints = found[0]
-        self._sites: Sites = found[1]
-        self._rows: Rows = found[2]
+        self._site_ptr: Ints = held.site_ptr
+        self._sites: Sites = held.sites
+        self._rows: Rows = rows_of_sites(model.structure, held.sites, rows)
         self._offsets = [model.layout.feature_offset(kind) for kind in range(len(counts))]
         self._counts: dict[int, Ints] = {}
 
     def scores(self, i: int) -> Floats | None:
         """Return the scores of the parts of example i, as the decoder uses them."""
-        return self.batch.scores(i, np.empty(self.batch.max_parts))
+        return self.batch.scores(i, np.empty(self.batch.shapes.max_parts))
 
     def entries(self, i: int, part: int) -> Entries:
         """Return the features that score a part of example i."""
@@ -94,7 +93,7 @@ class ScoredSites:
 
     def _weights(self, features: Ints, slot: int) -> tuple[Ints, Floats]:
         """Return which features have a weight for a slot that is not 0, and these weights."""
-        storage, weights = self.model.stored
+        storage, weights = self.model.stored.storage, self.model.stored.weights
         first = storage.first[features]
         if not storage.slot.size:
             place, held = first + slot, np.arange(len(features))

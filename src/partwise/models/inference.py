@@ -17,44 +17,119 @@ from ..arrays import Floats, Ints
 from ..compiled.jit import FAST, njit
 from ..compiled.threads import run
 from ..errors import DataError
-from ..problem.design import make_design, score, site_rows
+from ..problem.design import all_sites, by_shape, make_design, rows_of_sites, score
 from ..problem.evaluation import not_finite
 from ..problem.layout import Layout
 from ..problem.masks import make_masks, pointers
 from ..problem.problem import Arrays, example_marginals, example_maximum, make_topologies
 from ..problem.rows import Rows
 from ..problem.storage import Storage
-from ..structures.base import Structure, no_oracle
+from ..structures.base import Sites, Structure, no_oracle
 
 #: The number of part counts that are held at a time: 32 MB.
 _STRETCH: Final = 1 << 22
+#: A single example with at most so many sites is small, and its shape is kept.
+_SMALL: Final = 1 << 11
+#: How many shapes are kept.
+_MOST_KEPT: Final = 128
+_NO_INTS: Final[Ints] = np.zeros(0, dtype=np.int64)
+_NO_FLOATS: Final[Floats] = np.zeros(0)
+
+
+class Shapes(NamedTuple):
+    """What follows from the shapes of some examples alone."""
+
+    topologies: Sequence[Ints]
+    topo: Ints
+    topo_ptr: Ints
+    part_ptr: Ints
+    site_ptr: Ints
+    sites: Sites
+    work_size: int
+    max_parts: int
+
+    @classmethod
+    def of(cls, structure: Structure, shapes: Sequence[Any] | Ints, first: int) -> Shapes:
+        """Describe examples, the first of which has the number `first` in messages."""
+        topologies = make_topologies(structure, shapes, first)
+        site_ptr, sites = all_sites(structure, topologies)
+        distinct, which = by_shape(topologies)
+        parts = np.array([structure.n_parts(topo) for topo in distinct], dtype=np.int64)
+        # All shapes of a classifier are empty, and joining them would take long.
+        filled = topologies if any(map(len, distinct)) else ()
+        return cls(
+            topologies,
+            np.concatenate([*filled, _NO_INTS]),
+            pointers(np.array([len(topo) for topo in distinct], dtype=np.int64)[which]),
+            pointers(parts[which]),
+            site_ptr,
+            sites,
+            max((structure.work_size(topo) for topo in distinct), default=0),
+            int(parts.max(initial=0)),
+        )
+
+
+class Stored:
+    """What all predictions of a model share: its weights in the form of compiled code, and shapes.
+
+    It takes a pass over the whole layout, and is made once per model. Threads may share it.
+
+    Parameters
+    ----------
+    structure
+        The structure of the model.
+    layout, weights
+        Its weights.
+    """
+
+    def __init__(self, structure: Structure, layout: Layout, weights: Floats) -> None:
+        self.structure, self.spec = structure, structure.spec
+        self.storage = Storage.plain(layout)
+        self.weights = np.require(weights, requirements=["C", "W"])
+        self.no_oracle = no_oracle.compiled
+        self.oracles: dict[str, Any] = {}
+        self._single: dict[Any, Shapes] = {}
+
+    def shapes(self, shapes: Sequence[Any] | Ints, first: int) -> Shapes:
+        """Describe examples; what is known of a single small one is kept for others of its shape.
+
+        Parameters are those of `Shapes.of`.
+        """
+        if len(shapes) != 1:
+            return Shapes.of(self.structure, shapes, first)
+        shape = shapes[0]
+        found = self._single.get(shape)
+        if found is None:
+            found = Shapes.of(self.structure, shapes, first)
+            if len(found.sites.part) <= _SMALL:
+                if len(self._single) >= _MOST_KEPT:
+                    self._single.clear()
+                self._single[shape] = found
+        return found
 
 
 @dataclass(frozen=True)
-class Batch:
+class OracleBatch:
     """Examples to predict, as arrays for compiled code."""
 
-    structure: Structure
-    weights: Floats
+    stored: Stored
     arrays: Arrays  # without oracles; see `with_oracle`
-    work_size: int
-    max_parts: int
+    shapes: Shapes
+    weights: Floats
     unknown: npt.NDArray[np.bool_]  # examples whose gold label is None
     first: int  # the number of the first example, for messages
 
     def with_oracle(self, name: str) -> Arrays:
         """Return the arrays with one oracle of the structure, which is compiled if necessary."""
-        return self.arrays._replace(**{name: self.structure.oracle(name)})
+        held = self.stored.oracles
+        if name not in held:
+            held[name] = self.stored.structure.oracle(name)
+        return self.arrays._replace(**{name: held[name]})
 
     @property
     def n_examples(self) -> int:
         """The number of examples."""
-        return len(self.arrays.weight)
-
-    def topology(self, i: int) -> Ints:
-        """Return the shape of example i."""
-        a = self.arrays
-        return a.topo[a.topo_ptr[i] : a.topo_ptr[i + 1]]
+        return len(self.shapes.topologies)
 
     def scores(self, i: int, q: Floats) -> Floats | None:
         """Return the masked scores of the parts of example i; None if some are nan or inf."""
@@ -67,20 +142,7 @@ class Batch:
         return None if np.isnan(theta).any() or np.isposinf(theta).any() else theta
 
 
-class Stored(NamedTuple):
-    """The weights of a model in the form of compiled code, shared by all its predictions."""
-
-    storage: Storage
-    weights: Floats
-
-    @classmethod
-    def of(cls, layout: Layout, weights: Floats) -> Stored:
-        """Convert the weights, which takes a pass over the whole layout: done once per model."""
-        return cls(Storage.plain(layout), np.require(weights, requirements=["C", "W"]))
-
-
 def make_batch(
-    structure: Structure,
     stored: Stored,
     features: Sequence[Rows],
     shapes: Sequence[Any] | Ints,
@@ -89,15 +151,13 @@ def make_batch(
     own_constraints: Sequence[Any] | None = None,
     gold: Sequence[Ints | None] | None = None,
     first: int = 0,
-) -> Batch:
+) -> OracleBatch:
     """Put examples together for prediction.
 
     Parameters
     ----------
-    structure
-        The structure of the model.
     stored
-        The weights of the model.
+        The weights and the structure of the model.
     features : sequence of Rows
         The features of each kind of site (see :func:`partwise.problem.design.site_rows`).
     shapes : sequence
@@ -111,52 +171,44 @@ def make_batch(
     first : int
         The number of the first example, for messages.
     """
-    topologies = make_topologies(structure, shapes, first)
-    site_ptr, sites, rows = site_rows(structure, topologies, features)
-    mask, mask_ptr = make_masks(structure, topologies, constraints, own_constraints)
-    gold_ptr, gold_part, gold_count = _encoded(structure, topologies, gold)
-    distinct = {topo.tobytes(): topo for topo in topologies}
-    sizes = {key: structure.n_parts(topo) for key, topo in distinct.items()}
-    parts = np.array([sizes[topo.tobytes()] for topo in topologies], dtype=np.int64)
-    empty = np.zeros(0, dtype=np.int64)
+    structure, held = stored.structure, stored.shapes(shapes, first)
+    rows = rows_of_sites(structure, held.sites, features)
+    n = len(held.topologies)
+    mask, mask_ptr = _NO_FLOATS, np.zeros(n, dtype=np.int64)
+    if constraints is not None or own_constraints is not None:
+        mask, mask_ptr = make_masks(structure, held.topologies, constraints, own_constraints)
+    gold_ptr, gold_part, gold_count = np.zeros(n + 1, dtype=np.int64), _NO_INTS, _NO_FLOATS
+    if gold is not None:
+        gold_ptr, gold_part, gold_count = _encoded(structure, held.topologies, gold)
     arrays = Arrays(
-        marginals=no_oracle.compiled,
-        maximum=no_oracle.compiled,
-        spec=structure.spec,
-        topo=np.concatenate([*topologies, empty]),
-        topo_ptr=pointers([len(topo) for topo in topologies]),
-        part_ptr=pointers(parts),
-        design=make_design(stored.storage, site_ptr, sites, rows),
+        marginals=stored.no_oracle,
+        maximum=stored.no_oracle,
+        spec=stored.spec,
+        topo=held.topo,
+        topo_ptr=held.topo_ptr,
+        part_ptr=held.part_ptr,
+        design=make_design(stored.storage, held.site_ptr, held.sites, rows),
         tau=1.0,
-        cost=np.zeros(0),
+        cost=_NO_FLOATS,
         mask=mask,
         mask_ptr=mask_ptr,
         gold_ptr=gold_ptr,
         gold_part=gold_part,
         gold_count=gold_count,
-        weight=np.ones(len(topologies)),
+        weight=np.ones(n),
     )
-    return Batch(
-        structure=structure,
-        weights=stored.weights,
-        arrays=arrays,
-        work_size=max((structure.work_size(topo) for topo in distinct.values()), default=0),
-        max_parts=int(parts.max(initial=0)),
-        unknown=np.array([y is None for y in gold or ()], dtype=bool),
-        first=first,
-    )
+    unknown = np.array([y is None for y in gold or ()], dtype=bool)
+    return OracleBatch(stored, arrays, held, stored.weights, unknown, first)
 
 
 def _encoded(
-    structure: Structure, topologies: Sequence[Ints], gold: Sequence[Ints | None] | None
+    structure: Structure, topologies: Sequence[Ints], gold: Sequence[Ints | None]
 ) -> tuple[Ints, Ints, Floats]:
     """Return the parts of every label, none for None, after checking that the parts exist.
 
     Returns where the parts of each label begin and end, the parts, and their counts.
     """
-    nothing = (np.zeros(0, dtype=np.int64), np.zeros(0))
-    if gold is None:
-        return np.zeros(len(topologies) + 1, dtype=np.int64), *nothing
+    nothing = (_NO_INTS, _NO_FLOATS)
     if len(gold) != len(topologies):
         raise DataError(f"labels for {len(gold)} examples where there are {len(topologies)}")
     encoded = []
@@ -173,12 +225,12 @@ def _encoded(
     return ends, np.concatenate(all_parts), np.concatenate(all_counts)
 
 
-def best_labels(batch: Batch, n_jobs: int | None = 1, partial: bool = False) -> list[Any]:
+def best_labels(batch: OracleBatch, n_jobs: int | None = 1, partial: bool = False) -> list[Any]:
     """Return the best label of every example.
 
     Parameters
     ----------
-    batch : Batch
+    batch : OracleBatch
         The examples.
     n_jobs : int or None
         The number of threads.
@@ -187,13 +239,18 @@ def best_labels(batch: Batch, n_jobs: int | None = 1, partial: bool = False) -> 
     """
     labels: list[Any] = []
     for begin, end, mu, values in _counts(batch, True, n_jobs, partial):
-        topologies = [batch.topology(i) for i in range(begin, end)]
-        found = batch.structure.decode_all(mu, topologies)
+        structure, topologies = batch.stored.structure, batch.shapes.topologies[begin:end]
+        if len(topologies) == 1:
+            found = [structure.decode(mu, topologies[0])]
+        else:
+            found = structure.decode_all(mu, topologies)
         labels += [y if v > -np.inf else None for y, v in zip(found, values, strict=True)]
     return labels
 
 
-def part_marginals(batch: Batch, n_jobs: int | None = 1, partial: bool = False) -> Iterator[Floats]:
+def part_marginals(
+    batch: OracleBatch, n_jobs: int | None = 1, partial: bool = False
+) -> Iterator[Floats]:
     """Yield the expected count of every part, one array per example.
 
     Parameters are those of `best_labels`. An example without a label has counts of 0.
@@ -204,7 +261,7 @@ def part_marginals(batch: Batch, n_jobs: int | None = 1, partial: bool = False) 
 
 
 def _counts(
-    batch: Batch, best: bool, n_jobs: int | None, partial: bool
+    batch: OracleBatch, best: bool, n_jobs: int | None, partial: bool
 ) -> Iterator[tuple[int, int, Floats, Floats]]:
     """Run an oracle over all examples, a stretch of them at a time.
 
@@ -213,27 +270,29 @@ def _counts(
     """
     arrays = batch.with_oracle("maximum" if best else "marginals")
     ptr = arrays.part_ptr
-    begin = 0
-    while begin < batch.n_examples:
-        end = int(np.searchsorted(ptr, ptr[begin] + _STRETCH, "right")) - 1
-        end = min(max(end, begin + 1), batch.n_examples)
+    begin, n = 0, len(ptr) - 1
+    while begin < n:
+        end = n
+        if ptr[end] - ptr[begin] > _STRETCH:
+            end = max(int(np.searchsorted(ptr, ptr[begin] + _STRETCH, "right")) - 1, begin + 1)
         mu, values = np.empty(int(ptr[end] - ptr[begin])), np.empty(end - begin)
 
         def task(
             first: int, last: int, begin: int = begin, mu: Floats = mu, values: Floats = values
         ) -> None:
             mine = mu[ptr[first + begin] - ptr[begin] :]
-            work, size = np.empty(batch.work_size), batch.max_parts
+            work, size = np.empty(batch.shapes.work_size), batch.shapes.max_parts
             where = (first + begin, last + begin, size, work)
             _part_counts(arrays, batch.weights, best, mine, values[first:], *where)
 
         run(end - begin, n_jobs, task)
-        _check_values(values, batch.first + begin, partial)
+        if not np.isfinite(values).all():
+            _check_values(values, batch.first + begin, partial)
         yield begin, end, mu, values
         begin = end
 
 
-def log_probabilities(batch: Batch, n_jobs: int | None = 1, partial: bool = False) -> Floats:
+def log_probabilities(batch: OracleBatch, n_jobs: int | None = 1, partial: bool = False) -> Floats:
     """Return log p(gold_i | x_i) for every example; -inf if the constraints forbid gold_i.
 
     Parameters are those of `best_labels`.
@@ -246,29 +305,28 @@ def log_probabilities(batch: Batch, n_jobs: int | None = 1, partial: bool = Fals
     return out
 
 
-def log_partitions(batch: Batch, n_jobs: int | None = 1) -> Floats:
+def log_partitions(batch: OracleBatch, n_jobs: int | None = 1) -> Floats:
     """Return log Z for every example, -inf for one without a label."""
     return _log_sums(batch, n_jobs, True)[1]
 
 
-def _log_sums(batch: Batch, n_jobs: int | None, partial: bool) -> tuple[Floats, Floats]:
+def _log_sums(batch: OracleBatch, n_jobs: int | None, partial: bool) -> tuple[Floats, Floats]:
     """Return the score of the gold label and log Z for every example."""
     gold, log_z = np.empty(batch.n_examples), np.empty(batch.n_examples)
     arrays = batch.with_oracle("marginals")
 
     def task(begin: int, end: int) -> None:
-        work, size = np.empty(batch.work_size), batch.max_parts
+        work, size = np.empty(batch.shapes.work_size), batch.shapes.max_parts
         _sums(arrays, batch.weights, gold, log_z, begin, end, size, work)
 
     run(batch.n_examples, n_jobs, task)
-    _check_values(log_z, batch.first, partial)
+    if not np.isfinite(log_z).all():
+        _check_values(log_z, batch.first, partial)
     return gold, log_z
 
 
 def _check_values(values: Floats, begin: int, partial: bool) -> None:
     """Raise a DataError for the first example whose value is nan or inf, or that has no label."""
-    if np.isfinite(values).all():
-        return
     bad = np.isnan(values) | np.isposinf(values)
     if not partial:
         bad |= np.isneginf(values)
@@ -277,7 +335,7 @@ def _check_values(values: Floats, begin: int, partial: bool) -> None:
 
 
 def k_best_labels(
-    batch: Batch, k: int, n_jobs: int | None = 1, partial: bool = False
+    batch: OracleBatch, k: int, n_jobs: int | None = 1, partial: bool = False
 ) -> list[tuple[Floats, list[Ints]]]:
     """Return the k best labels of every example, best first, and their scores.
 
@@ -286,12 +344,12 @@ def k_best_labels(
     results: list[tuple[Floats, list[Ints]]] = [(np.zeros(0), [])] * batch.n_examples
 
     def task(begin: int, end: int) -> int:
-        q = np.empty(batch.max_parts)
+        q = np.empty(batch.shapes.max_parts)
         for i in range(begin, end):
             theta = batch.scores(i, q)
             if theta is None:
                 return i
-            results[i] = batch.structure.k_best(theta, batch.topology(i), k)
+            results[i] = batch.stored.structure.k_best(theta, batch.shapes.topologies[i], k)
             if not results[i][1] and not partial:
                 return i
         return -1
@@ -300,18 +358,18 @@ def k_best_labels(
     return results
 
 
-def part_scores(batch: Batch) -> Iterator[tuple[Floats, Ints]]:
+def part_scores(batch: OracleBatch) -> Iterator[tuple[Floats, Ints]]:
     """Yield the masked scores of the parts of every example, and its shape."""
-    q = np.empty(batch.max_parts)
+    q = np.empty(batch.shapes.max_parts)
     for i in range(batch.n_examples):
         theta = batch.scores(i, q)
         if theta is None:
             raise not_finite(batch.first + i)
-        yield theta.copy(), batch.topology(i)
+        yield theta.copy(), batch.shapes.topologies[i]
 
 
 def draw_labels(
-    batch: Batch, size: int, rng: np.random.Generator, n_jobs: int | None = 1
+    batch: OracleBatch, size: int, rng: np.random.Generator, n_jobs: int | None = 1
 ) -> list[list[Ints]]:
     """Draw labels of every example with their probabilities."""
     # One generator per example, so that the number of threads does not change what is drawn.
@@ -319,19 +377,19 @@ def draw_labels(
     results: list[list[Ints]] = [[]] * batch.n_examples
 
     def task(begin: int, end: int) -> int:
-        q = np.empty(batch.max_parts)
+        q = np.empty(batch.shapes.max_parts)
         for i in range(begin, end):
-            theta, topo = batch.scores(i, q), batch.topology(i)
-            if theta is None or not np.isfinite(batch.structure.log_partition(theta, topo)):
+            theta, topo = batch.scores(i, q), batch.shapes.topologies[i]
+            if theta is None or not np.isfinite(batch.stored.structure.log_partition(theta, topo)):
                 return i
-            results[i] = batch.structure.sample(theta, topo, size, generators[i])
+            results[i] = batch.stored.structure.sample(theta, topo, size, generators[i])
         return -1
 
     _complain(batch, run(batch.n_examples, n_jobs, task))
     return results
 
 
-def _complain(batch: Batch, bad: list[int]) -> None:
+def _complain(batch: OracleBatch, bad: list[int]) -> None:
     for i in bad:
         if i >= 0:
             raise not_finite(batch.first + i)

@@ -22,7 +22,7 @@ from .tally import Tally, warn_unknown
 if TYPE_CHECKING:
     from ..problem.layout import Layout
     from ..structures.base import Structure
-    from .inference import Batch, Stored
+    from .inference import OracleBatch, Stored
 
 __all__ = ["Candidate", "Label", "Model", "check_label_names"]
 
@@ -117,12 +117,7 @@ class Model(Explained):
         """The weights in the form of prediction."""
         from .inference import Stored
 
-        return Stored.of(self.layout, self.weights)
-
-    @property
-    def encoder(self) -> Features:
-        """The features, by the name that they had in earlier versions."""
-        return self.features
+        return Stored(self.structure, self.layout, self.weights)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without what can be computed from the rest."""
@@ -188,7 +183,7 @@ class Model(Explained):
         from .inference import best_labels
 
         found: list[Any] = []
-        for inputs in self._inputs(examples, shapes, own_constraints, fixed, more):
+        for inputs in self.inputs(examples, shapes, own_constraints, fixed=fixed, **more):
             # The batch gets no name, so that it is freed before the rows of the next one are made.
             labels = best_labels(self.batch(inputs), n_jobs, self.features.answers_all)
             found += self._named(labels, inputs)
@@ -211,7 +206,7 @@ class Model(Explained):
         """
         _check_k(k)
         found: list[tuple[Floats, list[Any]]] = []
-        for inputs in self._inputs(examples, shapes, own_constraints, fixed, more):
+        for inputs in self.inputs(examples, shapes, own_constraints, fixed=fixed, **more):
             found += self._rankings(inputs, k, n_jobs)
         return found
 
@@ -235,7 +230,7 @@ class Model(Explained):
         if probabilities:
             self._need_probabilities()
         found: list[list[Candidate]] = []
-        for inputs in self._inputs(examples, None, None, fixed, more):
+        for inputs in self.inputs(examples, fixed=fixed, **more):
             ranked = self._rankings(inputs, k, n_jobs)
             log_z = np.full(len(ranked), np.nan)
             if probabilities:
@@ -277,7 +272,7 @@ class Model(Explained):
 
         self._need_probabilities()
         found: list[Any] = []
-        for inputs in self._inputs(examples, shapes, own_constraints, fixed, more):
+        for inputs in self.inputs(examples, shapes, own_constraints, fixed=fixed, **more):
             counts = part_marginals(self.batch(inputs), n_jobs, self.features.answers_all)
             if inputs.examples is None:
                 found += counts
@@ -296,7 +291,7 @@ class Model(Explained):
         from .inference import part_scores
 
         self._need_probabilities()
-        for inputs in self._inputs(examples, None, None, fixed, more):
+        for inputs in self.inputs(examples, fixed=fixed, **more):
             yield from part_scores(self.batch(inputs))
 
     def log_proba(
@@ -339,7 +334,7 @@ class Model(Explained):
             labels = self.features.numbered(self, labels, examples)
             more = {}
         found = [np.zeros(0)]
-        for inputs in self._inputs(examples, shapes, own_constraints, None, more):
+        for inputs in self.inputs(examples, shapes, own_constraints, **more):
             mine = labels[inputs.which]
             found.append(
                 log_probabilities(self.batch(inputs, mine), n_jobs, self.features.answers_all)
@@ -376,13 +371,21 @@ class Model(Explained):
             raise DataError(f"size is {size}; draw at least 1 label")
         rng = np.random.default_rng(seed)
         found: list[list[Any]] = []
-        for inputs in self._inputs(examples, shapes, own_constraints, fixed, more):
+        for inputs in self.inputs(examples, shapes, own_constraints, fixed=fixed, **more):
             drawn = draw_labels(self.batch(inputs), size, rng, n_jobs)
             columns = [self._named([of[s] for of in drawn], inputs) for s in range(size)]
             found += map(list, zip(*columns, strict=True))
         return found
 
-    def inputs(self, examples: Any, *, fixed: Any = None, **more: Any) -> Iterator[Inputs]:
+    def inputs(
+        self,
+        examples: Any,
+        shapes: Sequence[Any] | Ints | None = None,
+        own_constraints: Sequence[Any] | None = None,
+        *,
+        fixed: Any = None,
+        **more: Any,
+    ) -> Iterator[Inputs]:
         """Yield examples as rows of features, some at a time; warn if no feature is known.
 
         With the rows and shapes that it yields, the other methods return the labels and counts of
@@ -390,9 +393,12 @@ class Model(Explained):
 
         Parameters
         ----------
-        examples, fixed, **more
+        examples, shapes, own_constraints, fixed, **more
             As in `predict`.
         """
+        if shapes is not None:
+            yield Inputs(examples, shapes, own_constraints)
+            return
         # The first prediction may wait for the compiler.
         with nullcontext() if "stored" in vars(self) else noted_compilation():
             read = self.features.read(self.structure, examples, **more)
@@ -400,20 +406,8 @@ class Model(Explained):
             tally = Tally()
             for inputs in self.features.rows(self.structure, read, tally):
                 yield inputs if rules is None else replace(inputs, constraints=rules[inputs.which])
-            warn_unknown(tally)
-
-    def _inputs(
-        self,
-        examples: Any,
-        shapes: Sequence[Any] | Ints | None,
-        own_constraints: Sequence[Any] | None,
-        fixed: Any,
-        more: dict[str, Any],
-    ) -> Iterator[Inputs]:
-        """Return an iterator over the rows of a user, or over the rows of examples."""
-        if shapes is not None:
-            return iter([Inputs(examples, shapes, own_constraints)])
-        return self.inputs(examples, fixed=fixed, **more)
+            if not tally.known:
+                warn_unknown(tally)
 
     def _named(self, labels: Sequence[Any], inputs: Inputs) -> list[Any]:
         if inputs.examples is None:
@@ -451,7 +445,7 @@ class Model(Explained):
                 "softmax-margin loss, or ask for the k best labels, which have scores"
             )
 
-    def batch(self, inputs: Inputs, gold: Sequence[Ints | None] | None = None) -> Batch:
+    def batch(self, inputs: Inputs, gold: Sequence[Ints | None] | None = None) -> OracleBatch:
         """Put rows of features together for the functions of `models.inference`.
 
         Parameters
@@ -470,9 +464,11 @@ class Model(Explained):
                 f"{len(counts)}: {', '.join(self.structure.kinds)}"
             )
         return make_batch(
-            self.structure,
             self.stored,
-            [rows.resize(n) for rows, n in zip(inputs.rows, counts, strict=True)],
+            [
+                rows if rows.n_features == n else rows.resize(n)
+                for rows, n in zip(inputs.rows, counts, strict=True)
+            ],
             inputs.shapes,
             constraints=self.constraints,
             own_constraints=inputs.constraints,

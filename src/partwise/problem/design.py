@@ -92,12 +92,17 @@ def site_rows(
         The sites of each example; the sites; one row per site, with the features of all kinds
         numbered one after the other.
     """
+    site_ptr, sites = all_sites(structure, topologies)
+    return site_ptr, sites, rows_of_sites(structure, sites, features)
+
+
+def rows_of_sites(structure: Structure, sites: Sites, features: Sequence[Rows]) -> Rows:
+    """Return one row per site, of the features that `site_rows` takes."""
     if len(features) != len(structure.kinds):
         raise ValueError(
             f"features for {len(features)} kinds of sites; a {structure.name} has "
             f"{len(structure.kinds)}: {', '.join(structure.kinds)}"
         )
-    site_ptr, sites = _all_sites(structure, topologies)
     wanted = np.bincount(sites.kind, minlength=len(features)).tolist()
     for kind, (rows, n) in enumerate(zip(features, wanted, strict=True)):
         if len(rows) != n and len(rows) != 1:
@@ -108,17 +113,17 @@ def site_rows(
     stacked = _number_through(features)
     one_each = all(len(rows) == n for rows, n in zip(features, wanted, strict=True))
     if one_each and (sites.kind[1:] >= sites.kind[:-1]).all():
-        return site_ptr, sites, stacked
+        return stacked
     source = np.empty(len(sites.kind), dtype=np.int64)
     base = 0
     for kind, (rows, n) in enumerate(zip(features, wanted, strict=True)):
         mine = sites.kind == kind
         source[mine] = np.arange(base, base + n) if len(rows) == n else base
         base += len(rows)
-    return site_ptr, sites, stacked.take(source)
+    return stacked.take(source)
 
 
-def _all_sites(structure: Structure, topologies: Sequence[Ints]) -> tuple[Ints, Sites]:
+def all_sites(structure: Structure, topologies: Sequence[Ints]) -> tuple[Ints, Sites]:
     """Return where the sites of each example begin and end, and all sites."""
     distinct, which = by_shape(topologies)
     # The columns of Sites, one below the other: joining all of them takes one step.
@@ -183,7 +188,7 @@ def make_design(storage: Storage, site_ptr: Ints, sites: Sites, rows: Rows) -> D
         slot=storage.slot,
         live=storage.live,
         filled=storage.filled,
-        widest=int(filled_width(widest)),
+        widest=int(filled_width(widest)) if storage.filled else widest,
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ class SequenceStructure(Structure):
         ends = (labels if self.start else nothing, labels if self.end else nothing)
         return *self.inner_slots(other, labels), *ends
 
-    @property
+    @cached_property
     def widths(self) -> tuple[int, ...]:
         n = self.n_labels
         return *self.inner_widths, self.start * n, self.end * n

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partwise import DataError, ModelFileError, Templates
+from partwise.tasks.sequences.column_file import given_columns
 from partwise.tasks.sequences.extraction import number_features
 from partwise.tasks.sequences.template_file import as_templates, templates_from_json
 from partwise.tasks.sequences.templates import template_for
-from partwise.tasks.sequences.token_columns import given_columns
 from partwise.tasks.sequences.wapiti_regexp import RegexpError, compile_regexp, whole_name
 
 SENTENCE = [["He", "PRP"], ["reckons", "VBZ"], ["the", "DT"], ["current", "JJ"], ["account", "NN"]]

@@ -413,13 +413,13 @@ def test_features_of_segments_are_matched_by_name() -> None:
         SegmentTagger(segment_features="text", tol=0.1).fit([words], y).model_
         for words in (["a", "b"], ["b", "c"])
     )
-    known, wanted = old.encoder.segment_vocabulary, new.encoder.segment_vocabulary
-    found = new.encoder.match(old.encoder, new.structure)[1]
+    known, wanted = old.features.segment_vocabulary, new.features.segment_vocabulary
+    found = new.features.match(old.features, new.structure)[1]
     assert found.tolist() == [known.index.get(name, -1) for name in wanted]
     assert min(found) == -1
     assert max(found) >= 0
     plain = SegmentTagger(tol=0.1).fit([["b", "c"]], y).model_
-    assert set(new.encoder.match(plain.encoder, new.structure)[1].tolist()) == {-1}
+    assert set(new.features.match(plain.features, new.structure)[1].tolist()) == {-1}
 
 
 def test_warm_start_constraints_and_weights(text: Sentences) -> None:
@@ -523,7 +523,7 @@ def test_bad_fixed_segments(fixed: Any, says: str, text: Sentences, fitted: Segm
     ],
 )
 def test_hostile_encoders_are_refused(change: dict[str, Any], says: str, text: Sentences) -> None:
-    encoder = SegmentTagger(tol=0.1, segment_features="text").fit(*text).model_.encoder
+    encoder = SegmentTagger(tol=0.1, segment_features="text").fit(*text).model_.features
     assert isinstance(encoder, SegmentFeatures)
     saved = encoder.to_json()
     arrays = encoder.arrays()

@@ -14,7 +14,7 @@ from ...compiled.compilation import noted_compilation
 from ...errors import DataError, ModelFileError
 from ...models.foreign.crfsuite import CRFsuiteModel
 from ...models.inference import (
-    Batch,
+    OracleBatch,
     Stored,
     best_labels,
     make_batch,
@@ -125,7 +125,7 @@ class Decoder:
         weights = np.concatenate([states.weight, np.zeros(len(bare))])[order]
         first = np.concatenate([[0], ends[:-1]]).astype(np.int64)
         layout = Layout(self._structure.widths, (attributes, 1, 0, 0), first, slot, int(ends[-1]))
-        return Stored.of(layout, np.concatenate([weights, table]))
+        return Stored(self._structure, layout, np.concatenate([weights, table]))
 
     def rows(self, sequences: Iterable[Any]) -> tuple[Rows, Ints]:
         """Return the known attributes of some sequences as rows, and the lengths."""
@@ -134,8 +134,8 @@ class Decoder:
             raise ModelFileError("the model has no labels: it was trained on no data; train again")
         return rows, lengths
 
-    def _batch(self, rows: Rows, lengths: Ints) -> Batch:
-        return make_batch(self._structure, self._stored, chain_rows(rows), lengths)
+    def _batch(self, rows: Rows, lengths: Ints) -> OracleBatch:
+        return make_batch(self._stored, chain_rows(rows), lengths)
 
     def best(self, rows: Rows, lengths: Ints) -> list[list[str]]:
         """Return the best labels of each sequence; the first of equal ones, as in CRFsuite."""

@@ -15,7 +15,7 @@ from ...arrays import Floats, Ints
 from ...compiled.compilation import noted_compilation
 from ...errors import DataError
 from ...models.foreign.crfsuite import CRFsuiteModel, WeightedPairs
-from ...models.inference import Batch, Stored, best_labels, make_batch
+from ...models.inference import OracleBatch, Stored, best_labels, make_batch
 from ...problem.layout import Layout
 from ...problem.losses import make_loss
 from ...problem.problem import Problem, build_problem
@@ -146,7 +146,7 @@ def _n_features(problem: Problem) -> int:
 class _HeldOut:
     """Held-out sequences, which are labelled and scored while training."""
 
-    def __init__(self, batch: Batch, gold: Sequence[Ints], names: Sequence[str]) -> None:
+    def __init__(self, batch: OracleBatch, gold: Sequence[Ints], names: Sequence[str]) -> None:
         self.batch, self.gold, self.names = batch, gold, names
 
     @classmethod
@@ -157,8 +157,9 @@ class _HeldOut:
         sample = instances.sample(group, True)
         if not len(sample.lengths):
             return None
-        stored = Stored.of(problem.layout, np.zeros(problem.layout.n_weights))
-        batch = make_batch(problem.structure, stored, chain_rows(sample.rows), sample.lengths)
+        layout = problem.layout
+        stored = Stored(problem.structure, layout, np.zeros(layout.n_weights))
+        batch = make_batch(stored, chain_rows(sample.rows), sample.lengths)
         return cls(batch, sample.gold, list(instances.labels))
 
     def scores(self, weights: Floats) -> list[str]:

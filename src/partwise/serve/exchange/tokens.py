@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...tasks.sequences.column_file import ColumnFile
+from ...tasks.sequences.column_file import ColumnFile, as_columns
 from ...tasks.sequences.features import PositionFeatures
-from ...tasks.sequences.token_columns import as_columns
 from ..faults import Fault
 from .base import Exchange, Item
 from .numbers import matrix

@@ -19,10 +19,10 @@ from ..cross_validation import PathEstimator
 from ..estimator import Estimator, has_probabilities
 from ..source import Source
 from ..stream import IteratorStream, Stream, is_iterator, parts
-from .examples import read_labels, read_matrix
+from .examples import read_labels, read_matrix, without_marks
 from .features import PositionFeatures
 from .partial_labels import holds_partial, is_certain
-from .sources import Table, without_marks
+from .sources import Table
 from .trainers import ClassifierTrainer
 
 if TYPE_CHECKING:

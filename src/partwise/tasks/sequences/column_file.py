@@ -1,10 +1,13 @@
-"""The sentences of a column file as examples for a fit."""
+"""The sentences of a column file, or tokens from Python that are such columns, as examples."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ...counted import counted
 from ...errors import DataError
@@ -15,16 +18,23 @@ from ..base import no_labels
 from ..labels import order_of_labels
 from ..source import Source
 from .attributes import attribute_rows
-from .extraction import ColumnTemplates
-from .sources import without_marks
+from .examples import without_marks
+from .extraction import ColumnTemplates, look_up
 from .templates import TemplateSet, template_for
 from .token_text import shown_attributes
-from .tokens import Tokens, bare_tokens, known_tokens, made_tokens
+from .tokens import Tokens, bare_tokens, made_tokens
 
 if TYPE_CHECKING:
     from .features import PositionFeatures
 
-__all__ = ["ColumnFile", "not_columns"]
+__all__ = [
+    "ColumnFile",
+    "as_columns",
+    "check_file",
+    "default_templates",
+    "given_columns",
+    "not_columns",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +137,15 @@ class ColumnFile(Source):
             return made_tokens(self.columns, templates)
         if known.templates is None or known.vocabulary is None:
             raise not_columns()
-        return known_tokens(self.columns, known.templates, known)
+        columns, templates, tally, steps = self.columns, known.templates, Tally(), None
+        templates.check(columns)
+        rows = look_up(columns, templates.positions, known.vocabulary, tally)
+        if templates.transitions is not None and known.transition_vocabulary is not None:
+            steps = look_up(columns, templates.transitions, known.transition_vocabulary, tally)
+        return Tokens(
+            rows, columns.lengths, len(columns.fields), known.vocabulary, templates, steps,
+            known.transition_vocabulary, tally=tally,
+        )  # fmt: skip
 
     def untouched(self) -> Tokens:
         """Return the tokens without features, for a look at their labels."""
@@ -185,3 +203,77 @@ def not_columns() -> DataError:
         "the model was not trained on column files, so files cannot be given to it; use it from "
         "Python, with partwise.load_model, or give its features by name, with --format crfsuite"
     )
+
+
+def check_file(X: Any, y: Any) -> None:
+    """Raise a DataError if X is the name of a file, or a file that does not go with y."""
+    if isinstance(X, (str, os.PathLike)):
+        raise DataError(
+            f"X is of type {type(X).__name__}; give a list of sequences, or for a file what a "
+            "reader returns, such as partwise.formats.columns.read_columns(path)"
+        )
+    if not isinstance(X, Columns):
+        return
+    if X.labels is None:
+        raise DataError(f"{X.path} was read without labels; read it with labelled=True, without y")
+    if y is not None:
+        raise DataError(f"{X.path} was read with labels of its own; leave y out")
+
+
+def as_columns(X: Any, n_inputs: int) -> Columns | None:
+    """Return sequences of tokens as the columns of a file; None if they have another form.
+
+    A token is a string if there is one column, otherwise a list or tuple of one string per column.
+    """
+    if not isinstance(X, (list, tuple)):
+        return None
+    fields: tuple[list[str], ...] = tuple([] for _ in range(n_inputs))
+    lengths = []
+    for sequence in X:
+        if not isinstance(sequence, (list, tuple)):
+            return None
+        for token in sequence:
+            values = [token] if isinstance(token, str) else token
+            if not isinstance(values, (list, tuple)) or len(values) != n_inputs:
+                return None
+            if not all(isinstance(value, str) for value in values):
+                return None
+            for column, value in zip(fields, values, strict=True):
+                column.append(value)
+        lengths.append(len(sequence))
+    counts = np.array(lengths, dtype=np.int64)
+    return Columns("X", fields, None, counts, np.arange(1, 1 + int(counts.sum())))
+
+
+def given_columns(X: Any, templates: ColumnTemplates) -> Columns:
+    """Return sequences of tokens as the columns that templates are applied to.
+
+    Raises a DataError if the tokens are not columns.
+    """
+    X = list(X)
+    some = _first_token(X)
+    columns = as_columns(X, templates.n_columns if some is None else _width(some))
+    if columns is None:
+        raise DataError(
+            "templates are applied to columns, so every token of X must be a list of strings, one "
+            "per column, or a string if there is one column; every token must have as many columns "
+            f"as the first one, {some!r:.80}"
+        )
+    templates.check(columns)
+    return columns
+
+
+def default_templates(X: Sequence[Any]) -> TemplateSet:
+    """Return the templates that a file with the columns of these tokens gets by default."""
+    some = _first_token(X)
+    n_inputs = 1 if some is None else _width(some)
+    return template_for(n_inputs, spelling=n_inputs == 1)
+
+
+def _first_token(X: Sequence[Any]) -> Any:
+    return next((token for sequence in X for token in sequence), None)
+
+
+def _width(token: Any) -> int:
+    """Return the number of columns of a token; what has none is refused by `as_columns`."""
+    return len(token) if isinstance(token, (list, tuple)) else 1

@@ -1,10 +1,15 @@
-"""The distinct combinations of what templates see, found by the codes of the values of columns."""
+"""The distinct combinations of what templates see, and the names and numbers that they get.
+
+They are found by the codes of the values of columns. Features are numbered in the order in which
+they are first seen: by rows, and in a row by templates. So the numbers of the features of some text
+are the same whether it is read at once or in pieces.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Sequence
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,17 +17,26 @@ from numpy.typing import NDArray
 from ...formats.columns import Columns
 from .plans import Item, Plan, Recipe
 
-__all__ = ["ABSENT", "Combinations", "Found"]
+if TYPE_CHECKING:
+    from ...models.name_table import NameTable
+
+__all__ = ["ABSENT", "Combinations", "Found", "number_compactly", "number_strings"]
 
 #: Used instead of the number of a feature that a token does not have.
 ABSENT: Final = -1
 _BEGIN: Final = "__BOS__"
 _END: Final = "__EOS__"
 _MAX_KEY: Final = 2**62
+#: So few tokens have hardly any combination twice, so that all of theirs get names.
+_FEW: Final = 100
 #: Combinations are found in a table, and not by sorting, up to this number of entries per token.
 _SPARE: Final = 4
 
+_LAST: Final = np.array([ABSENT], np.int32)
+
 _Codes = NDArray[np.int64]
+_Numbers = NDArray[np.int32]
+_Finish = Callable[[str], str] | None
 
 
 class Found(NamedTuple):
@@ -42,9 +56,6 @@ class Found(NamedTuple):
     items: Sequence[tuple[Sequence[str], _Codes]]
     first: _Codes
 
-    def __len__(self) -> int:
-        return len(self.first)
-
 
 class Combinations:
     """The features of all tokens, or pairs of tokens, before they have names and numbers.
@@ -59,7 +70,9 @@ class Combinations:
 
     def __init__(self, columns: Columns, plan: Plan) -> None:
         sentences = _Sentences(columns, plan)
-        every = np.flatnonzero(sentences.before > 0) if plan.steps else np.arange(len(columns))
+        every = np.arange(len(sentences.before))
+        if plan.steps:
+            every = np.flatnonzero(sentences.before > 0)
         width = len(plan.recipes) + 2 * plan.edges
         self.table = np.full((width, len(every)), ABSENT, np.int32)
         self.found: list[Found] = []
@@ -73,10 +86,19 @@ class Combinations:
 
     def _apply(self, place: int, recipe: Recipe, sentences: _Sentences, every: _Codes) -> None:
         """Apply one template to some tokens."""
-        rows, parts = _present([sentences.codes(item, every) for item in recipe.items], len(every))
-        texts = [sentences.texts(item) for item in recipe.items]
+        parts = [sentences.codes(item, every) for item in recipe.items]
+        texts = [sentences.seen[item.look][1] for item in recipe.items]
+        # The tokens where nothing is absent; None stands for all of them.
+        rows, whole = None, np.ones(len(every), np.bool_)
+        for codes in parts:
+            whole &= codes >= 0
+        if not whole.all():
+            rows, parts = np.flatnonzero(whole), [codes[whole] for codes in parts]
         n = len(every) if rows is None else len(rows)
-        first, inverse = _distinct(list(zip(parts, map(len, texts), strict=True)), n)
+        if parts and n <= _FEW:
+            first = inverse = np.arange(n)
+        else:
+            first, inverse = _distinct(list(zip(parts, map(len, texts), strict=True)), n)
         self.table[place, slice(None) if rows is None else rows] = inverse
         items = [(known, codes[first]) for known, codes in zip(texts, parts, strict=True)]
         self.found.append(Found(recipe.texts, items, first if rows is None else rows[first]))
@@ -85,7 +107,7 @@ class Combinations:
         """Return the table with the numbers of the features, tokens by templates."""
         for row, mine in zip(self.table, numbers, strict=True):
             # The last entry is for ABSENT, which is -1.
-            row[:] = np.append(mine, np.int32(ABSENT))[row]
+            row[:] = np.concatenate((mine, _LAST))[row]
         return np.ascontiguousarray(self.table.T)
 
 
@@ -95,13 +117,17 @@ class _Sentences:
     def __init__(self, columns: Columns, plan: Plan) -> None:
         lengths = columns.lengths
         starts = np.cumsum(lengths) - lengths
-        self.before = np.arange(len(columns)) - np.repeat(starts, lengths)
+        self.before = np.arange(len(columns.lines)) - np.repeat(starts, lengths)
         self.after = np.repeat(lengths, lengths) - 1 - self.before
         self.outside = plan.outside
         self.seen = _coded(columns, plan)
+        # Several templates look at the same; what they see is kept while it is small.
+        self._kept: dict[Item, _Codes] = {}
 
     def codes(self, item: Item, tokens: _Codes) -> _Codes:
-        """Return what an item sees from some tokens; -1 if there is nothing."""
+        """Return what an item sees from the tokens of a plan; -1 if there is nothing."""
+        if item in self._kept:
+            return self._kept[item]
         codes = self.seen[item.look][0]
         before, after = self.before[tokens], self.after[tokens]
         # The distance from the token to the one that is looked at.
@@ -111,6 +137,8 @@ class _Sentences:
         early, late = -(before + away), away - after
         out = (early > 0) | (late > 0)
         found: _Codes = codes[np.where(out, 0, tokens + away)]
+        if len(tokens) <= _FEW:
+            self._kept[item] = found
         if not out.any():
             return found
         if self.outside is None:
@@ -121,20 +149,6 @@ class _Sentences:
         where = np.where(early > 0, np.minimum(early, first), first + np.minimum(late, last)) - 1
         found[out] = codes[begin + where[out]]
         return found
-
-    def texts(self, item: Item) -> list[str]:
-        """Return the texts of the codes that an item may see."""
-        return self.seen[item.look][1]
-
-
-def _present(parts: list[_Codes], n: int) -> tuple[_Codes | None, list[_Codes]]:
-    """Leave out the tokens where something is absent; None stands for all tokens."""
-    whole = np.ones(n, np.bool_)
-    for codes in parts:
-        whole &= codes >= 0
-    if whole.all():
-        return None, parts
-    return np.flatnonzero(whole), [codes[whole] for codes in parts]
 
 
 def _coded(columns: Columns, plan: Plan) -> list[tuple[_Codes, list[str]]]:
@@ -197,3 +211,79 @@ def _distinct(parts: list[tuple[_Codes, int]], n: int) -> tuple[_Codes, _Codes]:
     rank = np.empty(size, np.int64)
     rank[used] = np.arange(len(used))
     return places[used], rank[key]
+
+
+def number_strings(
+    found: Sequence[Found], finish: _Finish, number: Callable[[list[str]], _Numbers]
+) -> list[_Numbers]:
+    """Number features by names that are strings.
+
+    Parameters
+    ----------
+    found
+        The features of each template.
+    finish
+        Brings a name into its final form, if it is not None.
+    number
+        Returns the numbers of all names.
+    """
+    every = list(chain.from_iterable(_names(one, finish) for one in found))
+    order = _order(found)
+    numbers = np.empty(len(every), np.int32)
+    numbers[order] = number(list(map(every.__getitem__, order.tolist())))
+    return _split(numbers, found)
+
+
+def number_compactly(found: Sequence[Found], finish: _Finish, table: NameTable) -> list[_Numbers]:
+    """Number features by a table of names, without making a string of each name.
+
+    Parameters
+    ----------
+    found, finish
+        As in `number_strings`.
+    table
+        The table, to which the names are added.
+    """
+    from ...models.name_table import concatenated, joined
+    from ...models.vocabulary import packed
+
+    # The texts of an item are shared by many templates.
+    texts: dict[int, tuple[NDArray[np.uint8], NDArray[np.int64]]] = {}
+    names = []
+    for one in found:
+        if finish is not None:
+            names.append(packed(_names(one, finish)))
+            continue
+        items = []
+        for known, codes in one.items:
+            if id(known) not in texts:
+                texts[id(known)] = packed(known)
+            items.append((*texts[id(known)], codes))
+        names.append(joined(one.texts, items, len(one.first)))
+    order = _order(found)
+    numbers = np.empty(len(order), np.int32)
+    numbers[order] = table.add_packed(*concatenated(names, order))
+    return _split(numbers, found)
+
+
+def _names(found: Found, finish: _Finish) -> list[str]:
+    # Joining may give two combinations ("a|b", "c" and "a", "b|c") the same name: both then get
+    # the same number, as they would if features were strings throughout.
+    if not found.items:
+        names = [found.texts[0]] * len(found.first)
+    else:
+        form = "%s".join(text.replace("%", "%%") for text in found.texts)
+        seen = [map(texts.__getitem__, codes.tolist()) for texts, codes in found.items]
+        names = list(map(form.__mod__, zip(*seen, strict=True)))
+    return names if finish is None else list(map(finish, names))
+
+
+def _order(found: Sequence[Found]) -> NDArray[np.int64]:
+    """Return all features, one template after the other, in the order in which they are seen."""
+    first = np.concatenate([*(one.first for one in found), np.zeros(0, np.int64)])
+    return np.argsort(first, kind="stable")
+
+
+def _split(numbers: _Numbers, found: Sequence[Found]) -> list[_Numbers]:
+    ends = np.cumsum([0, *(len(one.first) for one in found)]).tolist()
+    return [numbers[a:b] for a, b in pairwise(ends)]

@@ -24,6 +24,7 @@ __all__ = [
     "read_lengths",
     "read_matrix",
     "read_transitions",
+    "without_marks",
 ]
 
 
@@ -339,21 +340,26 @@ def _fault(label: Any, first: Any) -> str:
     return ""
 
 
+def without_marks(labels: list[Any], missing: Any) -> list[Any]:
+    """Return the labels with None in the place of a mark; the list itself without a mark."""
+    if missing is None:
+        return labels
+    return [None if is_missing(label, missing) else label for label in labels]
+
+
 def read_fixed(
     fixed: Any, lengths: Ints, numbers: Mapping[Any, int]
-) -> list[list[tuple[int, list[int]]]] | None:
+) -> list[list[tuple[int, list[int]]]]:
     """Read labels that are known before prediction.
 
     Parameters
     ----------
     fixed
-        None, or one item per sequence: None; a dict from positions to one or several labels; or a
+        One item per sequence: None; a dict from positions to one or several labels; or a
         list with one item per token: a label, several labels, or None if nothing is known.
     lengths, numbers
         The lengths of the sequences, and the number of each label.
     """
-    if fixed is None:
-        return None
     items = list(fixed)
     if len(items) != len(lengths):
         raise DataError(f"fixed has {len(items)} entries where X has {len(lengths)} sequences")

@@ -20,9 +20,8 @@ from partwise.models.tally import Tally
 from partwise.models.vocabulary import Vocabulary
 from partwise.problem.rows import Rows
 
-from .combinations import ABSENT, Combinations
+from .combinations import ABSENT, Combinations, number_compactly, number_strings
 from .plans import Item, Look, Plan, Recipe
-from .template_names import number_compactly, number_strings
 
 __all__ = [
     "MAX_COLUMNS",
@@ -39,6 +38,8 @@ __all__ = [
 MAX_COLUMNS = 2**15 + 1
 #: Used instead of the number of a feature that has no number.
 _UNKNOWN: Final = -2
+#: What templates make of themselves, once.
+_MADE: Final = ("n_columns", "positions", "transitions")
 #: From this number of tokens on, names are numbered by compiled code, in little memory.
 _MANY: Final = 5000
 
@@ -75,6 +76,10 @@ class ColumnTemplates(ABC):
     def plain_transition(self) -> bool:
         """Whether every pair of neighbouring labels has a weight that holds everywhere."""
         return True
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Plans hold functions, and are made again.
+        return {name: held for name, held in vars(self).items() if name not in _MADE}
 
     def check(self, columns: Columns) -> None:
         """Raise a DataError unless there are all the columns that are used."""
@@ -158,7 +163,7 @@ def _rows(table: NDArray[np.int32], n_features: int, repeated: bool) -> Rows:
     values = None if times is None else times[present].astype(np.float64)
     if values is not None and (values == 1.0).all():
         values = None
-    return Rows(indptr, table[present], values, n_features)
+    return Rows.sound(indptr, table[present], values, n_features)
 
 
 def _times(table: NDArray[np.int32]) -> NDArray[np.int64]:

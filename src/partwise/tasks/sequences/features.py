@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 
 import numpy as np
@@ -28,12 +29,11 @@ from ...models.tally import Tally
 from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows, is_matrix
 from ..kernels.support import Support
-from .column_file import ColumnFile
+from .column_file import ColumnFile, as_columns
 from .examples import read_fixed, read_labels
 from .extraction import MAX_COLUMNS, ColumnTemplates
 from .sources import Sequences, Table
 from .template_file import templates_from_json
-from .token_columns import as_columns
 from .tokens import Tokens, cut
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class PositionFeatures(Features):
     n_hashed: int = 0
     transition_support: Support | None = None
 
-    @property
+    @cached_property
     def n_features(self) -> int:
         """The number of features of positions, without the intercept."""
         if self.support is not None:
@@ -166,21 +166,22 @@ class PositionFeatures(Features):
         X_transitions
             The features of neighbouring tokens, if the model uses them.
         """
-        refuse_others(more)
+        if more:
+            refuse_others(more)
         if isinstance(examples, Tokens):
             return examples
         if structure.name == "multiclass" and is_matrix(examples):
             examples = Table(
                 examples.tocsr() if hasattr(examples, "tocsr") else np.asarray(examples)
             )
-        source = self.source(examples, lengths, X_transitions)
-        tokens = source.tokens(self)
-        by_name = self.templates is not None and getattr(source, "by_name", True)
-        if by_name and tokens.tally.nothing_known:
+        source, tokens = self._read(examples, lengths, X_transitions)
+        tokens = source.tokens(self) if tokens is None else tokens
+        unknown = self.templates is not None and tokens.tally.nothing_known
+        if unknown and getattr(source, "by_name", True):
             raise self._names_unknown(tokens.tally)
-        if self.input_transitions and tokens.transitions is None:
-            raise DataError("the model was trained with X_transitions; give them here too")
-        if tokens.transitions is not None and not self.input_transitions:
+        if (tokens.transitions is None) != (self.n_transition_features is None):
+            if tokens.transitions is None:
+                raise DataError("the model was trained with X_transitions; give them here too")
             raise DataError("the model was trained without X_transitions; leave them out")
         return tokens
 
@@ -188,27 +189,35 @@ class PositionFeatures(Features):
         self, examples: Any, lengths: Any = None, X_transitions: Any = None
     ) -> ColumnFile | Sequences | Table:
         """Return examples of any known form as a source."""
+        return self._read(examples, lengths, X_transitions)[0]
+
+    def _read(
+        self, examples: Any, lengths: Any, X_transitions: Any
+    ) -> tuple[ColumnFile | Sequences | Table, Tokens | None]:
+        """Return examples as a source, and their tokens if all of them had to be looked at."""
         if isinstance(examples, (ColumnFile, Sequences, Table)):
-            return examples
+            return examples, None
         if isinstance(examples, Columns):
-            return ColumnFile(examples)
+            return ColumnFile(examples), None
         if isinstance(examples, SvmlightData):
-            return Table(examples.rows, path=examples.path)
+            return Table(examples.rows, path=examples.path), None
         if isinstance(examples, Rows):
-            return Table(examples)
-        named = Sequences.of(examples, lengths, X_transitions)
-        if self.templates is None or lengths is not None:
-            return named
-        columns = as_columns(examples, self.n_inputs)
+            return Table(examples), None
+        columns = None
+        if self.templates is not None and lengths is None:
+            columns = as_columns(examples, self.n_inputs)
         if columns is None:
-            return named
+            return Sequences.of(examples, lengths, X_transitions), None
         # Strings may be columns or names of features. They are columns, unless the model only knows
         # them as names.
         found, some = ColumnFile(columns), range(min(_LOOKED_AT, len(columns.lengths)))
-        strange = found.take(some).tokens(self).tally.nothing_known
-        if strange and not named.take(some).tokens(self).tally.nothing_known:
-            return named
-        return found
+        whole = len(some) == len(columns.lengths)
+        tokens = (found if whole else found.take(some)).tokens(self)
+        if tokens.tally.nothing_known:
+            named = Sequences.of(examples, None, X_transitions)
+            if not named.take(some).tokens(self).tally.nothing_known:
+                return named, None
+        return found, tokens if whole else None
 
     def _names_unknown(self, tally: Tally) -> DataError:
         """Return the error for named features if the model was trained on columns."""
@@ -230,11 +239,11 @@ class PositionFeatures(Features):
         yield Inputs(made, lengths, examples=lengths.tolist())
 
     def constraints(self, model: Model, examples: Tokens, fixed: Any) -> list[Any] | None:
+        if fixed is None:
+            return None
         from ...structures.base import Constraints
 
         allowed = read_fixed(fixed, examples.lengths, model.label_index)
-        if allowed is None:
-            return None
         return [Constraints(allowed=mine) if mine else None for mine in allowed]
 
     def named(self, model: Model, label: Ints, example: int) -> Any:
@@ -266,7 +275,7 @@ class PositionFeatures(Features):
         transition_rows : Rows or None
             The features of every transition, if transitions have features.
         """
-        if self.input_transitions != (transition_rows is not None):
+        if (self.n_transition_features is None) != (transition_rows is None):
             raise DataError(
                 f"the model has {'' if self.input_transitions else 'no '}features for transitions; "
                 f"{'give transition rows too' if self.input_transitions else 'leave them out'}"
@@ -277,7 +286,10 @@ class PositionFeatures(Features):
             rows = rows if self.vocabulary is not None else hashed_indices(rows, self.n_hashed)
             if steps is not None and self.transition_vocabulary is None:
                 steps = hashed_indices(steps, self.n_hashed)
-        rows = rows.resize(self.n_features) if support is None else support.features(rows)
+        if support is not None:
+            rows = support.features(rows)
+        elif rows.n_features != self.n_features:
+            rows = rows.resize(self.n_features)
         if steps is not None:
             held = self.transition_support
             steps = steps.resize(self._n_steps) if held is None else held.features(steps)

@@ -15,24 +15,24 @@ from ...models.tally import Tally
 from ...problem.rows import Rows
 from ..labels import order_of_labels
 from ..source import Source
+from .column_file import given_columns
 from .examples import (
     check_label_lists,
-    is_missing,
     read_features,
     read_labels,
     read_lengths,
     read_matrix,
     read_transitions,
+    without_marks,
 )
 from .extraction import ColumnTemplates
-from .token_columns import given_columns
 from .token_text import shown_tokens
 from .tokens import Tokens, bare_tokens, made_tokens
 
 if TYPE_CHECKING:
     from .features import PositionFeatures
 
-__all__ = ["Sequences", "Table", "without_marks"]
+__all__ = ["Sequences", "Table"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class Sequences(Source):
     @classmethod
     def of(cls, X: Any, lengths: Any = None, transitions: Any = None, y: Any = None) -> Sequences:
         """Make sequences from the arguments of a user, after checking the lengths."""
-        return cls(X, read_lengths(lengths), transitions, y)
+        return cls(X, None if lengths is None else read_lengths(lengths), transitions, y)
 
     def __len__(self) -> int:
         return len(self.X) if self.lengths is None else len(self.lengths)
@@ -193,13 +193,6 @@ def _cut(stacked: Any, counts: Ints) -> list[Any]:
         raise DataError(f"{n} rows where the lengths add up to {total}")
     stacked = stacked.tocsr() if hasattr(stacked, "tocsr") else stacked
     return [_safe_indexing(stacked, slice(a, b)) for a, b in pairwise([0, *ends])]
-
-
-def without_marks(labels: list[Any], missing: Any) -> list[Any]:
-    """Return the labels with None in the place of a mark; the list itself without a mark."""
-    if missing is None:
-        return labels
-    return [None if is_missing(label, missing) else label for label in labels]
 
 
 @dataclass(frozen=True, eq=False)

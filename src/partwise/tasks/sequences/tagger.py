@@ -19,12 +19,11 @@ from ..estimator import Estimator, has_probabilities
 from ..label_list import LabelList
 from ..spans import ProbableSpan
 from ..stream import is_iterator, of_columns, of_pairs
-from .column_file import ColumnFile
+from .column_file import ColumnFile, check_file, default_templates
 from .features import PositionFeatures
 from .partial_labels import is_certain
 from .sources import Sequences
 from .template_file import DEFAULT, as_templates
-from .token_columns import check_file, default_templates
 from .trainers import TaggerTrainer
 
 __all__ = ["SequenceEstimator", "SequenceTagger", "SequenceTaggerCV"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final
 
@@ -12,10 +13,10 @@ from ...errors import DataError, ModelFileError
 from ...formats.columns import Columns
 from ...formats.source import read_text
 from ...values import one_of
+from .column_file import given_columns
 from .extraction import ColumnTemplates, Item, Look, Plan, Recipe, number_features
 from .patterns import DIALECTS, OUTSIDE, Pattern, read_pattern, sign_of_wapiti
 from .templates import TemplateSet
-from .token_columns import given_columns
 from .wapiti_regexp import whole_name
 
 __all__ = ["DEFAULT", "Templates", "as_templates", "templates_from_json"]
@@ -140,16 +141,16 @@ class Templates(ColumnTemplates):
         shown = [one for one in self.patterns if one.of_tokens][:3]
         return ["...".join(one.texts) for one in shown]
 
-    @property
+    @cached_property
     def n_columns(self) -> int:
         used = (macro.column for one in self.patterns for macro in one.macros)
         return 1 + max(used, default=0)
 
-    @property
+    @cached_property
     def positions(self) -> Plan:
         return _plan([one for one in self.patterns if one.of_tokens], self.dialect)
 
-    @property
+    @cached_property
     def transitions(self) -> Plan | None:
         plain = self._plain
         others = [one for one in self.patterns if one.of_pairs and one is not plain]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from partwise.errors import DataError, ModelFileError
@@ -123,7 +124,7 @@ class TemplateSet(ColumnTemplates):
     edges: bool = True
     steps: bool = False
 
-    @property
+    @cached_property
     def n_columns(self) -> int:
         """The number of input columns that are used."""
         return 1 + max(view.column for view in self.views)
@@ -140,7 +141,7 @@ class TemplateSet(ColumnTemplates):
     def examples(self) -> list[str]:
         return [f"{name}=..." for name in self.names[:3]]
 
-    @property
+    @cached_property
     def positions(self) -> Plan:
         looks = (
             Look(view.column, None if view.kind == "same" else _KINDS[view.kind])
@@ -148,7 +149,7 @@ class TemplateSet(ColumnTemplates):
         )
         return Plan(tuple(looks), tuple(map(self._recipe, self.conjunctions)), edges=self.edges)
 
-    @property
+    @cached_property
     def transitions(self) -> Plan | None:
         return replace(self.positions, edges=False, steps=True) if self.steps else None
 

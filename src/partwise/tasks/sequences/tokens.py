@@ -15,12 +15,12 @@ from ...models.hashed_names import HashedNames
 from ...models.tally import Tally
 from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
-from .extraction import ColumnTemplates, look_up, number_features
+from .extraction import ColumnTemplates, number_features
 
 if TYPE_CHECKING:
-    from .features import PositionFeatures
+    pass
 
-__all__ = ["Tokens", "bare_tokens", "cut", "known_tokens", "made_tokens"]
+__all__ = ["Tokens", "bare_tokens", "cut", "made_tokens"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,21 +106,6 @@ def bare_tokens(lengths: Ints) -> Tokens:
     n = int(lengths.sum())
     rows = Rows(np.zeros(n + 1, np.int64), np.zeros(0, np.int32), None, 0)
     return Tokens(rows, lengths, 0)
-
-
-def known_tokens(columns: Columns, templates: ColumnTemplates, known: PositionFeatures) -> Tokens:
-    """Apply templates to columns, and look up the features of a model."""
-    assert known.vocabulary is not None
-    templates.check(columns)
-    tally = Tally()
-    rows = look_up(columns, templates.positions, known.vocabulary, tally)
-    steps = None
-    if templates.transitions is not None and known.transition_vocabulary is not None:
-        steps = look_up(columns, templates.transitions, known.transition_vocabulary, tally)
-    return Tokens(
-        rows, columns.lengths, len(columns.fields), known.vocabulary, templates, steps,
-        known.transition_vocabulary, tally=tally,
-    )  # fmt: skip
 
 
 def cut(flat: Ints, lengths: Ints) -> Sequence[Ints]:
