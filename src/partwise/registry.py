@@ -6,20 +6,32 @@ import logging
 from collections.abc import Iterator, MutableMapping
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from .errors import MismatchError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["TASK_FOLDERS", "Registry", "added"]
+__all__ = ["TASK_FOLDERS", "Registry", "added", "imported"]
 
 _Entry = TypeVar("_Entry")
 _log = logging.getLogger(__name__)
 
 #: The folders of ``partwise.tasks``. What each brings is in the ``ADDS`` of its ``__init__.py``.
 TASK_FOLDERS: Final = ("sequences", "dependency", "constituency", "graph")
+
+
+def imported(place: str) -> Any:
+    """Return what has a place in this package, after importing its module.
+
+    Parameters
+    ----------
+    place : str
+        ``"module:attribute"``, the module relative to ``partwise``.
+    """
+    module, _, attribute = place.partition(":")
+    return getattr(import_module(f"partwise.{module}"), attribute)
 
 
 def added(kind: str) -> dict[str, str]:
@@ -81,8 +93,7 @@ class Registry(MutableMapping[str, _Entry]):
     def __getitem__(self, name: str) -> _Entry:
         if name not in self._loaded:
             if name in self._places:
-                module, _, attribute = self._places[name].partition(":")
-                found = getattr(import_module(f"partwise.{module}"), attribute)
+                found = imported(self._places[name])
             else:
                 found = self._load(self._plugins[name])
             self._loaded[name] = found

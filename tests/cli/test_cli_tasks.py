@@ -22,9 +22,8 @@ from partwise.formats.columns import Columns
 from partwise.formats.options import Option
 from partwise.formats.registry import FORMATS
 from partwise.formats.source import read_text, writing
-from partwise.models.features import Features, Inputs
+from partwise.models.features import FEATURES, Features, Inputs
 from partwise.models.model import Candidate, Model
-from partwise.models.registry import FEATURES
 from partwise.parameters import Count, Flag
 from partwise.problem.rows import Rows
 from partwise.structures.multiclass import Multiclass

@@ -14,7 +14,7 @@ import pytest
 from support.crfsuite_data import assert_same_weights, both, random_sequences, trained
 
 from partwise.compat import pycrfsuite as ours
-from partwise.compat.crfsuite import learning
+from partwise.compat.pycrfsuite import learning
 
 
 @pytest.mark.parametrize("least", [0, 2.5, 4, -3])

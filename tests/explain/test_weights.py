@@ -19,7 +19,7 @@ from partwise.errors import MismatchError
 from partwise.explain import weight_table as module_function
 from partwise.explain.feature_names import feature_names
 from partwise.explain.slot_names import slot_names
-from partwise.models.kept_counts import pack_counts, unpack_counts
+from partwise.models.file import pack_counts, unpack_counts
 from partwise.models.transfer import places
 
 LINEAR = [name for name in CASES if not name.startswith("kernel")]

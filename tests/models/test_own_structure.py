@@ -254,7 +254,7 @@ def test_an_encoder_of_ones_own(tmp_path: Path) -> None:
     save_model(model, path)
     with pytest.raises(ModelFileError, match=r"'doubling' are unknown.*features=\[\.\.\.\]"):
         load_model(path, structures=[Bits])
-    again = load_model(path, structures=[Bits], encoders=[Doubling])
+    again = load_model(path, structures=[Bits], features=[Doubling])
     assert isinstance(again.features, Doubling)
     np.testing.assert_array_equal(again.features.made([1.0, 2.0]).values, rows.take([1, 2]).values)
     numbers = np.split(np.arange(sum(SHAPES)), np.cumsum(SHAPES)[:-1])
@@ -271,7 +271,7 @@ def test_an_encoder_of_ones_own(tmp_path: Path) -> None:
     del arrays["encoder_factor"]
     write_container(path, header, arrays)
     with pytest.raises(ModelFileError, match="one factor is expected"):
-        load_model(path, structures=[Bits], encoders=[Doubling])
+        load_model(path, structures=[Bits], features=[Doubling])
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from support.bits import Bits, bits_marginals, bits_maximum, ones, subsets
 from partwise import MismatchError, save_model
 from partwise.models.fit import Settings, fit_model
 from partwise.models.model import Model
-from partwise.models.numbered import NumberedEncoder
+from partwise.models.numbered import NumberedFeatures
 from partwise.problem.losses import make_loss
 from partwise.problem.problem import build_problem
 from partwise.problem.rows import Rows
@@ -54,7 +54,7 @@ def gold() -> list[Any]:
 def fit(structure: Structure, **more: Any) -> Model:
     settings = Settings(l2=0.5, tol=1e-6, **more)
     model, _ = fit_model(
-        "mine", structure, [rows()], SHAPES, gold(), NumberedEncoder((3,)), settings
+        "mine", structure, [rows()], SHAPES, gold(), NumberedFeatures((3,)), settings
     )
     return model
 
@@ -98,7 +98,7 @@ def test_a_prediction_compiles_only_the_oracle_that_it_calls(
     nothing = Rows.from_dense(np.zeros((1, 0)))
     features = [Rows.from_dense(np.eye(3)), Rows.from_dense(np.ones((1, 1))), nothing, nothing]
     model, _ = fit_model(
-        "mine", Chain(2), features, [3], [np.array([0, 1, 0])], NumberedEncoder((3, 1, 0, 0)),
+        "mine", Chain(2), features, [3], [np.array([0, 1, 0])], NumberedFeatures((3, 1, 0, 0)),
         Settings(), labels=["a", "b"],
     )  # fmt: skip
     save_model(model, tmp_path / "a.model")

@@ -13,14 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from .locks import lock
-
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["abandon", "remedy", "replacing"]
+__all__ = ["abandon", "lock", "remedy", "replacing"]
 
 _TEMPORARY: Final = re.compile(r"\.partwise-\d+-[0-9a-f]{16}\.tmp", re.ASCII)
 
@@ -41,6 +39,22 @@ _REMEDIES: Final = {
     errno.ELOOP: "mend the symbolic link, which leads back to itself, or choose another file",
     errno.EIO: "check the disk, or choose a file on another one",
 }
+
+
+def lock(file: BinaryIO) -> bool | None:
+    """Lock a file and return True; False if another process has, None if locks do not work.
+
+    The system releases the lock when the process ends, however it ends.
+    """
+    if fcntl is None:
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
 
 
 def remedy(error: OSError) -> str:

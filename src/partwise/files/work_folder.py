@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import Final
 
 from ..errors import DataError
-from .locks import lock
-from .whole_files import replacing
+from .whole_files import lock, replacing
 
 __all__ = ["WorkFolder", "telling"]
 

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..arrays import Ints
+from ..registry import imported
 
 if TYPE_CHECKING:
     from ..explain.explanation import Explanations
+    from ..explain.weights import WeightTable
 
 __all__ = ["Explained"]
 
 
 class Explained:
-    """Base class of models, with explanations. These are made by the package `partwise.explain`."""
+    """Base class of models, with explanations.
+
+    They are made by the package `partwise.explain`, which is above this one and is imported when a
+    method is called.
+    """
 
     def explain(
         self,
@@ -58,12 +64,8 @@ class Explained:
         >>> part.label, part.contributions[0].feature, part.runner_up.label
         ('DET', 'word=the', 'NOUN')
         """
-        from ..explain.explainer import explain_examples
-        from .model import Model
-
-        assert isinstance(self, Model)
-
-        return explain_examples(
+        explain: Callable[..., Explanations] = imported("explain.explainer:explain_examples")
+        return explain(
             self, examples, shapes=shapes, fixed=fixed, own_constraints=own_constraints,
             runners_up=runners_up, supports=supports, feature_names=feature_names, **more,
         )  # fmt: skip
@@ -112,11 +114,7 @@ class Explained:
         >>> row.feature, row.label, row.weight > 0, row.count
         ('word=the', 'DET', True, 2)
         """
-        from ..explain.weights import weight_table
-        from .model import Model
-
-        assert isinstance(self, Model)
-
+        weight_table: Callable[..., WeightTable] = imported("explain.weights:weight_table")
         found = weight_table(
             self, top, label=label, feature=feature, transitions=transitions,
             feature_names=feature_names,

@@ -9,21 +9,31 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Floats, Ints
-from ..errors import DataError
+from ..errors import DataError, MismatchError
 from ..problem.rows import Rows
+from ..registry import Registry
 
 if TYPE_CHECKING:
     from ..structures.base import Structure
     from .model import Model
     from .tally import Tally
 
-__all__ = ["Features", "Inputs", "is_count", "refuse_others", "same_numbers", "sound"]
+__all__ = [
+    "FEATURES",
+    "Features",
+    "Inputs",
+    "is_count",
+    "read_features",
+    "refuse_others",
+    "same_numbers",
+    "sound",
+]
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -185,6 +195,49 @@ class Features(ABC):
             f"features of the kind {self.name!r} cannot be found in those of another model; start "
             "without a first model"
         )
+
+
+#: The features by their names in model files.
+FEATURES: Final[Registry[type[Features]]] = Registry(
+    "partwise.features", {"numbered": "models.numbered:NumberedFeatures"}
+)
+
+
+def read_features(
+    name: Any, data: Any, arrays: Arrays, own: Sequence[type[Features] | str] = ()
+) -> Features:
+    """Make features from the data of a model file.
+
+    Parameters
+    ----------
+    name : str
+        Their name.
+    data, arrays
+        What `Features.to_json` and `Features.arrays` returned, or anything else.
+    own : sequence of classes or names
+        Features from outside the package; they take precedence over those of the package.
+
+    Raises
+    ------
+    DataError or ModelFileError
+        If the features are unknown or the data are invalid.
+    """
+    for given in own:
+        if isinstance(given, str) and given not in FEATURES:
+            raise MismatchError(f"no package provides the features {given!r}; give their class")
+    kinds = [FEATURES[given] if isinstance(given, str) else given for given in own]
+    found = {kind.name: kind for kind in kinds}
+    # A model file must not cause the import of a plug-in: the caller has to name it.
+    if name not in found and FEATURES.built_in(name):
+        found[name] = FEATURES[name]
+    if name not in found:
+        raise DataError(
+            f"the features {name!r} are unknown; if they are of your own, give their class: "
+            "load_model(path, features=[...])"
+        )
+    if not isinstance(data, dict):
+        raise DataError(f"the features {name!r} are not described by an object")
+    return found[name].from_saved(data, arrays)
 
 
 def refuse_others(more: Mapping[str, Any]) -> None:

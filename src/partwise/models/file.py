@@ -9,11 +9,15 @@ them by name, and nothing needs the compiler except making the model itself.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import dataclasses
 import os
+import zlib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import numpy.typing as npt
 
 from .. import __version__
@@ -21,11 +25,10 @@ from ..errors import ModelFileError
 from ..files.container import read_container, write_container
 from ..problem.losses import LOSS_NAMES
 from ..training.certificate import Certificate
-from .features import Features
-from .held_model import held_model
-from .kept_counts import Counts, pack_counts, unpack_counts
+from .features import FEATURES, Features, read_features
+from .foreign.base import ModelFormat
+from .held_model import model_to_save
 from .origin import Origin
-from .registry import read_features
 from .soundness import (
     ENCODER_PREFIX,
     LABEL_TYPES,
@@ -42,7 +45,18 @@ if TYPE_CHECKING:
     from ..structures.base import Structure
     from .model import Model
 
-__all__ = ["load_model", "pack_model", "read_header", "save_model", "unpack_model"]
+__all__ = [
+    "FORMAT",
+    "load_model",
+    "pack_counts",
+    "pack_model",
+    "read_header",
+    "save_model",
+    "unpack_counts",
+    "unpack_model",
+]
+
+Counts = npt.NDArray[np.uint32]
 
 KIND: Final = "partwise linear model"
 
@@ -54,11 +68,13 @@ _KEYS: Final = {
 _SETTINGS: Final = "partwise settings"
 #: The key of the origin of a converted model in `meta`.
 _ORIGIN: Final = "partwise origin"
-#: The key of the counts of the features in `meta`.
+#: The key of the counts of the features in `meta`. They are a text there, and not an array:
+#: versions that do not know them can then read the file.
 _COUNTS: Final = "partwise counts"
 #: Stands for the primal and the dual of a converted model, which are not known. Versions that do
 #: not know this find the two inconsistent, and so they certify nothing either.
 _UNKNOWN: Final = -1.0
+_STORED_COUNTS: Final = np.dtype("<u4")
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -86,7 +102,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     >>> load_model("tags.model").predict([["the", "dog"]])
     [['DET', 'NOUN']]
     """
-    write_container(path, *pack_model(held_model(model), os.fspath(path)))
+    write_container(path, *pack_model(model_to_save(model), os.fspath(path)))
 
 
 def pack_model(model: Model, path: str) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
@@ -117,7 +133,6 @@ def load_model(
     *,
     structures: Iterable[type[Structure] | str] = (),
     features: Iterable[type[Features] | str] = (),
-    encoders: Iterable[type[Features] | str] = (),
 ) -> Model:
     """Read and check a model that `save_model` wrote.
 
@@ -129,8 +144,6 @@ def load_model(
         Structures and features from outside the package that the model may use: classes, or the
         names of entry points. A model file never causes the import of anything that is not named
         here.
-    encoders : iterable of classes or names
-        Another name of `features`.
 
     Raises
     ------
@@ -146,7 +159,7 @@ def load_model(
     >>> model.labels, model.certificate.converged
     (('DET', 'NOUN'), True)
     """
-    return unpack_model(os.fspath(path), *read_container(path), structures, (*features, *encoders))
+    return unpack_model(os.fspath(path), *read_container(path), structures, features)
 
 
 def unpack_model(
@@ -220,8 +233,6 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
         ``settings``, the training parameters, which are empty in files of versions that did not
         store them; and ``origin``, where a converted model comes from, or None.
     """
-    from .registry import FEATURES
-
     header, arrays = read_container(path)
     check = Checker(os.fspath(path))
     _check_header(check, header, arrays)
@@ -319,6 +330,26 @@ def _certificate(header: dict[str, Any]) -> Certificate:
     return Certificate.unknown(held.verdict) if held.primal == held.dual == _UNKNOWN else held
 
 
+def pack_counts(counts: Counts) -> str:
+    """Return counts as text: little-endian uint32, compressed by zlib, in base64."""
+    return base64.b64encode(zlib.compress(counts.astype(_STORED_COUNTS).tobytes())).decode("ascii")
+
+
+def unpack_counts(text: Any, n: int) -> Counts | None:
+    """Return the counts of n features; None for anything that `pack_counts` did not make."""
+    if not isinstance(text, str):
+        return None
+    reader = zlib.decompressobj()
+    try:
+        # No more than what is wanted, whatever the text would unfold to.
+        data = reader.decompress(base64.b64decode(text, validate=True), 4 * n + 1)
+    except (binascii.Error, ValueError, zlib.error):
+        return None
+    if len(data) != 4 * n or not reader.eof:
+        return None
+    return np.frombuffer(data, _STORED_COUNTS).astype(np.uint32)
+
+
 def _check_header(
     check: Checker, header: dict[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
 ) -> None:
@@ -377,3 +408,6 @@ def _make(
     if held is None:
         return structure, encoder, None
     return structure, encoder, check.believe(lambda: structure.constraints_from_json(held))
+
+
+FORMAT: Final = ModelFormat("a model file of partwise", load_model, save_model)

@@ -10,21 +10,27 @@ from ..errors import ModelFileError
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["held_model"]
+__all__ = ["held_model", "model_to_save"]
 
 
-def held_model(given: Any) -> Model:
-    """Return the model that is given, or that a fitted estimator holds as ``model_``.
+def held_model(given: Any) -> Model | None:
+    """Return the model that is given, or that a fitted estimator holds as ``model_``, or None."""
+    from .model import Model
+
+    held = getattr(given, "model_", given)
+    return held if isinstance(held, Model) else None
+
+
+def model_to_save(given: Any) -> Model:
+    """Return the model that is given or held.
 
     Raises
     ------
     ModelFileError
         If there is none; the message says what to save instead.
     """
-    from .model import Model
-
-    held = getattr(given, "model_", given)
-    if not isinstance(held, Model):
+    held = held_model(given)
+    if held is None:
         raise ModelFileError(f"{type(given).__name__} {_remedy(given)}")
     return held
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..structures.base import Structure
     from .tally import Tally
 
-__all__ = ["NumberedEncoder", "NumberedFeatures"]
+__all__ = ["NumberedFeatures"]
 
 
 @final
@@ -84,7 +84,3 @@ class NumberedFeatures(Features):
             return super().match(other, structure)
         pairs = zip(self.n_features, other.n_features, strict=True)
         return tuple(same_numbers(n, n_other) for n, n_other in pairs)
-
-
-#: The name of the class in earlier versions.
-NumberedEncoder = NumberedFeatures

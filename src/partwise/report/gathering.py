@@ -15,6 +15,7 @@ import partwise
 
 from ..errors import DataError, MismatchError
 from ..models.file import read_header
+from ..models.held_model import held_model
 from ..models.model import Model
 from ..tasks.source import Source
 from .data_facts import data_facts
@@ -197,8 +198,8 @@ def gather(
 
 def model_of(given: Any) -> Model:
     """Return a model, or that of a fitted estimator; raise a MismatchError for anything else."""
-    held = given if isinstance(given, Model) else getattr(given, "model_", None)
-    if isinstance(held, Model):
+    held = held_model(given)
+    if held is not None:
         return held
     name = type(given).__name__
     # An estimator without a model raises an error for its attribute.

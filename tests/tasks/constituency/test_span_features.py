@@ -11,7 +11,7 @@ from support.grammar_of_phrases import treebank
 
 from partwise import ConstituencyParser, DataError, ModelFileError
 from partwise.formats.brackets import parse_tree
-from partwise.models.registry import read_features
+from partwise.models.features import read_features
 from partwise.structures.grammar.constraints import allowed_spans, allowed_splits
 from partwise.structures.multiclass import Multiclass
 from partwise.tasks.constituency.features import SpanFeatures

@@ -7,7 +7,7 @@ import pytest
 from support.grammar_of_arcs import crossing, treebank
 
 from partwise import DataError, ModelFileError
-from partwise.models.registry import read_features
+from partwise.models.features import read_features
 from partwise.structures.dependency.projective import ProjectiveTree
 from partwise.structures.multiclass import Multiclass
 from partwise.tasks.dependency.arc_table import ArcTable

@@ -27,8 +27,7 @@ from partwise import (
     load_model,
     save_model,
 )
-from partwise.models.features import Features
-from partwise.models.registry import read_features
+from partwise.models.features import Features, read_features
 from partwise.tasks.graph.features import GraphFeatures
 
 

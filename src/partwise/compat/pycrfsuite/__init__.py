@@ -29,9 +29,9 @@ What is different:
 
 from __future__ import annotations
 
-from ..crfsuite.items import ItemSequence
 from ._dumpparser import ParsedDump
 from ._logparser import TrainLogParser
+from .items import ItemSequence
 from .tagger import Tagger
 from .trainer import BaseTrainer, CRFSuiteError, Trainer
 

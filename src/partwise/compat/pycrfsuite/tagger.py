@@ -18,9 +18,9 @@ from ...models.foreign.crfsuite import (
     parse_crfsuite_model,
     read_crfsuite_model,
 )
-from ..crfsuite.decoder import Decoder, ScoredSequence
-from ..crfsuite.items import read_labels
 from ._dumpparser import ParsedDump
+from .decoder import Decoder, ScoredSequence
+from .items import read_labels
 
 __all__ = ["Tagger"]
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...files.whole_files import replacing
 from ...models.foreign.crfsuite import write_crfsuite_model
-from ..crfsuite.instances import Instances
-from ..crfsuite.items import read_labels
-from ..crfsuite.learning import learn
-from ..crfsuite.log import TrainingLog
-from ..crfsuite.parameters import ParameterSet, find_algorithm
 from ._logparser import TrainLogParser
+from .instances import Instances
+from .items import read_labels
+from .learning import learn
+from .log import TrainingLog
+from .parameters import ParameterSet, find_algorithm
 
 if TYPE_CHECKING:
     from typing_extensions import Self

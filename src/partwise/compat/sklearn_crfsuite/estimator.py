@@ -8,11 +8,10 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from ...errors import DataError
-from ..crfsuite.items import ItemError, LabelListError
 from ..pycrfsuite import ParsedDump, Tagger
+from ..pycrfsuite.items import ItemError, LabelListError
 from .metrics import flat_accuracy_score
-from .model_file import FileResource
-from .native_model import Record, native_model
+from .model_file import FileResource, FitRecord, native_model
 from .sequences import SequenceArray, sequence_array
 from .trainer import LinePerIterationTrainer
 
@@ -172,7 +171,7 @@ calibration_max_trials
         self.trainer_cls = trainer_cls
         self.certificate_: Certificate | None = None
         self.training_log_: TrainLogParser | None = None
-        self._record: Record | None = None
+        self._record: FitRecord | None = None
         self._file: FileResource | None = None
         self._tagger: Tagger | None = None
         self._info_cached: ParsedDump | None = None
@@ -223,7 +222,7 @@ calibration_max_trials
             raise
         self.training_log_ = trainer.logparser
         self.certificate_ = trainer.certificate
-        self._record = Record.of(file.name, trainer)
+        self._record = FitRecord.of(file.name, trainer)
         return self
 
     def predict(self, X: Any) -> SequenceArray:
@@ -287,8 +286,7 @@ calibration_max_trials
         name = self.modelfile.name
         if name is None:
             raise NotFittedError("this CRF has no model_ yet; call fit, or give model_filename")
-        # Pickles of earlier versions have no record.
-        return native_model(name, vars(self).get("_record"))
+        return native_model(name, self._record)
 
     @property
     def classes_(self) -> list[str] | None:

@@ -1,15 +1,23 @@
-"""The model file of an estimator, which may be a temporary one."""
+"""The model file of an estimator, which may be a temporary one, and the model in it."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import tempfile
-from typing import Any
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from ...models.foreign.registry import read_model
 from ..pycrfsuite.trainer import certificate_path
 
-__all__ = ["FileResource"]
+if TYPE_CHECKING:
+    from ...models.model import Model
+    from ...training.certificate import Certificate
+
+__all__ = ["FileResource", "FitRecord", "native_model"]
 
 
 class FileResource:
@@ -81,3 +89,62 @@ class FileResource:
             assert self.name is not None
             with open(self.name, "wb") as file:
                 file.write(contents)
+
+
+@dataclass(frozen=True)
+class FitRecord:
+    """What is known about a model file from the fit that wrote it.
+
+    Attributes
+    ----------
+    digest : str
+        The SHA-256 of the file, by which it is known again.
+    parameters : dict
+        The parameters of CRFsuite's algorithm.
+    certificate : Certificate
+        How far the objective is at most above the optimum.
+    """
+
+    digest: str
+    parameters: dict[str, Any]
+    certificate: Certificate
+
+    @classmethod
+    def of(cls, path: str, trainer: Any) -> FitRecord | None:
+        """Return the record of a training that has just ended; None if it has no certificate."""
+        if trainer.certificate is None:
+            return None
+        return cls(_digest(path), trainer.get_params(), trainer.certificate)
+
+
+def native_model(path: str, record: FitRecord | None) -> Model:
+    """Read the model file of an estimator.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    record : FitRecord or None
+        That of the last fit. If the file is not the one that it wrote, nothing is certified.
+    """
+    model = read_model(path, "crfsuite-model")
+    if record is None or record.digest != _digest(path):
+        return model
+    given = record.parameters
+    chosen = {True: "all", False: "observed"}
+    return replace(
+        model,
+        l2=2.0 * given["c2"],
+        l1=given.get("c1", 0.0),
+        certificate=record.certificate,
+        settings={
+            "weights": chosen[given["feature.possible_states"]],
+            "transition_weights": chosen[given["feature.possible_transitions"]],
+            "min_frequency": given["feature.minfreq"],
+        },
+        origin=None,
+    )
+
+
+def _digest(path: str) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()

@@ -1,15 +1,29 @@
-"""The description of a model format."""
+"""What all formats of models share: their description, the bytes of a file, numbers in its text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from ...errors import DataError, ModelFileError
+from ...memory import memory_limit
 
 if TYPE_CHECKING:
     from ..model import Model
 
-__all__ = ["ModelFormat"]
+__all__ = ["ModelFormat", "decoded", "named_file", "read_bytes", "real", "whole"]
+
+#: A file may take 1 / _SHARE of the memory, because what is made of it takes several times more.
+_SHARE: Final = 8
+_WHOLE: Final = re.compile(r"\d{1,18}", re.ASCII)
+#: What pickles begin with, of all protocols that a program of today writes; joblib writes such
+#: pickles too, and skops does not.
+_PICKLES: Final = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
 
 
 @dataclass(frozen=True)
@@ -41,3 +55,94 @@ class ModelFormat:
     read: Callable[..., Model] | None = None
     write: Callable[[Model, str], None] | None = None
     options: tuple[str, ...] = ()
+
+
+def read_bytes(path: str) -> bytes:
+    """Read a whole file that another program wrote.
+
+    Raises
+    ------
+    ModelFileError
+        If it cannot be read, is not a plain file, is too large, or is a pickle.
+    """
+    if path == "-" or (os.path.exists(path) and not os.path.isfile(path)):
+        # A pipe could keep the reader waiting for ever.
+        raise ModelFileError(f"{path} is not a plain file; give the path of a model file")
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > memory_limit() / _SHARE:
+                raise ModelFileError(
+                    f"{path} has {size:,} bytes, which is too much for the memory of this machine; "
+                    "convert it on a larger one"
+                )
+            data = file.read()
+    except OSError as error:
+        raise ModelFileError(
+            f"{path} cannot be read: {error.strerror or error}; give the path of a model file"
+        ) from error
+    except ValueError as error:  # a zero byte in the name
+        raise ModelFileError(f"{path!r} is no name of a file; give the path of one") from error
+    # A file of safetensors begins with the length of its JSON, which may look like a pickle.
+    if data.startswith(_PICKLES) and data[5:9] != b"\0\0\0{":
+        raise ModelFileError(
+            f"{path} is a pickle, and reading a pickle may run anything; export the model where it "
+            "was made, and convert the export; the lines for it are on the page 'Bringing and "
+            "taking models' of the documentation"
+        )
+    return data
+
+
+@contextmanager
+def named_file(path: str, toolkit: str) -> Iterator[None]:
+    """Turn what is wrong with the contents of a file into a ModelFileError that names it."""
+    try:
+        yield
+    except (DataError, ModelFileError) as error:
+        raise ModelFileError(
+            f"{path} is no sound model of {toolkit}: {error}; write it again, or give another file"
+        ) from error
+
+
+def decoded(data: bytes, where: str) -> str:
+    """Return the text of some bytes, which must be UTF-8."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{where} has the byte 0x{data[error.start]:02x}, which is not UTF-8"
+        ) from None
+
+
+def whole(text: str | bytes, what: str, most: int | None = None) -> int:
+    """Return a whole number from 0 in decimal digits.
+
+    Parameters
+    ----------
+    text : str or bytes
+        The digits.
+    what : str
+        What the number is, for the message.
+    most : int or None
+        The largest that it may be.
+    """
+    given = text.decode("latin-1") if isinstance(text, bytes) else text
+    if _WHOLE.fullmatch(given) is None:
+        raise DataError(f"{what} is {given[:40]!r} where a whole number is expected")
+    number = int(given)
+    if most is not None and number > most:
+        raise DataError(f"{what} is {number:,}, and {most:,} is the most that the file can hold")
+    return number
+
+
+def real(text: str, what: str) -> float:
+    """Return a finite number, decimal or as C's ``%a`` writes it."""
+    # float() would also take 1_0 and digits of other scripts.
+    plain = text.isascii() and "_" not in text
+    try:
+        number = float.fromhex(text) if "0x" in text else float(text) if plain else math.nan
+    except (ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise DataError(f"{what} is {text[:40]!r} where a finite number is expected")
+    return number

@@ -21,9 +21,8 @@ import numpy as np
 from ...arrays import Floats
 from ...errors import DataError
 from ..origin import Origin
-from .base import ModelFormat
+from .base import ModelFormat, decoded, named_file, read_bytes, real, whole
 from .patterns import Observations, Weights, check_labels, pattern_tagger
-from .text import decoded, named_file, read_bytes, real, whole
 
 if TYPE_CHECKING:
     from ..model import Model

@@ -1,4 +1,4 @@
-"""CRFsuite's binary model file, read and written.
+"""CRFsuite's binary model file, read and written, and the taggers that it holds.
 
 All numbers are little endian and of 32 bits, except weights, which are doubles. The file is:
 
@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import struct
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,14 +26,23 @@ import numpy.typing as npt
 from ...arrays import Floats, Ints
 from ...errors import DataError, ModelFileError
 from ...files.whole_files import replacing
+from ..origin import Origin
+from .base import ModelFormat, named_file, read_bytes
 from .cqdb import LARGEST, damaged, read_names, words_at, write_names
+from .entries import WeightList, entries_of, tagger
+
+if TYPE_CHECKING:
+    from ..model import Model
 
 __all__ = [
+    "FORMAT",
     "CRFsuiteModel",
     "WeightedPairs",
+    "crfsuite_model_of",
     "parse_crfsuite_model",
     "read_crfsuite_model",
     "serialize_crfsuite_model",
+    "tagger_of_crfsuite",
     "write_crfsuite_model",
 ]
 
@@ -50,6 +59,12 @@ _FEATURE: Final = np.dtype(
 _STATE, _TRANSITION = 0, 1
 #: The numbers of the references to labels besides one per label; they are not used.
 _SPARE_LABELS: Final = 2
+
+
+_OBJECTIVE: Final = (
+    "the log loss with l2 = 2 c2 and l1 = c1 (lbfgs, l2sgd), or that of an averaged perceptron or "
+    "another learner; the file does not say which"
+)
 
 
 class WeightedPairs(NamedTuple):
@@ -304,3 +319,74 @@ def _references(
     lists[np.arange(len(source)) + source + 1] = np.arange(first, first + len(source))
     chunk = _CHUNK.pack(name, head + lists.nbytes, n_sources + spare)
     return chunk + (offsets & LARGEST).astype("<u4").tobytes() + lists.tobytes()
+
+
+def tagger_of_crfsuite(held: CRFsuiteModel) -> Model:
+    """Return the tagger that a model of CRFsuite is.
+
+    Parameters
+    ----------
+    held : CRFsuiteModel
+        What `read_crfsuite_model` returned.
+    """
+    n = len(held.labels)
+    pairs, states = held.transitions, held.state_features
+    transitions = WeightList(
+        np.zeros_like(pairs.source), pairs.source * n + pairs.target, pairs.weight
+    )
+    origin = Origin("CRFsuite", _OBJECTIVE, True)
+    # CRFsuite's packages for Python call the feature of {"w": "the"} w:the.
+    return tagger(
+        held.labels, held.attributes, WeightList(*states), transitions, origin, separator=":"
+    )
+
+
+def crfsuite_model_of(model: Model) -> CRFsuiteModel:
+    """Return what a model file of CRFsuite holds for a tagger.
+
+    Raises
+    ------
+    DataError
+        If CRFsuite has no such model: it has taggers of order 1 with named features, without
+        constraints, weights of first and last labels, and features of transitions.
+    """
+    structure: Any = model.structure
+    features: Any = model.features
+    if model.task != "tag" or structure.name != "chain" or features.name != "positions":
+        raise DataError(
+            f"CRFsuite has no models for the task {model.task!r} with a {structure.name}; write "
+            "the model as safetensors-model"
+        )
+    missing = {
+        "features of transitions": not structure.tied,
+        "weights of first and last labels": structure.start or structure.end,
+        "constraints": model.constraints is not None,
+        "features without names": features.vocabulary is None,
+        "hashed features": features.n_hashed > 0,
+    }
+    for what, held in missing.items():
+        if held:
+            raise DataError(
+                f"the model has {what}, and CRFsuite knows none; write it as json-model"
+            )
+    n = len(model.labels)
+    states, pairs = entries_of(model, 0), entries_of(model, 1)
+    return CRFsuiteModel(
+        tuple(map(str, model.labels)),
+        features.vocabulary.names,
+        WeightedPairs(*states),
+        WeightedPairs(pairs.slot // n, pairs.slot % n, pairs.weight),
+    )
+
+
+def _read(path: str) -> Model:
+    data = read_bytes(path)
+    with named_file(path, "CRFsuite"):
+        return tagger_of_crfsuite(parse_crfsuite_model(data))
+
+
+def _write(model: Model, path: str) -> None:
+    write_crfsuite_model(path, crfsuite_model_of(model))
+
+
+FORMAT: Final = ModelFormat("a model file of CRFsuite", _read, _write)

@@ -12,9 +12,9 @@ from ...errors import DataError
 from ...problem.layout import Layout
 from ...structures.registry import make_structure
 from ...training.certificate import Certificate
+from ..features import FEATURES
 from ..model import Label, Model
 from ..origin import Origin
-from ..registry import FEATURES
 from ..soundness import Checker, check_room
 from ..transfer import places
 from ..vocabulary import Vocabulary
@@ -22,10 +22,10 @@ from ..vocabulary import Vocabulary
 if TYPE_CHECKING:
     from ...structures.base import Structure
 
-__all__ = ["Entries", "classifier", "entries_of", "laid_out", "tagger"]
+__all__ = ["WeightList", "classifier", "entries_of", "laid_out", "tagger"]
 
 
-class Entries(NamedTuple):
+class WeightList(NamedTuple):
     """The weights of one kind of site, in any order.
 
     Attributes
@@ -43,27 +43,27 @@ class Entries(NamedTuple):
     weight: Floats
 
     @staticmethod
-    def none() -> Entries:
+    def none() -> WeightList:
         """Return no weights."""
         nothing = np.zeros(0, dtype=np.int64)
-        return Entries(nothing, nothing, np.zeros(0))
+        return WeightList(nothing, nothing, np.zeros(0))
 
     @staticmethod
-    def table(weights: Floats) -> Entries:
+    def table(weights: Floats) -> WeightList:
         """Return the weights of a matrix, features by parts."""
         n, width = weights.shape
         feature, slot = np.divmod(np.arange(n * width, dtype=np.int64), max(width, 1))
-        return Entries(feature, slot, weights.ravel())
+        return WeightList(feature, slot, weights.ravel())
 
 
 def tagger(
     labels: Sequence[str],
     names: Sequence[str],
-    states: Entries,
-    transitions: Entries,
+    states: WeightList,
+    transitions: WeightList,
     origin: Origin,
     *,
-    steps: tuple[Sequence[str], Entries] | None = None,
+    steps: tuple[Sequence[str], WeightList] | None = None,
     plain: bool = True,
     templates: dict[str, Any] | None = None,
     n_inputs: int | None = None,
@@ -77,9 +77,9 @@ def tagger(
         The labels, in the order of their numbers.
     names : sequence of str
         The names of the features of tokens.
-    states : Entries
+    states : WeightList
         Their weights.
-    transitions : Entries
+    transitions : WeightList
         The plain weights of pairs of labels, all of the feature 0.
     origin : Origin
         Where the model comes from.
@@ -107,7 +107,7 @@ def tagger(
         # The constant of a transition comes after its features.
         constant = np.full(len(transitions.slot), len(steps[0]), dtype=np.int64)
         pairs = zip(steps[1], transitions._replace(feature=constant), strict=True)
-        transitions = Entries(*(np.concatenate(pair) for pair in pairs))
+        transitions = WeightList(*(np.concatenate(pair) for pair in pairs))
     arrays: dict[str, Any] = {}
     for key, given in vocabularies.items():
         arrays[f"{key}_bytes"], arrays[f"{key}_offsets"] = Vocabulary(given).pack()
@@ -122,7 +122,7 @@ def tagger(
         **({} if separator == "=" else {"separator": separator}),
     }
     features = FEATURES["positions"].from_saved(data, arrays)
-    kinds = [states, transitions, Entries.none(), Entries.none()]
+    kinds = [states, transitions, WeightList.none(), WeightList.none()]
     return _model("tag", structure, labels, features, kinds, origin, "log")
 
 
@@ -157,7 +157,7 @@ def classifier(
     structure = make_structure("multiclass", {"n_labels": len(labels)})
     features: Any = FEATURES["positions"]
     made = features(len(weights) - (intercept != 0.0), intercept=float(intercept))
-    kinds = [Entries.table(np.asarray(weights, dtype=np.float64))]
+    kinds = [WeightList.table(np.asarray(weights, dtype=np.float64))]
     return _model("classify", structure, labels, made, kinds, origin, loss, l2, l1)
 
 
@@ -166,7 +166,7 @@ def _model(
     structure: Structure,
     labels: Sequence[Label],
     features: Any,
-    kinds: Sequence[Entries],
+    kinds: Sequence[WeightList],
     origin: Origin,
     loss: str,
     l2: float | None = None,
@@ -195,7 +195,7 @@ def _model(
 
 
 def laid_out(
-    widths: Sequence[int], counts: Sequence[int], kinds: Sequence[Entries]
+    widths: Sequence[int], counts: Sequence[int], kinds: Sequence[WeightList]
 ) -> tuple[Layout, Floats]:
     """Return the layout that has just the given weights, and the weights in its order.
 
@@ -205,7 +205,7 @@ def laid_out(
     ----------
     widths, counts : sequence of int
         For each kind of site, the number of its parts and of its features.
-    kinds : sequence of Entries
+    kinds : sequence of WeightList
         The weights of each kind.
     """
     features, slots, weights = [], [], []
@@ -238,9 +238,9 @@ def laid_out(
     return layout, np.concatenate(weights)[order]
 
 
-def entries_of(model: Model, kind: int) -> Entries:
+def entries_of(model: Model, kind: int) -> WeightList:
     """Return the weights of one kind of site of a model; features are counted within the kind."""
     feature, slot = places(model.layout)
     begin = model.layout.feature_offset(kind)
     mine = (feature >= begin) & (feature < begin + model.layout.n_features[kind])
-    return Entries(feature[mine] - begin, slot[mine], model.weights[mine])
+    return WeightList(feature[mine] - begin, slot[mine], model.weights[mine])

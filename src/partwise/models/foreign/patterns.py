@@ -15,7 +15,7 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ...errors import DataError
-from .entries import Entries, tagger
+from .entries import WeightList, tagger
 
 if TYPE_CHECKING:
     from ..model import Model
@@ -52,7 +52,7 @@ class Observations:
     first: Ints
     width: int
 
-    def entries(self, weights: Weights) -> Entries:
+    def entries(self, weights: Weights) -> WeightList:
         """Return those of the weights that belong to the observations."""
         order = np.argsort(self.first, kind="stable")
         before = np.searchsorted(self.first[order], weights.number, side="right") - 1
@@ -60,7 +60,7 @@ class Observations:
         feature = order[np.maximum(before, 0)] if len(order) else before
         slot = weights.number - self.first[feature] if len(order) else before
         mine = (slot >= 0) & (slot < self.width)
-        return Entries(feature[mine], slot[mine], weights.value[mine])
+        return WeightList(feature[mine], slot[mine], weights.value[mine])
 
     def split(self, name: str) -> tuple[Observations, Observations]:
         """Return one observation, and the others."""
@@ -110,7 +110,7 @@ def pattern_tagger(
     # A pattern without a column is the same everywhere, so that its weights are the plain ones of
     # transitions.
     constant = next((one for one in of_pairs if "%" not in one), None)
-    transitions = Entries.none()
+    transitions = WeightList.none()
     if constant in pairs.names:
         plain, pairs = pairs.split(str(constant))
         transitions = plain.entries(weights)

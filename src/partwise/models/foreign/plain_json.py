@@ -26,12 +26,11 @@ from ...errors import DataError
 from ...files.container import strict_json
 from ...files.whole_files import replacing
 from ...structures.registry import make_structure
+from ..features import FEATURES
 from ..file import pack_model, unpack_model
-from ..registry import FEATURES
 from ..vocabulary import Vocabulary
-from .base import ModelFormat
-from .entries import Entries, entries_of, laid_out
-from .text import decoded, named_file, read_bytes
+from .base import ModelFormat, decoded, named_file, read_bytes
+from .entries import WeightList, entries_of, laid_out
 
 if TYPE_CHECKING:
     from ..model import Model
@@ -104,7 +103,7 @@ def _named(vocabulary: Vocabulary | None, count: int) -> Iterable[tuple[int, str
     return enumerate(map(str, range(count)) if vocabulary is None else vocabulary)
 
 
-def _rows(entries: Entries, labels: list[str]) -> dict[int, _Table]:
+def _rows(entries: WeightList, labels: list[str]) -> dict[int, _Table]:
     """Return the weights of every feature by label."""
     found: dict[int, _Table] = {}
     for feature, slot, weight in zip(*(part.tolist() for part in entries), strict=True):
@@ -112,7 +111,7 @@ def _rows(entries: Entries, labels: list[str]) -> dict[int, _Table]:
     return found
 
 
-def _pair_rows(entries: Entries, labels: list[str]) -> dict[int, _Table]:
+def _pair_rows(entries: WeightList, labels: list[str]) -> dict[int, _Table]:
     """Return the weights of every feature by pairs of labels, first by the one before."""
     found: dict[int, _Table] = {}
     for feature, slot, weight in zip(*(part.tolist() for part in entries), strict=True):
@@ -189,19 +188,19 @@ def _table(held: _Table, key: str, optional: bool = False) -> _Table:
     return found
 
 
-def _states(held: _Table, index: Mapping[str, int]) -> Entries:
+def _states(held: _Table, index: Mapping[str, int]) -> WeightList:
     given = [*_table(held, "features").values()]
     if "intercept" in held:
         given.append(held["intercept"])
     return _joined(given, lambda row: _row(row, index))
 
 
-def _steps(held: _Table, index: Mapping[str, int]) -> Entries:
+def _steps(held: _Table, index: Mapping[str, int]) -> WeightList:
     """Read the weights of transitions; the constant comes after the features."""
     given = [*_table(held, "transition_features", optional=True).values()]
     given.append(_table(held, "transitions"))
 
-    def pairs(row: Any) -> Entries:
+    def pairs(row: Any) -> WeightList:
         if not isinstance(row, dict) or not row.keys() <= index.keys():
             raise DataError("it has transitions from a label that the model does not have")
         befores = [(index[label], _row(after, index)) for label, after in row.items()]
@@ -211,7 +210,7 @@ def _steps(held: _Table, index: Mapping[str, int]) -> Entries:
     return _joined(given, pairs)
 
 
-def _joined(given: list[Any], read: Callable[[Any], Entries]) -> Entries:
+def _joined(given: list[Any], read: Callable[[Any], WeightList]) -> WeightList:
     found = []
     for number, row in enumerate(given):
         entries = read(row)
@@ -219,11 +218,13 @@ def _joined(given: list[Any], read: Callable[[Any], Entries]) -> Entries:
     return _concatenated(found)
 
 
-def _concatenated(some: list[Entries]) -> Entries:
-    return Entries(*(np.concatenate(parts) for parts in zip(*some, Entries.none(), strict=True)))
+def _concatenated(some: list[WeightList]) -> WeightList:
+    return WeightList(
+        *(np.concatenate(parts) for parts in zip(*some, WeightList.none(), strict=True))
+    )
 
 
-def _row(row: Any, index: Mapping[str, int]) -> Entries:
+def _row(row: Any, index: Mapping[str, int]) -> WeightList:
     """Read the weights of one feature: {label: weight}."""
     if not isinstance(row, dict) or not row.keys() <= index.keys():
         raise DataError("it has weights of a label that the model does not have")
@@ -234,7 +235,7 @@ def _row(row: Any, index: Mapping[str, int]) -> Entries:
         weight = np.array([*row.values()], dtype=np.float64)
     except OverflowError:
         raise DataError("it has a weight that is too large") from None
-    return Entries(np.zeros_like(slot), slot, weight)
+    return WeightList(np.zeros_like(slot), slot, weight)
 
 
 FORMAT: Final = ModelFormat("all weights by name, as plain JSON", read_json_model, write_json_model)

@@ -18,8 +18,8 @@ __all__ = ["MODEL_FORMATS", "read_model", "write_model"]
 MODEL_FORMATS: Final[Registry[ModelFormat]] = Registry(
     "partwise.model_formats",
     {
-        "partwise-model": "models.foreign.own:FORMAT",
-        "crfsuite-model": "models.foreign.crfsuite_weights:FORMAT",
+        "partwise-model": "models.file:FORMAT",
+        "crfsuite-model": "models.foreign.crfsuite:FORMAT",
         "wapiti-model": "models.foreign.wapiti:FORMAT",
         "crfpp-model": "models.foreign.crfpp:FORMAT",
         "liblinear-model": "models.foreign.liblinear:FORMAT",

@@ -24,8 +24,7 @@ from ...errors import DataError, ModelFileError
 from ...files.container import strict_json
 from ...files.whole_files import replacing
 from ..file import pack_model, unpack_model
-from .base import ModelFormat
-from .text import decoded, named_file, read_bytes
+from .base import ModelFormat, decoded, named_file, read_bytes
 
 if TYPE_CHECKING:
     from ..model import Model

@@ -15,9 +15,8 @@ import numpy as np
 from ...errors import DataError, MismatchError, ModelFileError
 from ...memory import check_memory
 from ..origin import Origin
-from .base import ModelFormat
+from .base import ModelFormat, named_file, read_bytes
 from .entries import classifier
-from .text import named_file, read_bytes
 
 if TYPE_CHECKING:
     from ..model import Model

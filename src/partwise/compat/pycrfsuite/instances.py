@@ -13,10 +13,10 @@ from ...errors import DataError
 from ...problem.rows import Rows
 from .items import ItemError, number_items
 
-__all__ = ["Instances", "Known", "Sample", "make_rows"]
+__all__ = ["Instances", "Known", "NumberedSequences", "make_rows"]
 
 
-class Sample(NamedTuple):
+class NumberedSequences(NamedTuple):
     """Some sequences, as numbers.
 
     Attributes
@@ -144,7 +144,7 @@ class Instances:
         self._lengths.append(len(rows))
         self._groups.append(group)
 
-    def sample(self, group: int, held_out: bool) -> Sample:
+    def sample(self, group: int, held_out: bool) -> NumberedSequences:
         """Return the sequences of a group, or those of all other groups.
 
         Empty sequences are left out: they have one label sequence only, the empty one.
@@ -159,4 +159,4 @@ class Instances:
         gold = np.array(self._gold, dtype=np.int64)
         labels = [gold[end - n : end] for end, n in zip(ends, lengths, strict=True)]
         kept = np.flatnonzero(chosen).tolist()
-        return Sample(rows, lengths[chosen], [labels[i] for i in kept])
+        return NumberedSequences(rows, lengths[chosen], [labels[i] for i in kept])

@@ -30,7 +30,7 @@ from ...compiled.jit import FAST, njit
 from ...problem.design import score
 from ...problem.problem import Problem, example_maximum
 
-__all__ = ["Epoch", "learn_online", "shuffled"]
+__all__ = ["OnlinePass", "learn_online", "shuffled"]
 
 _PERCEPTRON, _PASSIVE_AGGRESSIVE, _AROW = 0, 1, 2
 _RULES: Final = {
@@ -41,7 +41,7 @@ _RULES: Final = {
 
 
 @dataclass(frozen=True)
-class Epoch:
+class OnlinePass:
     """What one pass over the data did.
 
     Attributes
@@ -78,7 +78,7 @@ def learn_online(
     algorithm: str,
     values: Mapping[str, Any],
     orders: Iterable[Ints],
-    report: Callable[[Epoch], None],
+    report: Callable[[OnlinePass], None],
 ) -> tuple[Floats, bool]:
     """Learn weights by an online algorithm.
 
@@ -124,7 +124,7 @@ def learn_online(
         found = w - total / count if averages else w
         norm = float(np.linalg.norm(found if rule == _PERCEPTRON else w))
         weights = problem.storage.gather(found)
-        report(Epoch(number, loss, norm, weights, time.perf_counter() - began))
+        report(OnlinePass(number, loss, norm, weights, time.perf_counter() - began))
         # CRFsuite stops AROW at the threshold, and the other two below it.
         mean, epsilon = loss / n, values["epsilon"]
         stopped = mean <= epsilon if rule == _AROW else mean < epsilon

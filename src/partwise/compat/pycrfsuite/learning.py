@@ -26,9 +26,9 @@ from ...training.certificate import Certificate
 from ...training.fit import Progress
 from ...training.loop import train
 from .decoder import chain_rows
-from .instances import Instances, Sample
+from .instances import Instances, NumberedSequences
 from .log import TrainingLog, holdout_scores
-from .online import Epoch, learn_online, shuffled
+from .online import OnlinePass, learn_online, shuffled
 from .parameters import CERTIFIED, ParameterSet
 
 __all__ = ["Learned", "learn"]
@@ -124,7 +124,7 @@ def _check(parameters: ParameterSet) -> None:
             raise DataError(f"{name} is {value}; give {wanted}")
 
 
-def _problem(sample: Sample, n_labels: int, values: dict[str, Any]) -> Problem:
+def _problem(sample: NumberedSequences, n_labels: int, values: dict[str, Any]) -> Problem:
     chosen = {True: "all", False: "observed"}
     structure = Chain(n_labels)
     states = chosen[values["feature.possible_states"]]
@@ -212,7 +212,7 @@ def _certified(
 def _online(
     problem: Problem, parameters: ParameterSet, log: TrainingLog, held_out: _HeldOut | None
 ) -> tuple[Floats, list[str]]:
-    def report(epoch: Epoch) -> None:
+    def report(epoch: OnlinePass) -> None:
         scores = () if held_out is None else held_out.scores(epoch.weights)
         log.iteration(epoch.number, epoch.loss, epoch.norm, epoch.seconds, scores=scores)
 

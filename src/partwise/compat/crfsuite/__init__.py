@@ -1,1 +1,0 @@
-"""What the faces of python-crfsuite and sklearn-crfsuite share: data, learners and decoder."""
