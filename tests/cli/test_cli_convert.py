@@ -140,7 +140,7 @@ def test_classifiers(run: Run, tmp_path: Path) -> None:
         (("--from", "crfpp-model", "--to", "wapiti-model"), 2, "can only be read; use one of"),
         (("--from", "crfpp-model", "--to", "columns"), 2, "--to columns is no format of models"),
         (("--from", "crfpp-model", "--inputs", "2"), 2, "leave out inputs"),
-        (("--from", "wapiti-model"), 1, "is no sound model of Wapiti"),
+        (("--from", "wapiti-model"), 1, "is not a valid model file of Wapiti"),
         (("--from", "sklearn-model"), 1, "is no file of skops"),
     ],
 )  # fmt: skip

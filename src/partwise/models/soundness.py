@@ -49,7 +49,9 @@ class Checker:
 
     def __call__(self, sound: Any, why: str) -> None:
         if not sound:
-            raise ModelFileError(f"{self.path} is no sound model: {why}; copy or train it again")
+            raise ModelFileError(
+                f"{self.path} is not a valid model file: {why}; copy or train it again"
+            )
 
     def believe(self, make: Callable[[], _Made]) -> _Made:
         """Return ``make()``; its errors become a ModelFileError that names the file."""
@@ -59,11 +61,11 @@ class Checker:
             # The file may be sound, but something that it needs is missing.
             raise ModelFileError(f"{self.path}: {error}") from error
         except DataError as error:
-            raise ModelFileError(f"{self.path} is no sound model: {error}") from error
+            raise ModelFileError(f"{self.path} is not a valid model file: {error}") from error
         except ModelFileError as error:
             if self.path in str(error):
                 raise
-            raise ModelFileError(f"{self.path} is no sound model: {error}") from error
+            raise ModelFileError(f"{self.path} is not a valid model file: {error}") from error
 
 
 def check_room(

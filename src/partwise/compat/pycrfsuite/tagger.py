@@ -58,7 +58,7 @@ class Tagger:
         Raises
         ------
         ValueError
-            If it is not a sound model file of CRFsuite.
+            If it is not a valid model file of CRFsuite.
         """
         return self._use(read_crfsuite_model(name))
 

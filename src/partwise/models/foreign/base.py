@@ -100,7 +100,8 @@ def named_file(path: str, toolkit: str) -> Iterator[None]:
         yield
     except (DataError, ModelFileError) as error:
         raise ModelFileError(
-            f"{path} is no sound model of {toolkit}: {error}; write it again, or give another file"
+            f"{path} is not a valid model file of {toolkit}: {error}; write it again, or give "
+            "another file"
         ) from error
 
 

@@ -50,7 +50,7 @@ def read_crfpp_model(path: str) -> Model:
     Raises
     ------
     ModelFileError
-        If the file is not a sound text model of CRF++.
+        If the file is not a valid text model of CRF++.
     """
     data = read_bytes(path)
     with named_file(path, "CRF++"):

@@ -126,7 +126,7 @@ def read_crfsuite_model(path: str | os.PathLike[str]) -> CRFsuiteModel:
     Raises
     ------
     ModelFileError
-        If it is not a sound model file of CRFsuite.
+        If it is not a valid model file of CRFsuite.
     OSError
         If the file cannot be read.
     """
@@ -146,7 +146,7 @@ def parse_crfsuite_model(data: bytes) -> CRFsuiteModel:
     Raises
     ------
     ModelFileError
-        If they are not a sound model file of CRFsuite.
+        If they are not a valid model file of CRFsuite.
     """
     if data[:4] != _MAGIC:
         raise ModelFileError(

@@ -70,7 +70,7 @@ def read_liblinear_model(path: str) -> Model:
     Raises
     ------
     ModelFileError
-        If the file is not a sound model of LIBLINEAR, or is one of regression.
+        If the file is not a valid model file of LIBLINEAR, or is one of regression.
     """
     data = read_bytes(path)
     with named_file(path, "LIBLINEAR"):

@@ -69,7 +69,7 @@ def read_safetensors_model(path: str) -> Model:
     Raises
     ------
     ModelFileError
-        If it is not a sound file of safetensors, or holds no model of partwise.
+        If it is not a valid file of safetensors, or holds no model of partwise.
     """
     data = read_bytes(path)
     with named_file(path, "partwise as safetensors"):

@@ -62,7 +62,7 @@ def read_wapiti_model(path: str, inputs: int | None = None) -> Model:
     Raises
     ------
     ModelFileError
-        If the file is not a sound model of Wapiti.
+        If the file is not a valid model file of Wapiti.
     """
     data = read_bytes(path)
     with named_file(path, "Wapiti"):
