@@ -34,7 +34,8 @@ class Words(Tag):
 
 
 def read(path, **wanted):
-    name, text = read_text(path)
+    given = read_text(path)
+    name, text = given.name, given.text
     pairs = [token.rpartition("/")[::2] for token in text.split()]
     words, labels = map(list, zip(*pairs))
     lengths = np.array([len(line.split()) for line in text.splitlines()])

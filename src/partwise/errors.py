@@ -1,12 +1,116 @@
-"""The errors of partwise, and the stack level for its warnings."""
+"""The errors of partwise, which say where they are, and the stack level for its warnings."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = [
+    "NOWHERE",
+    "ClusterError",
+    "DataError",
+    "FormatError",
+    "LabelError",
+    "MismatchError",
+    "ModelFileError",
+    "OptionError",
+    "PartwiseError",
+    "Place",
+    "level_outside",
+]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something is: in a file, or among examples from Python.
+
+    Attributes
+    ----------
+    file : str or None
+        The name of the file.
+    line, column : int or None
+        The line and the character in it, counted from 1.
+    argument : str
+        The argument of a function that holds the examples, if there can be doubt: ``"y"``.
+    unit : str
+        What an example is called: ``"sequence"``. Without it, the example is an item of the
+        argument: ``y[3]``.
+    example : int or None
+        The number of the example, counted from 0.
+    part : str
+        What the part of the example is called: ``"token"``.
+    position : int or None
+        The number of the part, counted from 0.
+
+    Examples
+    --------
+    >>> from partwise.errors import Place
+    >>> str(Place("train.txt", 7)), str(Place.item("y", 3))
+    ('train.txt:7', 'y[3]')
+    >>> str(Place.nth("sequence", 3, "token", 1))
+    'sequence 3, token 1 (counted from 0)'
+    """
+
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+    argument: str = ""
+    unit: str = ""
+    example: int | None = None
+    part: str = ""
+    position: int | None = None
+
+    @classmethod
+    def nth(
+        cls, unit: str, n: int, part: str = "", position: int | None = None, argument: str = ""
+    ) -> Place:
+        """Return the place of an example, or of a part of one, by what they are called."""
+        return cls(argument=argument, unit=unit, example=n, part=part, position=position)
+
+    @classmethod
+    def item(cls, argument: str, n: int, part: str = "", position: int | None = None) -> Place:
+        """Return the place of an item of an argument, or of a part of one: ``y[3]``."""
+        return cls(argument=argument, example=n, part=part, position=position)
+
+    def __str__(self) -> str:
+        told = []
+        if self.file is not None:
+            known = (self.file, self.line, self.column)
+            told.append(":".join(str(one) for one in known if one is not None))
+        if self.example is None or self.unit:
+            told += [self.argument] * bool(self.argument)
+        part = self.part if self.position is None else f"{self.part} {self.position}"
+        if self.example is not None:
+            named = (
+                f"{self.unit} {self.example}" if self.unit else f"{self.argument}[{self.example}]"
+            )
+            several = ", ".join([named, *[part] * bool(part)])
+            told.append(several + (" (counted from 0)" if self.unit else ""))
+        elif part:
+            told.append(f"{part} (counted from 0)")
+        return ": ".join(told)
+
+
+NOWHERE: Final = Place()
 
 
 class PartwiseError(Exception):
     """Base class of all errors that partwise raises on purpose.
+
+    Parameters
+    ----------
+    what : str
+        What is wrong, and what to do about it.
+    place : Place
+        Where it is.
+    remedy : str
+        What to do, if that is told apart.
+    subject : bool
+        Whether the place is the subject of the sentence, so that no colon follows it.
 
     Examples
     --------
@@ -18,9 +122,44 @@ class PartwiseError(Exception):
     ModelFileError
     """
 
+    def __init__(
+        self, what: str = "", *, place: Place = NOWHERE, remedy: str = "", subject: bool = False
+    ) -> None:
+        super().__init__(what)
+        self.what, self.place, self.remedy, self.subject = what, place, remedy, subject
+
+    @property
+    def sentence(self) -> str:
+        """What is wrong and what to do, without the place."""
+        return f"{self.what}; {self.remedy}" if self.remedy else self.what
+
+    def __str__(self) -> str:
+        if self.place == NOWHERE:
+            return self.sentence
+        return f"{self.place}{' ' if self.subject else ': '}{self.sentence}"
+
+    def within(self, *, first: int = 0, **outer: Any) -> Self:
+        """Add to the place what is known further out, and return the error.
+
+        Parameters
+        ----------
+        first : int
+            The number of the example that the error counts as example 0.
+        **outer
+            Fields of the place; those that are known already are kept.
+        """
+        known = self.place
+        if known.example is not None:
+            outer["example"], known = known.example + first, replace(known, example=None)
+        blank = {one.name for one in fields(Place) if getattr(known, one.name) == one.default}
+        self.place = replace(known, **{key: outer[key] for key in blank & outer.keys()})
+        return self
+
 
 class DataError(PartwiseError, ValueError):
     """Invalid input; the message says where it is, what was expected and what to do.
+
+    Parameters are those of `PartwiseError`; the attribute `place` says where the fault is.
 
     Examples
     --------
@@ -46,13 +185,9 @@ class LabelError(DataError):
         The label.
     """
 
-    def __init__(self, label: object, why: str) -> None:
-        super().__init__(label, why)
-        self.label, self.why = label, why
-
-    def __str__(self) -> str:
-        """Return the reason; `args` holds both arguments, so that the error can be pickled."""
-        return self.why
+    def __init__(self, what: str, *, label: object = None, **more: Any) -> None:
+        super().__init__(what, **more)
+        self.label = label
 
 
 class ModelFileError(PartwiseError, ValueError):

@@ -10,7 +10,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Final
 
-from .errors import DataError
+from .errors import NOWHERE, DataError, Place
 
 __all__ = ["BYTES_A_FEATURE", "byte_count", "check_memory", "in_bytes", "memory_limit"]
 
@@ -101,7 +101,7 @@ def _own_cgroups() -> list[Path]:
     return found
 
 
-def check_memory(needed: float, what: str) -> None:
+def check_memory(needed: float, what: str, place: Place = NOWHERE) -> None:
     """Raise a DataError if something needs more memory than there is.
 
     Parameters
@@ -110,11 +110,14 @@ def check_memory(needed: float, what: str) -> None:
         A lower bound of the bytes that are needed.
     what : str
         What needs them; the subject of the sentence in the message.
+    place : Place
+        Where it was found.
     """
     limit = memory_limit()
     if needed > limit:
         raise DataError(
             f"{what} would need at least {needed / 2**30:,.0f} GiB of memory, and this machine "
             f"has {limit / 2**30:,.0f}; number the features without gaps, or use fewer features or "
-            "labels"
+            "labels",
+            place=place,
         )

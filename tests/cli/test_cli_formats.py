@@ -450,7 +450,8 @@ def test_a_format_of_ones_own_with_options(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def read(path: str, mark: str = "/", **wanted: Any) -> Columns:
-        name, text = read_text(path)
+        given = read_text(path)
+        name, text = given.name, given.text
         tokens = [token.rpartition(mark) for token in text.split()]
         lengths = np.array([len(line.split()) for line in text.splitlines()])
         lines = np.repeat(np.arange(1, len(lengths) + 1), lengths)

@@ -252,7 +252,7 @@ def test_more_text_than_memory_holds(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(source, "memory_limit", lambda: float(8 << 22))
     large = tmp_path / "large"
     large.write_bytes(b"a b\n" * (1 << 20))
-    assert len(read_text(large)[1]) == 1 << 22
+    assert len(read_text(large).text) == 1 << 22
     packed = tmp_path / "packed"
     packed.write_bytes(gzip.compress(b"a b\n" * (1 << 20) + b"\n"))
     large.write_bytes(b"a b\n" * (1 << 20) + b"\n")
@@ -264,7 +264,7 @@ def test_more_text_than_memory_holds(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_text_that_is_cut_within_a_character(tmp_path: Path) -> None:
     text = "a" * ((1 << 20) - 1) + "\u20ac\n"
     (tmp_path / "text").write_text(text, "utf-8")
-    assert read_text(tmp_path / "text")[1] == text
+    assert read_text(tmp_path / "text").text == text
 
 
 def test_a_bad_file_through_a_pipe_is_not_read_twice(files: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from partwise.cli import main
 from partwise.cli.parser import build_parser
 from partwise.compiled.compilation import NOTE
 from partwise.datasets import tagged_text, write
-from partwise.errors import DataError
+from partwise.errors import DataError, Place
 from partwise.formats.base import Format
 from partwise.formats.columns import Columns
 from partwise.formats.options import Option
@@ -182,15 +182,16 @@ class Sorted(Predictions):
 
 
 def _lines(path: str, labelled: bool) -> Lines:
-    name, text = read_text(path)
+    text = read_text(path)
     found: list[tuple[str | None, str]] = []
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in text.lines():
         label, colon, word = line.rpartition(":")
         if line and labelled and (not colon or not word.isalpha()):
-            raise DataError(f"{name}:{number}: no word with a label; write label:word")
+            where = Place(text.name, number)
+            raise DataError("no word with a label; write label:word", place=where)
         if line:
             found.append((label if colon else None, word))
-    return Lines(found, name)
+    return Lines(found, text.name)
 
 
 def _rows(source: Lines, n: int) -> Rows:
@@ -412,7 +413,8 @@ def test_a_format_of_ones_own(
     run: Run, words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def read(path: str, **wanted: Any) -> Columns:
-        name, text = read_text(path)
+        given = read_text(path)
+        name, text = given.name, given.text
         tokens = text.split()
         fields = [token.rpartition("/")[0] for token in tokens]
         labels = [token.rpartition("/")[2] for token in tokens]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from partwise.errors import DataError
 from partwise.formats import stream
-from partwise.formats.source import fed, read_text
+from partwise.formats.source import Text, fed, read_text
 from partwise.formats.stream import Piece, pieces
 
 
@@ -80,7 +80,7 @@ def test_gzipped_text_comes_in_one_piece(monkeypatch: pytest.MonkeyPatch) -> Non
         Piece(b"", packed, 0)
     ]
     with fed(packed):
-        assert read_text("-") == ("<stdin>", "a\n\nb\n\n" * 50)
+        assert read_text("-") == Text("<stdin>", "a\n\nb\n\n" * 50)
 
 
 def test_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

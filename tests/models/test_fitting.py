@@ -182,7 +182,7 @@ def call(**changes: Any) -> None:
         ({"sample_weight": [0, 0]}, "all sample weights are zero"),
         ({"settings": Settings(class_weight={"x": 0, "y": 0})}, "no labels"),
         ({"vocabulary": Vocabulary(["a"])}, "vocabulary of 1 names for 3 features"),
-        ({"rows": Rows.from_dense(np.diag([1.0, np.nan, 1.0]))}, "row 1, feature 1 is nan"),
+        ({"rows": Rows.from_dense(np.diag([1.0, np.nan, 1.0]))}, "row 1 .*: feature 1 is nan"),
         ({"settings": Settings(constraints="BIO")}, "does not fit the constraints"),
         ({"settings": Settings(constraints=[("x", "y")])}, "forbid 'y' after 'x'"),
     ],

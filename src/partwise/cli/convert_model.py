@@ -39,7 +39,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
     except MismatchError as error:
         raise UsageError(str(error)) from error
     except DataError as error:
-        raise DataError(f"{arguments.source}: {error}") from error
+        error.within(file=arguments.source)
+        raise
     origin = model.origin
     record: dict[str, Any] = {
         "input": arguments.source,

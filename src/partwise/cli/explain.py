@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from partwise.compiled.compilation import noted_compilation
-from partwise.errors import DataError
+from partwise.errors import DataError, Place
 from partwise.tasks.missing import missing_of
 from partwise.tasks.registry import task_of
 
@@ -68,8 +68,8 @@ def _chosen(arguments: argparse.Namespace, n: int) -> Sequence[int] | None:
         name = "<stdin>" if arguments.file == "-" else arguments.file
         has = "1 example" if n == 1 else f"{n:,} examples"
         raise DataError(
-            f"{name}: there is no example {beyond[0]} for --only; the file has {has}, counted from "
-            "1"
+            f"there is no example {beyond[0]} for --only; the file has {has}, counted from 1",
+            place=Place(name),
         )
     return [number - 1 for number in dict.fromkeys(arguments.only)]
 

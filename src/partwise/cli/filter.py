@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import argparse
 import logging
-import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from partwise.errors import DataError
 from partwise.models.tally import UnknownFeaturesWarning
 
 if TYPE_CHECKING:
@@ -26,8 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["answers", "can_answer"]
 
 _log = logging.getLogger(__name__)
-
-_PLACE: Final = re.compile(r"<stdin>:(\d+):")
 
 
 def can_answer(arguments: argparse.Namespace, task: Task[Any], chosen: Chosen) -> bool:
@@ -69,8 +65,7 @@ def answers(
                 stream.write(universal(piece.blank.decode()))
         if not piece.data:
             continue
-        with _renumbered(answer.lines, piece.line):
-            answer.write(answer.head + piece.data)
+        answer.write(piece.data, piece.line)
         if form.ends == "blank line" and not answer.head:
             answer.remember(piece)
     if not answer.given:
@@ -119,12 +114,13 @@ class _Answer:
         self.head, self.skipped = piece.data, self.total
         self.lines = line_count(piece.data)
 
-    def write(self, data: bytes) -> None:
-        """Predict the labels of some text, without those of its head, and write them."""
+    def write(self, data: bytes, before: int = 0) -> None:
+        """Predict the labels of some text, which follows lines on stdin, and write them."""
         from partwise.formats.source import fed
 
         arguments, task = self.arguments, self.task
-        with fed(data):
+        lines = self.lines
+        with fed(self.head + data, head=lines, moved=before - lines):
             source = task.read_for(self.model, "-", labelled=False, format=self.chosen)
         n = len(source)
         if data and n == self.skipped:
@@ -155,17 +151,3 @@ class _Answer:
         self.unknown += [str(one.message) for one in caught if one not in others][:1]
         for one in others:
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
-
-
-@contextmanager
-def _renumbered(head: int, before: int) -> Iterator[None]:
-    """Correct the line that an error names: a piece is read below the lines of the head."""
-    try:
-        yield
-    except DataError as error:
-        text = str(error)
-        found = _PLACE.match(text)
-        if found is None or int(found[1]) <= head:
-            raise
-        line = int(found[1]) - head + before
-        raise DataError(f"<stdin>:{line}:{text[found.end() :]}") from error

@@ -43,7 +43,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
             transitions=arguments.transitions,
         )
     except DataError as error:
-        raise DataError(f"{arguments.model}: {error}") from error
+        error.within(file=arguments.model)
+        raise
     if arguments.feature is not None and not len(table):
         _hint(arguments, model)
     record = {

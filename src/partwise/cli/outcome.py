@@ -104,9 +104,8 @@ def named(path: str) -> Iterator[None]:
     except MismatchError as error:
         raise UsageError(str(error)) from error
     except DataError as error:
-        if str(error).startswith(f"{name}:"):
-            raise
-        raise DataError(f"{name}: {error}") from error
+        error.within(file=name)
+        raise
 
 
 @contextmanager

@@ -33,13 +33,13 @@ def explained(path: str, task: Task[Any]) -> Iterator[None]:
         # It names another format already.
         raise
     except DataError as error:
-        # An error that does not begin with the file is about something else.
-        others = _lookalikes(path, task) if str(error).startswith(f"{path}:") else []
+        # An error in another file, or in none, is about something else.
+        others = _lookalikes(path, task) if error.place.file == path else []
         if not others:
             raise
-        raise DataError(
-            f"{error}; it looks like a file for --task {' or '.join(others)}"
-        ) from error
+        other = f"it looks like a file for --task {' or '.join(others)}"
+        error.remedy = f"{error.remedy}; {other}" if error.remedy else other
+        raise
 
 
 def _lookalikes(path: str, task: Task[Any]) -> list[str]:
@@ -51,7 +51,7 @@ def _lookalikes(path: str, task: Task[Any]) -> list[str]:
         # A pipe can be read only once, and reading it again would wait forever.
         return []
     try:
-        _, text = read_text(path)
+        text = read_text(path).text
     except DataError:
         return []
     lines = [line for line in text.split("\n") if line.strip()][:_LINES]

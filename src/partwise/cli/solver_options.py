@@ -70,7 +70,8 @@ def _read(text: str, solvers: list[type[Solver]], arguments: argparse.Namespace)
         try:
             return name, read_option(solver, name, value.strip())
         except OptionError as error:
-            reason = str(error).partition("; it has ")[0]
+            # Without what there is, which is listed for all solvers below.
+            reason = error.what
     raise UsageError(f"--solver-option {text}: {reason}; {_listed(solvers, arguments)}")
 
 

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from partwise.errors import DataError
+from partwise.errors import DataError, Place
 
 from .outcome import UsageError
 
@@ -45,15 +45,17 @@ def check_target(
     """
     target = Path(path)
     if target.is_dir():
-        raise DataError(f"{path}: is a folder; give {option} the name of a file")
+        raise DataError(f"is a folder; give {option} the name of a file", place=Place(path))
     if target.exists() and not target.is_file() and not devices:
-        raise DataError(f"{path}: is not a plain file; give {option} the name of a file")
+        raise DataError(f"is not a plain file; give {option} the name of a file", place=Place(path))
     # A file behind a symbolic link is replaced in its own folder.
     folder = Path(os.path.realpath(path)).parent if target.is_symlink() else target.parent
     if not folder.is_dir():
-        raise DataError(f"{path}: the folder {folder} does not exist; create it first")
+        raise DataError(f"the folder {folder} does not exist; create it first", place=Place(path))
     if not os.access(folder, os.W_OK):
-        raise DataError(f"{path}: the folder {folder} is not writable; choose another for {option}")
+        raise DataError(
+            f"the folder {folder} is not writable; choose another for {option}", place=Place(path)
+        )
     for other in (*_inputs(arguments), *more):
         known = other and other != "-" and target.is_file() and os.path.exists(other)
         if known and os.path.samefile(target, str(other)):

@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from partwise.compiled.compilation import noted_compilation
-from partwise.errors import DataError
+from partwise.errors import DataError, Place
 from partwise.memory import byte_count
 from partwise.tasks.registry import task_name, task_of
 from partwise.tasks.silence import silenced
@@ -271,8 +271,9 @@ def _check_task(arguments: argparse.Namespace, task: str | None) -> None:
     trained_for = task_name(task)
     if trained_for != arguments.task:
         raise DataError(
-            f"{arguments.resume}: a model of --task {trained_for} cannot be resumed with --task "
-            f"{arguments.task}; give the task it was trained for"
+            f"a model of --task {trained_for} cannot be resumed with --task "
+            f"{arguments.task}; give the task it was trained for",
+            place=Place(arguments.resume),
         )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..errors import ClusterError, DataError
+from ..errors import ClusterError, DataError, Place
 from .connection import Cluster
 
 __all__ = ["Address", "connected"]
@@ -84,7 +84,9 @@ class Address:
 
         for path in (self.ca_file, self.cert, self.key):
             if not os.access(str(path), os.R_OK):
-                raise DataError(f"{path}: this file of TLS cannot be read; check the name")
+                raise DataError(
+                    "this file of TLS cannot be read; check the name", place=Place(path)
+                )
         made: Any = security.Security
         return made(
             tls_ca_file=self.ca_file,

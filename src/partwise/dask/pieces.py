@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from ..errors import DataError
+from ..errors import DataError, Place
 
 if TYPE_CHECKING:
     from ..tasks.source import Source
@@ -88,9 +88,10 @@ class FilePiece(Piece):
 
         if self.sha256 and _hash(self.path) != self.sha256:
             raise DataError(
-                f"{self.path}: the file is not the one that was read before, or another one on "
+                "the file is not the one that was read before, or another one on "
                 "another worker; leave it as it is during training, and on storage that all "
-                "workers share"
+                "workers share",
+                place=Place(self.path),
             )
         stream = FileStream(task_of(self.task), self.path, self.given)
         return _some(stream.batches(), self.begin, self.end)
@@ -112,8 +113,9 @@ def _hash(path: str) -> str:
                 digest.update(chunk)
     except OSError as error:
         raise DataError(
-            f"{path}: a worker cannot read it: {error.strerror or error}; put it on storage that "
-            "all workers share, under the same name"
+            f"a worker cannot read it: {error.strerror or error}; put it on storage that "
+            "all workers share, under the same name",
+            place=Place(path),
         ) from error
     return digest.hexdigest()
 

@@ -35,7 +35,7 @@ from typing import Any, BinaryIO, Final, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import ModelFileError
+from ..errors import ModelFileError, Place
 from .whole_files import remedy, replacing
 
 __all__ = ["FORMAT_VERSION", "MAGIC", "container_kind", "read_container", "strict_json",
@@ -83,9 +83,7 @@ def write_container(
     """
     target = _file_path(path)
     if os.path.exists(target) and not os.path.isfile(target):
-        raise ModelFileError(
-            f"{target} cannot be written: it is not a plain file; choose another name"
-        )
+        raise _about(target, "cannot be written: it is not a plain file; choose another name")
     packed = {name: _packed(target, name, array) for name, array in arrays.items()}
     text = _header_text(target, header, packed)
     try:
@@ -93,7 +91,7 @@ def write_container(
             _write_body(file, text, packed)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise ModelFileError(f"{target} cannot be written: {reason}; {remedy(error)}") from error
+        raise _about(target, f"cannot be written: {reason}; {remedy(error)}") from error
 
 
 def read_container(
@@ -132,8 +130,8 @@ def read_container(
             _check_bools(source, layout, pages)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise ModelFileError(
-            f"{source} cannot be read: {reason}; give the path of a model file that you may read"
+        raise _about(
+            source, f"cannot be read: {reason}; give the path of a model file that you may read"
         ) from error
     arrays = {
         name: np.ndarray(shape, dtype, buffer=pages, offset=offset)
@@ -164,6 +162,11 @@ def container_kind(path: str | os.PathLike[str]) -> str | None:
     return kind if isinstance(kind, str) else None
 
 
+def _about(path: Path, what: str) -> ModelFileError:
+    """Return the error that says something of a file."""
+    return ModelFileError(what, place=Place(str(path)), subject=True)
+
+
 def _file_path(path: str | os.PathLike[str]) -> Path:
     if os.fspath(path) == "-":
         raise ModelFileError(
@@ -179,18 +182,20 @@ def _file_path(path: str | os.PathLike[str]) -> Path:
 def _packed(target: Path, name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return the array in C order, with one of the dtypes of the format."""
     if not isinstance(name, str):
-        raise ModelFileError(f"{target} cannot hold an array named {name!r}; name it by a string")
+        raise _about(target, f"cannot hold an array named {name!r}; name it by a string")
     given = np.asarray(array)
     dtype = given.dtype.newbyteorder("<")
     if dtype.str not in _DTYPES:
-        raise ModelFileError(
-            f"{target} cannot hold the array {name!r} of dtype {given.dtype}; convert it to one "
-            f"of {', '.join(_DTYPES)}"
+        raise _about(
+            target,
+            f"cannot hold the array {name!r} of dtype {given.dtype}; convert it to one "
+            f"of {', '.join(_DTYPES)}",
         )
     if given.ndim > _MAX_NDIM:
-        raise ModelFileError(
-            f"{target} cannot hold the array {name!r} of {given.ndim} dimensions; reshape it to "
-            f"at most {_MAX_NDIM}"
+        raise _about(
+            target,
+            f"cannot hold the array {name!r} of {given.ndim} dimensions; reshape it to "
+            f"at most {_MAX_NDIM}",
         )
     return np.asarray(given, dtype=dtype, order="C")
 
@@ -206,9 +211,9 @@ def _header_text(
         # Also read it back: keys such as 1 and "1" differ in Python but not in JSON.
         strict_json(json.dumps({"header": dict(header)}, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
-        raise ModelFileError(
-            f"{target} cannot hold this header: {error}; use strings, finite numbers, lists and "
-            "dicts"
+        raise _about(
+            target,
+            f"cannot hold this header: {error}; use strings, finite numbers, lists and dicts",
         ) from error
     length = 0
     while True:
@@ -263,7 +268,7 @@ def _write_body(file: BinaryIO, text: bytes, packed: Mapping[str, npt.NDArray[An
 
 
 def _fail(source: Path, what: str, remedy: str = "copy or train it again") -> NoReturn:
-    raise ModelFileError(f"{source} {what}; {remedy}")
+    raise _about(source, f"{what}; {remedy}")
 
 
 def _checked_text(source: Path, file: BinaryIO, size: int) -> bytes:

@@ -11,10 +11,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from partwise.errors import DataError
+from partwise.errors import DataError, Place
 from partwise.formats.base import Format
 from partwise.formats.options import OPTIONS
-from partwise.formats.source import read_text, writing
+from partwise.formats.source import Text, read_text, writing
 from partwise.formats.tree import Tree
 
 __all__ = [
@@ -120,17 +120,20 @@ def read_brackets(
     >>> print(read_brackets("t.mrg").trees[0])
     (S (NN dogs) (VB bark))
     """
-    name, text = read_text(source, encoding)
-    trees, lines = _parse(name, text)
+    text = read_text(source, encoding)
+    name = text.name
+    trees, lines = _parse(text)
     if not trees and not empty:
-        raise DataError(f"{name}: no trees; expected brackets such as (S (NP (PRP It)) (VP ...))")
+        raise DataError(
+            "no trees; expected brackets such as (S (NP (PRP It)) (VP ...))", place=Place(name)
+        )
     kept = []
     for tree, line in zip(trees, lines, strict=True):
         cleaned = clean(tree, traces=traces, functions=functions)
         if cleaned is None:
             raise DataError(
-                f"{name}:{line}: the tree holds nothing but empty elements (-NONE-); remove it, or "
-                "keep the traces"
+                "the tree holds nothing but empty elements (-NONE-); remove it, or keep the traces",
+                place=Place(name, line),
             )
         kept.append(cleaned)
     return Brackets(name, kept, np.array(lines, np.int64))
@@ -155,7 +158,7 @@ def parse_tree(text: str) -> Tree:
     >>> parse_tree("(S (NN dogs) (VB bark))").words
     ['dogs', 'bark']
     """
-    trees, _ = _parse("<text>", text)
+    trees, _ = _parse(Text("<text>", text))
     if len(trees) != 1:
         raise DataError(f"<text>: {len(trees)} trees where one is expected; pass one tree per call")
     return _without_shell(trees[0])
@@ -201,23 +204,27 @@ def _without_shell(tree: Tree) -> Tree:
     return tree
 
 
-def _parse(name: str, text: str) -> tuple[list[Tree], list[int]]:
+def _parse(text: Text) -> tuple[list[Tree], list[int]]:
     trees: list[Tree] = []
     lines: list[int] = []
     stack: list[_Open] = []
-    line = 1
-    for token in _TOKEN.findall(text):
+    name, begun = text.name, 1
+    line = text.line(begun)
+    for token in _TOKEN.findall(text.text):
         if token == "\n":
-            line += 1
+            begun += 1
+            line = text.line(begun)
         elif token == "(":
             if stack and stack[-1].word is not None:
-                raise DataError(f"{name}:{line}: {_mixed(stack[-1])}")
+                raise DataError(f"{_mixed(stack[-1])}", place=Place(name, line))
             if not stack:
                 lines.append(line)
             stack.append(_Open(line))
         elif token == ")":
             if not stack:
-                raise DataError(f"{name}:{line}: one ) too many; remove it, or add the ( before it")
+                raise DataError(
+                    "one ) too many; remove it, or add the ( before it", place=Place(name, line)
+                )
             tree = _close(name, line, stack.pop(), outermost=not stack)
             if stack:
                 stack[-1].children.append(tree)
@@ -225,15 +232,17 @@ def _parse(name: str, text: str) -> tuple[list[Tree], list[int]]:
                 trees.append(tree)
         elif not stack:
             raise DataError(
-                f"{name}:{line}: {token[:40]!r} stands outside of brackets; a file holds nothing "
-                "but trees, each in brackets"
+                f"{token[:40]!r} stands outside of brackets; a file holds nothing "
+                "but trees, each in brackets",
+                place=Place(name, line),
             )
         else:
             _add_text(name, line, stack[-1], token)
     if stack:
         raise DataError(
-            f"{name}:{stack[0].line}: the tree that begins here is never closed; {len(stack)} ) "
-            "are missing at the end of the file, or earlier"
+            f"the tree that begins here is never closed; {len(stack)} ) "
+            "are missing at the end of the file, or earlier",
+            place=Place(name, stack[0].line),
         )
     return trees, lines
 
@@ -244,7 +253,7 @@ def _add_text(name: str, line: int, node: _Open, token: str) -> None:
     elif node.word is None and not node.children:
         node.word = token
     else:
-        raise DataError(f"{name}:{line}: {_mixed(node, token)}")
+        raise DataError(f"{_mixed(node, token)}", place=Place(name, line))
 
 
 def _mixed(node: _Open, token: str | None = None) -> str:
@@ -260,13 +269,13 @@ def _close(name: str, line: int, node: _Open, outermost: bool) -> Tree:
         return Tree(node.label or "", word=node.word)
     if not node.children:
         raise DataError(
-            f"{name}:{line}: ({node.label or ''}) is empty; give it a word or children, or remove "
-            "the brackets"
+            f"({node.label or ''}) is empty; give it a word or children, or remove the brackets",
+            place=Place(name, line),
         )
     if node.label is None and not outermost:
         raise DataError(
-            f"{name}:{node.line}: brackets without a label; only the outermost pair of a tree may "
-            "go without"
+            "brackets without a label; only the outermost pair of a tree may go without",
+            place=Place(name, node.line),
         )
     return Tree(node.label or "", tuple(node.children))
 

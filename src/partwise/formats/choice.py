@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from partwise.errors import DataError, FormatError
+from partwise.errors import DataError, FormatError, Place
 from partwise.formats.base import Format
 from partwise.formats.faults import STRICT
 from partwise.formats.registry import FORMATS, format_of
@@ -155,6 +155,7 @@ def _check_signs(source: Text, default: str, form: Format) -> None:
         first, why = next(iter(others.items()))
         choices = " or ".join(f"--format {name}" for name in others)
         raise FormatError(
-            f"{source.name}: looks like the format {first} ({why}) and would be read as {default}; "
-            f"say {choices} to read it so, or --format {default} if it is {form.summary}"
+            f"looks like the format {first} ({why}) and would be read as {default}; "
+            f"say {choices} to read it so, or --format {default} if it is {form.summary}",
+            place=Place(source.name),
         )

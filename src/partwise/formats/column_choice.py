@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from partwise.errors import DataError
+from partwise.errors import DataError, Place
 
 __all__ = ["ColumnChoice", "check_inputs", "listed"]
 
@@ -40,8 +40,9 @@ def check_inputs(name: str, found: int, n_columns: int | None, inputs: int | Non
     if wanted is not None and found != wanted:
         plural = "" if found == 1 else "s"
         raise DataError(
-            f"{name}: {found} input{plural} where {wanted} are expected; choose with --columns "
-            "those that the model was trained with"
+            f"{found} input{plural} where {wanted} are expected; choose with --columns "
+            "those that the model was trained with",
+            place=Place(name),
         )
 
 
@@ -107,8 +108,9 @@ class ColumnChoice:
             label = _at(name, -1 if self.label is None else self.label, width)
             if label in chosen:
                 raise DataError(
-                    f"{name}: column {label + 1} is the label, and --columns names it as an input "
-                    "too; choose another with --label-column"
+                    f"column {label + 1} is the label, and --columns names it as an input "
+                    "too; choose another with --label-column",
+                    place=Place(name),
                 )
             return chosen, label
         if inputs is not None and width == inputs:
@@ -134,14 +136,17 @@ def _range(text: str) -> tuple[int, int]:
 def _between(name: str, first: int, last: int, width: int) -> list[int]:
     begin, end = _at(name, first, width), _at(name, last, width)
     if end < begin:
-        raise DataError(f"{name}: the columns {first}-{last} run backwards; name the smaller first")
+        raise DataError(
+            f"the columns {first}-{last} run backwards; name the smaller first", place=Place(name)
+        )
     return list(range(begin, end + 1))
 
 
 def _at(name: str, place: int, width: int) -> int:
     if not (1 <= place <= width or -width <= place <= -1):
         raise DataError(
-            f"{name}: there is no column {place} in a file of {width} columns; count from 1, or "
-            "from -1 at the end"
+            f"there is no column {place} in a file of {width} columns; count from 1, or "
+            "from -1 at the end",
+            place=Place(name),
         )
     return place - 1 if place > 0 else width + place

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partwise.counted import counted
-from partwise.errors import DataError
+from partwise.errors import DataError, Place
 from partwise.formats.faults import Faults
 
 __all__ = ["common_width", "separator_hint"]
@@ -55,9 +55,10 @@ def common_width(
     first = int(np.flatnonzero(widths == width)[0])
     if n_columns is not None and width != n_columns:
         raise DataError(
-            f"{name}:{where[first]}: {counted(width, 'column')} where {n_columns} "
+            f"{counted(width, 'column')} where {n_columns} "
             f"{'is' if n_columns == 1 else 'are'} expected; give every token "
-            f"{counted(n_columns, 'column')}"
+            f"{counted(n_columns, 'column')}",
+            place=Place(name, where[first]),
         )
     told = f"line {where[first]} has" if not first else "most lines have"
     for bad in np.flatnonzero(widths != width).tolist():

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partwise.counted import counted
-from partwise.errors import DataError
+from partwise.errors import DataError, Place
 from partwise.formats.base import Format
 from partwise.formats.column_choice import ColumnChoice, check_inputs
 from partwise.formats.column_width import common_width, separator_hint
@@ -96,9 +96,12 @@ def read_columns(
     """
     choice = ColumnChoice.of(label_column, columns)
     mark = _named_separator(separator)
-    name, text = read_text(source, encoding, faults)
+    text = read_text(source, encoding, faults)
+    name = text.name
     lines, mark, boundaries = _token_lines(text, mark)
     where = np.flatnonzero(np.fromiter(map(bool, lines), np.bool_, len(lines))) + 1
+    ends = np.append(np.flatnonzero(np.diff(where) > 1) + 1, len(where))
+    where = where + text.moved * (where > text.head)
     if not len(where):
         if inputs is None:
             faults.add(name, None, "no tokens; expected one token per line, with the label last")
@@ -111,7 +114,7 @@ def read_columns(
         chosen, label = choice.resolved(name, width, labelled, inputs)
         check_inputs(name, len(chosen), n_columns, inputs)
     else:
-        labelled = _has_labels(f"{name}:{where[0]}", lines, width, labelled, inputs)
+        labelled = _has_labels(Place(name, int(where[0])), lines, width, labelled, inputs)
         label = width - 1 if labelled else None
         chosen = list(range(width if label is None else label))
     # One split of everything is much faster than one list per token.
@@ -120,7 +123,6 @@ def read_columns(
     labels = None if label is None else table[label]
     if labels is not None and "" in labels:
         _report_empty(name, lines, labels, where, mark if label == width - 1 else None, faults)
-    ends = np.append(np.flatnonzero(np.diff(where) > 1) + 1, len(where))
     lengths = np.diff(ends, prepend=0).astype(np.int64)
     fields = tuple(table[column] for column in chosen)
     whole = label is None or [*chosen, label] == list(range(width))
@@ -182,8 +184,9 @@ def _layout(
     return Layout("columns", sentences, tuple(line for _, line in rest), {}, extras)
 
 
-def _token_lines(text: str, mark: str | None) -> tuple[list[str], str, list[tuple[int, str]]]:
+def _token_lines(given: Text, mark: str | None) -> tuple[list[str], str, list[tuple[int, str]]]:
     """Return the lines, empty where they separate sentences, the separator and the boundaries."""
+    text = given.text
     if mark is None:
         first = _TOKEN_LINE.search(text)
         while first is not None and first.group().startswith(_BOUNDARY):
@@ -205,28 +208,29 @@ def _token_lines(text: str, mark: str | None) -> tuple[list[str], str, list[tupl
     if _BOUNDARY in text:
         for number, line in enumerate(lines):
             if line.startswith(_BOUNDARY) and line[len(_BOUNDARY) :][:1] in ("", " ", "\t", mark):
-                boundaries.append((number + 1, line))
+                boundaries.append((given.line(number + 1), line))
                 lines[number] = ""
     return lines, mark, boundaries
 
 
 def _has_labels(
-    place: str, lines: list[str], width: int, labelled: bool, inputs: int | None
+    place: Place, lines: list[str], width: int, labelled: bool, inputs: int | None
 ) -> bool:
     split = separator_hint(lines) if width == 1 else ""
     hint = f", or {split}" if split else ""
     if inputs is not None:
         if width not in (inputs, inputs + 1):
             raise DataError(
-                f"{place}: {counted(width, 'column')} where the model takes {inputs} (without "
+                f"{counted(width, 'column')} where the model takes {inputs} (without "
                 f"labels) or {inputs + 1} (with the label last); give it the columns it was "
-                f"trained with{hint}"
+                f"trained with{hint}",
+                place=place,
             )
         return width == inputs + 1
     if labelled and width == 1:
         raise DataError(
-            f"{place}: 1 column where at least 2 are needed; put the inputs first and the label "
-            f"last{hint}"
+            f"1 column where at least 2 are needed; put the inputs first and the label last{hint}",
+            place=place,
         )
     return labelled
 

@@ -9,12 +9,12 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from partwise.errors import DataError
+from partwise.errors import DataError, Place
 from partwise.formats.base import Format
 from partwise.formats.faults import STRICT, Faults
 from partwise.formats.options import OPTIONS
 from partwise.formats.sentence import LAYOUTS, UNKNOWN, Sentence, fail_columns, read_sentence
-from partwise.formats.source import read_text, writing
+from partwise.formats.source import Text, read_text, writing
 
 __all__ = ["FORMAT", "UNKNOWN", "Sentence", "read_conll", "write_conll"]
 
@@ -68,13 +68,14 @@ def read_conll(
     >>> len(read_conll("t.conll"))
     2
     """
-    name, text = read_text(source, encoding, faults)
-    lines = text.split("\n")
-    width = _layout(name, lines)
+    text = read_text(source, encoding, faults)
+    name, lines = text.name, text.text.split("\n")
+    width = _layout(text)
     if width is None:
         if labelled or any(line.strip(" \t") for line in lines):
             raise DataError(
-                f"{name}: no words; expected one word per line, in columns separated by tabs"
+                "no words; expected one word per line, in columns separated by tabs",
+                place=Place(name),
             )
         return []
     found = []
@@ -82,15 +83,20 @@ def read_conll(
         with faults.from_errors(name):
             found.append(
                 read_sentence(
-                    name, begin + 1, rows, width, labelled=labelled, single_root=single_root
+                    name,
+                    text.line(begin + 1),
+                    rows,
+                    width,
+                    labelled=labelled,
+                    single_root=single_root,
                 )
             )
     return found
 
 
-def _layout(name: str, lines: list[str]) -> int | None:
+def _layout(text: Text) -> int | None:
     """Return the number of columns; None if there is no word."""
-    for number, line in enumerate(lines, 1):
+    for number, line in text.lines():
         # This is a comment, or the word # in three columns: another line has to decide.
         if line.startswith("#"):
             continue
@@ -98,7 +104,8 @@ def _layout(name: str, lines: list[str]) -> int | None:
             width = line.count("\t") + 1
             if width in LAYOUTS:
                 return width
-            fail_columns(f"{name}:{number}", line, "10 (CoNLL-X, CoNLL-U) or 3 (word, tag, head)")
+            where = Place(text.name, number)
+            fail_columns(where, line, "10 (CoNLL-X, CoNLL-U) or 3 (word, tag, head)")
     return None
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from partwise.errors import DataError
+from partwise.errors import DataError, Place
 from partwise.formats.base import Format
 from partwise.formats.column_choice import check_inputs, listed
 from partwise.formats.faults import STRICT, Faults
@@ -166,9 +166,10 @@ def read_rows(
     fields = [Field.of(name) for name in names]
     if place in fields:
         raise DataError(f"{place.name} is the label and an input; choose other --columns")
-    name, text = read_text(source, encoding, faults)
+    text = read_text(source, encoding, faults)
+    name = text.name
     check_inputs(name, len(fields), n_columns, inputs)
-    sentences, words, lines = _sentences(kind, name, text, faults)
+    sentences, words, lines = _sentences(kind, text, faults)
     if not words and inputs is None:
         faults.add(name, None, "no words; expected one word per line, in ten columns with tabs")
     labels: list[str] | None = [place.get(word) for word in words]
@@ -212,7 +213,7 @@ _Sentence = tuple[tuple[str, ...], tuple[int, ...]]
 
 
 def _sentences(
-    kind: str, name: str, text: str, faults: Faults
+    kind: str, text: Text, faults: Faults
 ) -> tuple[list[_Sentence], list[list[str]], list[int]]:
     """Return the rows of each sentence with the places of its words, the words, and their lines."""
     sentences: list[_Sentence] = []
@@ -220,7 +221,8 @@ def _sentences(
     lines: list[int] = []
     rows: list[str] = []
     places: list[int] = []
-    for number, line in enumerate([*text.split("\n"), ""], 1):
+    name, last = text.name, text.text.count("\n") + 2
+    for number, line in (*text.lines(), (text.line(last), "")):
         if line.strip(" \t"):
             fields = line.split("\t")
             if line.startswith("#") and kind == "conllu":
@@ -362,8 +364,9 @@ def numbered_rows(columns: Columns) -> list[_Sentence]:
     names = columns.names or (("form",) if len(columns.fields) == 1 else ())
     if len(names) != len(columns.fields):
         raise DataError(
-            f"{columns.path}: {len(columns.fields)} input columns without names; name the columns "
-            "of CoNLL-U that they belong in, as in columns=form,xpos"
+            f"{len(columns.fields)} input columns without names; name the columns "
+            "of CoNLL-U that they belong in, as in columns=form,xpos",
+            place=Place(columns.path),
         )
     fields = [Field.of("form" if name in ("tokens", "words", "text") else name) for name in names]
     found: list[_Sentence] = []

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from partwise.errors import DataError
+from partwise.errors import DataError, Place
 from partwise.formats.base import Format
 from partwise.formats.choice import Chosen
 from partwise.formats.column_choice import listed
@@ -93,8 +93,9 @@ def convert(
     columns: Columns = chosen.read("columns", source, labelled=labelled)
     if columns.attributes is not None and not form.by_name:
         raise DataError(
-            f"{columns.path}: holds features and no tokens, so it cannot become {to_format}; "
-            "convert the file that the features were made from"
+            f"holds features and no tokens, so it cannot become {to_format}; "
+            "convert the file that the features were made from",
+            place=Place(columns.path),
         )
     names = listed(settings.pop("columns", None))
     if names is not None:
@@ -104,8 +105,8 @@ def convert(
     columns, lost = _fitted(columns, to_format)
     if lost and not drop:
         raise DataError(
-            f"{columns.path}: {to_format} has no place for {_counted(lost)}; give --drop to leave "
-            "them out"
+            f"{to_format} has no place for {_counted(lost)}; give --drop to leave them out",
+            place=Place(columns.path),
         )
     _check_text(columns, to_format)
     form.write(target, columns, **settings)
@@ -185,6 +186,7 @@ def _check_text(columns: Columns, target: str) -> None:
         for value in set(values):
             if not value.isascii() and any("\ud800" <= c <= "\udfff" for c in value):
                 raise DataError(
-                    f"{columns.path}: {value!r} holds half of a surrogate pair, which a text file "
-                    "cannot; replace it, or convert to jsonl"
+                    f"{value!r} holds half of a surrogate pair, which a text file "
+                    "cannot; replace it, or convert to jsonl",
+                    place=Place(columns.path),
                 )

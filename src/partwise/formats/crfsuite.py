@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from partwise.errors import DataError
+from partwise.errors import DataError, Place
 from partwise.formats.attributes import Attributes
 from partwise.formats.base import Format
 from partwise.formats.faults import STRICT, Faults
@@ -68,9 +68,9 @@ def read_crfsuite(
     >>> read_crfsuite("t.crf").labels
     ['DET', 'NOUN']
     """
-    name, text = read_text(source, encoding, faults)
-    reader = _Reader(name, faults)
-    for number, line in enumerate(text.split("\n"), 1):
+    text = read_text(source, encoding, faults)
+    name, reader = text.name, _Reader(text.name, faults)
+    for number, line in text.lines():
         if line.strip(" \t"):
             reader.line(number, line)
         else:
@@ -228,7 +228,7 @@ def write_crfsuite(
         )
     written = columns.labels if labels is None else labels
     if written is None:
-        raise DataError(f"{columns.path}: no labels; CRFsuite's data need one per token")
+        raise DataError("no labels; CRFsuite's data need one per token", place=Place(columns.path))
     weights = None if columns.weights is None else columns.weights.tolist()
     with writing(path) as stream:
         token = 0

@@ -8,7 +8,7 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-from partwise.errors import DataError
+from partwise.errors import DataError, Place
 from partwise.formats.source import read_text
 
 __all__ = ["read_example_weights"]
@@ -43,12 +43,14 @@ def read_example_weights(
     >>> read_example_weights("w.txt", 2)
     array([1. , 0.5])
     """
-    name, text = read_text(source)
+    given = read_text(source)
+    name, text = given.name, given.text
     lines = text.rstrip().split("\n") if text.strip() else []
     if n_examples is not None and len(lines) != n_examples:
         raise DataError(
-            f"{name}: {len(lines):,} weights where {of} has {n_examples:,} examples; give one "
-            "number per example, one per line"
+            f"{len(lines):,} weights where {of} has {n_examples:,} examples; give one "
+            "number per example, one per line",
+            place=Place(name),
         )
     weights = np.empty(len(lines))
     for place, line in enumerate(lines):
@@ -58,7 +60,8 @@ def read_example_weights(
             weights[place] = math.nan
         if not 0.0 <= weights[place] < math.inf:
             raise DataError(
-                f"{name}:{place + 1}: the weight {line.strip()!r} is not a finite number from 0; "
-                "give one number per line"
+                f"the weight {line.strip()!r} is not a finite number from 0; "
+                "give one number per line",
+                place=Place(name, place + 1),
             )
     return weights

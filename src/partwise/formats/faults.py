@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from partwise.errors import DataError
+from partwise.errors import DataError, Place
 
 __all__ = ["STRICT", "Fault", "Faults"]
 
@@ -37,8 +36,7 @@ class Fault:
     @property
     def place(self) -> str:
         """The file, the line and the character, as compilers write them."""
-        known = [str(part) for part in (self.line, self.column) if part is not None]
-        return ":".join([self.path, *known])
+        return str(Place(self.path, self.line, self.column))
 
     def __str__(self) -> str:
         return f"{self.place}: {self.text}"
@@ -66,20 +64,20 @@ class Faults:
     def add(self, path: str, line: int | None, text: str, column: int | None = None) -> None:
         """Report a fault: collect it, or raise it as a DataError."""
         if not self.keep:
-            raise DataError(f"{path}: {text}" if line is None else f"{path}:{line}: {text}")
+            raise DataError(text, place=Place(path, line))
         self.found.append(Fault(path, line, column, text))
 
     @contextmanager
     def from_errors(self, path: str) -> Iterator[None]:
-        """Report a DataError about a file, which begins with ``path:line:``, as a fault."""
+        """Report a DataError about a file as a fault."""
         try:
             yield
         except DataError as error:
             if not self.keep:
                 raise
-            found = re.match(rf"{re.escape(path)}:(?:([0-9]+):)? ?(.*)", str(error), re.DOTALL)
-            line, text = (None, str(error)) if found is None else found.groups()
-            self.add(path, None if line is None else int(line), text or "", 1 if line else None)
+            place = error.place
+            column = 1 if place.line is not None and place.column is None else place.column
+            self.add(path, place.line, error.sentence, column)
 
 
 #: The first fault is raised.

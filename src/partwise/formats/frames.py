@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from partwise.errors import DataError
+from partwise.errors import DataError, Place
 from partwise.formats.column_choice import listed
 from partwise.formats.jsonl import IGNORED
 from partwise.formats.tokens import Columns
@@ -114,8 +114,9 @@ def frame_columns(
         for s, one in enumerate(found.labels):
             if None in one:
                 raise DataError(
-                    f"sentence {s} (counted from 0): label {one.index(None)} is missing; leave "
-                    "such sentences out, or use read_frame"
+                    f"label {one.index(None)} is missing; leave "
+                    "such sentences out, or use read_frame",
+                    place=Place.nth("sentence", s),
                 )
         flat = [str(label) for s in kept for label in found.labels[s]]
     return Columns(
@@ -153,7 +154,9 @@ def read_parquet(
     try:
         table = parquet.read_table(os.fspath(path))
     except (OSError, ValueError) as error:
-        raise DataError(f"{os.fspath(path)}: cannot be read as Parquet ({error})") from error
+        raise DataError(
+            f"cannot be read as Parquet ({error})", place=Place(os.fspath(path))
+        ) from error
     return read_frame(table, **options)
 
 
@@ -191,8 +194,9 @@ def _read(
         for s, (first, one) in enumerate(zip(lists[0], column, strict=True)):
             if len(first) != len(one):
                 raise DataError(
-                    f"row {s} (counted from 0): {len(one)} values in {name!r} for {len(first)} "
-                    f"tokens in {keys[0]!r}; give one per token"
+                    f"{len(one)} values in {name!r} for {len(first)} "
+                    f"tokens in {keys[0]!r}; give one per token",
+                    place=Place.nth("row", s),
                 )
     return _Sentences(keys, inputs, y)
 
@@ -278,8 +282,10 @@ def _cut(
         elif not starts or value != now:
             if value in seen:
                 raise DataError(
-                    f"row {row} (counted from 0) goes on with the sentence {value!r}, which ended "
-                    f"before; sort the table by {sentence!r}"
+                    f"goes on with the sentence {value!r}, which ended "
+                    f"before; sort the table by {sentence!r}",
+                    place=Place.nth("row", row),
+                    subject=True,
                 )
             seen.add(value)
             starts.append(row)
@@ -305,8 +311,9 @@ def _items(cell: Any, name: str, s: int) -> list[Any]:
         cell = cell.to_list()
     if not isinstance(cell, (list, tuple)):
         raise DataError(
-            f"row {s} (counted from 0): {str(cell)[:40]!r} in {name!r} is no list; if the table "
-            "has one row per token, name the column of the sentences: sentence=..."
+            f"{str(cell)[:40]!r} in {name!r} is no list; if the table "
+            "has one row per token, name the column of the sentences: sentence=...",
+            place=Place.nth("row", s),
         )
     return list(cell)
 
@@ -316,8 +323,9 @@ def _strings(cell: Any, name: str, s: int) -> list[str]:
     for t, item in enumerate(items):
         if not isinstance(item, str):
             raise DataError(
-                f"sentence {s}, token {t} (counted from 0): {item!r} in {name!r} is no string; "
-                "replace it (pandas reads NA and None as missing unless keep_default_na=False)"
+                f"{item!r} in {name!r} is no string; "
+                "replace it (pandas reads NA and None as missing unless keep_default_na=False)",
+                place=Place.nth("sentence", s, "token", t),
             )
     return [str(item) for item in items]
 
@@ -327,8 +335,8 @@ def _label(value: Any, names: Sequence[str] | None, unknown: set[Any], key: str,
         value = value.item()
     if not (_is_missing(value) or isinstance(value, (str, int, float))):
         raise DataError(
-            f"sentence {s} (counted from 0): {str(value)[:40]!r} in {key!r} is no label; give "
-            "strings or whole numbers"
+            f"{str(value)[:40]!r} in {key!r} is no label; give strings or whole numbers",
+            place=Place.nth("sentence", s),
         )
     if _is_missing(value) or value in unknown:
         return None
@@ -341,8 +349,9 @@ def _label(value: Any, names: Sequence[str] | None, unknown: set[Any], key: str,
         return value
     if not isinstance(value, int) or not 0 <= value < len(names):
         raise DataError(
-            f"sentence {s} (counted from 0): label {value!r} in {key!r}, and there are names for 0 "
-            f"to {len(names) - 1}; correct it, or give it as missing_label"
+            f"label {value!r} in {key!r}, and there are names for 0 "
+            f"to {len(names) - 1}; correct it, or give it as missing_label",
+            place=Place.nth("sentence", s),
         )
     return names[value]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from partwise.errors import DataError
+from partwise.errors import DataError, Place
 
 __all__ = ["FIELD", "LABEL_PLACE", "Factor", "GraphFile", "TextGraph", "checked_field"]
 
@@ -64,15 +64,6 @@ class TextGraph:
     rows: list[str] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     begin: int = 1
-
-    def moved(self, lines: int) -> TextGraph:
-        """Return the graph with places further on in its file, by a number of lines."""
-        factors = {
-            kind: [one._replace(line=one.line + lines) for one in some]
-            for kind, some in self.factors.items()
-        }
-        mine = [line + lines for line in self.lines]
-        return replace(self, factors=factors, lines=mine, begin=self.begin + lines)
 
     def written(self, labels: Sequence[str], beside: Sequence[str] | None = None) -> list[str]:
         """Return the lines of the graph with other labels.
@@ -168,9 +159,10 @@ class GraphFile:
             for vertex, name in enumerate(graph.names):
                 if vertex not in scored:
                     raise DataError(
-                        f"{self.path}:{graph.lines[vertex]}: the vertex {name!r} is in no factor "
+                        f"the vertex {name!r} is in no factor "
                         "that has features or that is of this vertex alone; add a line "
-                        f"`factor KIND {name}`, with its features or none"
+                        f"`factor KIND {name}`, with its features or none",
+                        place=Place(self.path, graph.lines[vertex]),
                     )
 
     @property
@@ -193,17 +185,19 @@ class GraphFile:
         """
         for graph in self.graphs:
             for kind, factors in graph.factors.items():
-                where, scope = f"{self.path}:{factors[0].line}", factors[0].vertices
+                where, scope = Place(self.path, factors[0].line), factors[0].vertices
                 if kind not in known:
                     raise DataError(
-                        f"{where}: a factor of kind {kind!r}, which was not seen in training; the "
-                        f"kinds are {', '.join(known)}"
+                        f"a factor of kind {kind!r}, which was not seen in training; the "
+                        f"kinds are {', '.join(known)}",
+                        place=where,
                     )
                 mine = tuple(graph.domains[vertex] for vertex in scope)
                 if mine != known[kind]:
                     raise DataError(
-                        f"{where}: a factor of kind {kind!r} over vertices of {', '.join(mine)}, "
-                        f"where those of training are over {', '.join(known[kind])}"
+                        f"a factor of kind {kind!r} over vertices of {', '.join(mine)}, "
+                        f"where those of training are over {', '.join(known[kind])}",
+                        place=where,
                     )
 
     def labels(self) -> list[list[str | None]]:

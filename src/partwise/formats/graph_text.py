@@ -29,7 +29,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NoReturn
 
-from partwise.errors import DataError
+from partwise.errors import DataError, Place
 from partwise.formats.base import Format
 from partwise.formats.graph_file import (
     FIELD,
@@ -98,15 +98,16 @@ def read_graph_text(
     >>> read_graph_text("t.graph").labels()
     [['sea', 'land']]
     """
-    name, text = read_text(source, encoding)
-    reader = _Reader(name, labelled)
-    for number, line in enumerate(text.split("\n"), 1):
+    text = read_text(source, encoding)
+    name, reader = text.name, _Reader(text.name, labelled)
+    for number, line in text.lines():
         reader.line(number, line)
     reader.end()
     if not reader.graphs and not empty:
         raise DataError(
-            f"{name}: no graphs; expected lines `{_SHAPES['node']}` and `{_SHAPES['edge']}`, and a "
-            "blank line after each graph"
+            f"no graphs; expected lines `{_SHAPES['node']}` and `{_SHAPES['edge']}`, and a "
+            "blank line after each graph",
+            place=Place(name),
         )
     found = GraphFile(name, reader.graphs)
     if not part:
@@ -269,7 +270,7 @@ class _Reader:
 
     def fail(self, number: int, column: int, why: str) -> NoReturn:
         """Raise a DataError about a place in the file."""
-        raise DataError(f"{self.name}:{number}:{column}: {why}")
+        raise DataError(why, place=Place(self.name, number, column))
 
 
 def write_graph_text(

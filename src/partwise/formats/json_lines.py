@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 
 from partwise.errors import DataError
 from partwise.formats.faults import Faults
-from partwise.formats.source import writing
+from partwise.formats.source import Text, writing
 
 __all__ = ["Record", "first_object", "read_objects", "with_results", "write_objects"]
 
@@ -40,9 +40,10 @@ class Record(NamedTuple):
         return self.text.find(json.dumps(key, ensure_ascii=False)) + 1 or 1
 
 
-def read_objects(name: str, text: str, faults: Faults) -> Iterator[Record]:
+def read_objects(text: Text, faults: Faults) -> Iterator[Record]:
     """Read the objects of a file; blank lines are skipped."""
-    for number, line in enumerate(text.split("\n"), 1):
+    name = text.name
+    for number, line in text.lines():
         if not line.strip(" \t"):
             continue
         try:

@@ -82,8 +82,9 @@ def read_jsonl(
     ['DET', 'NOUN']
     """
     given, names = listed(columns), listed(label_names)
-    name, text = read_text(source, encoding, faults)
-    records = list(read_objects(name, text, faults))
+    text = read_text(source, encoding, faults)
+    name = text.name
+    records = list(read_objects(text, faults))
     keys = given or [_found(records, _TOKENS) or _TOKENS[0]]
     check_inputs(name, len(keys), n_columns, inputs)
     wanted = label or _found(records, _LABELS) or _LABELS[0]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from partwise.counted import counted
-from partwise.errors import DataError
+from partwise.errors import DataError, Place
 from partwise.structures.dependency.projectivity import find_cycle
 
 __all__ = ["LAYOUTS", "UNKNOWN", "Sentence", "fail_columns", "read_sentence"]
@@ -79,9 +79,9 @@ class Sentence:
             return []
         return [row.rstrip("\n") for row in self.rows if row.startswith("#")]
 
-    def where(self, word: int) -> str:
-        """Return ``file:line`` of a word, counted from 1."""
-        return f"{self.path}:{self.line + self.places[word - 1]}"
+    def where(self, word: int) -> Place:
+        """Return the file and the line of a word, counted from 1."""
+        return Place(self.path, self.line + self.places[word - 1])
 
     def with_tree(self, head: Sequence[int], deprel: Sequence[str] | None = None) -> Sentence:
         """Return the sentence with other heads and relations, and everything else unchanged.
@@ -103,19 +103,21 @@ class Sentence:
         for name, values in (("heads", new_head), ("relations", new_deprel)):
             if len(values) != len(self):
                 raise DataError(
-                    f"{self.where(1)}: {len(values)} {name} for {len(self)} words; give one "
-                    "per word"
+                    f"{len(values)} {name} for {len(self)} words; give one per word",
+                    place=self.where(1),
                 )
         layout = LAYOUTS[self.rows[self.places[0]].count("\t") + 1]
         if deprel is not None and layout[_DEPREL] is None:
             raise DataError(
-                f"{self.where(1)}: a file of three columns has no place for relations; write a "
-                "file of ten columns, or leave the relations out"
+                "a file of three columns has no place for relations; write a "
+                "file of ten columns, or leave the relations out",
+                place=self.where(1),
             )
         rows = list(self.rows)
         for place, h, relation in zip(self.places, new_head, new_deprel, strict=True):
             if not UNKNOWN <= h <= len(self):
-                raise DataError(f"{self.path}:{self.line + place}: {_range_problem(h, len(self))}")
+                where = Place(self.path, self.line + place)
+                raise DataError(_range_problem(h, len(self)), place=where)
             fields = rows[place].split("\t")
             end = "\n" if rows[place].endswith("\n") else ""
             fields[-1] = fields[-1].removesuffix("\n")
@@ -162,17 +164,18 @@ class Sentence:
         return read_sentence("<columns>", 1, [*rows, "\n"], 10, labelled=False, single_root=False)
 
 
-def fail_columns(where: str, line: str, expected: str) -> NoReturn:
+def fail_columns(where: Place, line: str, expected: str) -> NoReturn:
     """Raise a DataError for a line that has another number of columns than is expected."""
     width = line.count("\t") + 1
     if width == 1:
         raise DataError(
-            f"{where}: no tab in {line[:40]!r}; columns are separated by single tabs, {expected} "
-            "of them"
+            f"no tab in {line[:40]!r}; columns are separated by single tabs, {expected} of them",
+            place=where,
         )
     raise DataError(
-        f"{where}: {counted(width, 'column')} where {expected} are expected; separate columns by "
-        f"single tabs and write {_ABSENT} for what is not known"
+        f"{counted(width, 'column')} where {expected} are expected; separate columns by "
+        f"single tabs and write {_ABSENT} for what is not known",
+        place=where,
     )
 
 
@@ -202,14 +205,15 @@ def read_sentence(
             continue
         fields = text.split("\t")
         if len(fields) != width:
-            fail_columns(f"{name}:{line + place}", text, f"{width}")
+            fail_columns(Place(name, line + place), text, f"{width}")
         if width == 3 or _is_word(name, line + place, fields[0], len(places) + 1):
             places.append(place)
             table.append(fields)
     if not places:
         raise DataError(
-            f"{name}:{line}: a sentence without words; remove its comments, or the blank line "
-            "between them and their words"
+            "a sentence without words; remove its comments, or the blank line "
+            "between them and their words",
+            place=Place(name, line),
         )
     columns = [
         [_ABSENT] * len(table) if at is None else [fields[at] for fields in table]
@@ -217,7 +221,9 @@ def read_sentence(
     ]
     if "" in columns[0]:
         at = places[columns[0].index("")]
-        raise DataError(f"{name}:{line + at}: empty form; write {_ABSENT} for a word not known")
+        raise DataError(
+            f"empty form; write {_ABSENT} for a word not known", place=Place(name, line + at)
+        )
     form, lemma, cpos, pos, feats, head, deprel = columns
     heads = _heads(name, line, places, head, labelled)
     sentence = Sentence(
@@ -235,12 +241,14 @@ def _is_word(name: str, number: int, text: str, expected: int) -> bool:
         return False
     if _WORD_ID.fullmatch(text):
         raise DataError(
-            f"{name}:{number}: word number {text} where {expected} is expected; number the words "
-            "of every sentence 1, 2, 3, ... and put a blank line after the last"
+            f"word number {text} where {expected} is expected; number the words "
+            "of every sentence 1, 2, 3, ... and put a blank line after the last",
+            place=Place(name, number),
         )
     raise DataError(
-        f"{name}:{number}: {text!r} is not a word number; expected {expected}, or a range such as "
-        "3-4 or an empty node such as 8.1"
+        f"{text!r} is not a word number; expected {expected}, or a range such as "
+        "3-4 or an empty node such as 8.1",
+        place=Place(name, number),
     )
 
 
@@ -250,20 +258,22 @@ def _heads(name: str, line: int, places: list[int], column: list[str], labelled:
         if text == _ABSENT:
             if labelled:
                 raise DataError(
-                    f"{name}:{line + place}: head {_ABSENT} where a number is expected; give every "
-                    "word a head, 0 at the root (only files to be parsed may leave heads open)"
+                    f"head {_ABSENT} where a number is expected; give every "
+                    "word a head, 0 at the root (only files to be parsed may leave heads open)",
+                    place=Place(name, line + place),
                 )
             heads.append(UNKNOWN)
             continue
         if not (text.isascii() and text.isdigit()):
             raise DataError(
-                f"{name}:{line + place}: head {text!r} is not a number; write the number of the "
-                f"head word, or 0 for the root, or {_ABSENT} in a file to be parsed"
+                f"head {text!r} is not a number; write the number of the "
+                f"head word, or 0 for the root, or {_ABSENT} in a file to be parsed",
+                place=Place(name, line + place),
             )
         # A number too long to be a word is not worth parsing, and Python refuses to.
         head = int(text) if len(text) < 10 else len(places) + 1
         if head > len(places):
-            raise DataError(f"{name}:{line + place}: {_range_problem(text, len(places))}")
+            raise DataError(_range_problem(text, len(places)), place=Place(name, line + place))
         heads.append(head)
     return heads
 
@@ -279,20 +289,22 @@ def _check_tree(sentence: Sentence, single_root: bool) -> None:
     roots = [word for word, head in enumerate(sentence.head, 1) if head == 0]
     if not roots:
         raise DataError(
-            f"{sentence.where(1)}: the sentence has no root; give one of its words head 0"
+            "the sentence has no root; give one of its words head 0", place=sentence.where(1)
         )
     if single_root and len(roots) > 1:
         raise DataError(
-            f"{sentence.where(roots[1])}: words {roots[0]} and {roots[1]} both have head 0 where a "
-            "single root is asked for; attach one to the other, or allow several roots"
+            f"words {roots[0]} and {roots[1]} both have head 0 where a "
+            "single root is asked for; attach one to the other, or allow several roots",
+            place=sentence.where(roots[1]),
         )
     cycle = find_cycle(sentence.head)
     if cycle:
         named = [f"{word} ({sentence.form[word - 1]})" for word in [*cycle, cycle[0]]]
         shown = named if len(named) < 8 else [*named[:6], "...", named[-1]]
         raise DataError(
-            f"{sentence.where(min(cycle))}: heads run in a circle, {' -> '.join(shown)}; correct "
-            "one of them, so that all words hang from the root"
+            f"heads run in a circle, {' -> '.join(shown)}; correct "
+            "one of them, so that all words hang from the root",
+            place=sentence.where(min(cycle)),
         )
 
 

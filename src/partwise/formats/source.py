@@ -12,9 +12,10 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from typing import IO, Any, BinaryIO, Final, NamedTuple, TextIO
 
-from partwise.errors import DataError
+from partwise.errors import DataError, Place
 from partwise.files.whole_files import remedy, replacing
 from partwise.formats.encodings import encoding_advice, no_line_is_utf8
 from partwise.formats.faults import STRICT, Faults
@@ -36,10 +37,12 @@ class NotTextError(DataError):
 
 
 class _Fed(NamedTuple):
-    """What `read_text` returns in place of a source."""
+    """What `read_text` returns in place of a source, see `fed`."""
 
     source: str
     data: bytes
+    moved_bytes: int
+    head: int
     moved: int
 
 
@@ -47,7 +50,9 @@ _fed: ContextVar[_Fed | None] = ContextVar("fed", default=None)
 
 
 @contextmanager
-def fed(data: bytes, source: str = "-", moved: int = 0) -> Iterator[None]:
+def fed(
+    data: bytes, source: str = "-", *, moved_bytes: int = 0, head: int = 0, moved: int = 0
+) -> Iterator[None]:
     """Make `read_text` return some bytes in place of a source, while entered.
 
     Parameters
@@ -56,17 +61,20 @@ def fed(data: bytes, source: str = "-", moved: int = 0) -> Iterator[None]:
         What is returned.
     source : str
         The path in place of which it is returned; ``-`` is stdin.
-    moved : int
+    moved_bytes : int
         How much further on in the source a byte of the data is, for messages.
+    head, moved : int
+        Where the lines of the data are in the source, see `Text`.
     """
-    token = _fed.set(_Fed(source, data, moved))
+    token = _fed.set(_Fed(source, data, moved_bytes, head, moved))
     try:
         yield
     finally:
         _fed.reset(token)
 
 
-class Text(NamedTuple):
+@dataclass(frozen=True)
+class Text:
     r"""A text that was read already; readers take it in place of a path.
 
     Attributes
@@ -75,10 +83,25 @@ class Text(NamedTuple):
         The name to use in messages.
     text : str
         The text, with ``\n`` as its only line end.
+    head : int
+        The number of lines at the beginning that are the first ones of the source.
+    moved : int
+        How many lines further on in the source the other lines are.
     """
 
     name: str
     text: str
+    head: int = 0
+    moved: int = 0
+
+    def line(self, number: int) -> int:
+        """Return the number of a line in the source; both are counted from 1."""
+        return number if number <= self.head else number + self.moved
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Iterate over the lines, each with its number in the source."""
+        for number, line in enumerate(self.text.split("\n"), 1):
+            yield self.line(number), line
 
 
 def read_text(
@@ -114,18 +137,20 @@ def read_text(
     codec = "utf-8" if encoding is None else encoding
     # Reading ends early where a beginning cannot be decoded, unless all faults are wanted.
     expected = "latin-1" if faults.keep else codec
-    name, data = _read_bytes(os.fspath(source), expected)
+    where, data = _read_bytes(os.fspath(source), expected)
+    name = where.name
     if data.startswith(GZIP_MAGIC):
         data = _gunzip(name, data, expected)
     try:
         text = data.decode(codec)
     except UnicodeDecodeError as error:
-        text = _undecodable(name, data, error, encoding, faults)
+        text = _undecodable(where, data, error, encoding, faults)
     except (UnicodeError, ValueError) as error:
         raise DataError(
-            f"{name}: is not text in {codec} ({error}); name its encoding with --encoding"
+            f"is not text in {codec} ({error}); name its encoding with --encoding",
+            place=Place(name),
         ) from None
-    return Text(name, universal(text.removeprefix("\ufeff")))
+    return replace(where, text=universal(text.removeprefix("\ufeff")))
 
 
 def check_encoding(encoding: str | None) -> None:
@@ -143,7 +168,7 @@ def check_encoding(encoding: str | None) -> None:
 
 
 def _undecodable(
-    name: str, data: bytes, error: UnicodeDecodeError, encoding: str | None, faults: Faults
+    where: Text, data: bytes, error: UnicodeDecodeError, encoding: str | None, faults: Faults
 ) -> str:
     """Report the bytes that cannot be decoded, and return the text with marks in their places."""
     # Imported here, because it loads numpy, and help does not.
@@ -151,23 +176,24 @@ def _undecodable(
 
     if data.startswith(MAGIC):
         raise NotTextError(
-            f"{name}: is a model file or a checkpoint of partwise and no data; give a file of "
-            "examples"
+            "is a model file or a checkpoint of partwise and no data; give a file of examples",
+            place=Place(where.name),
         )
     codec = encoding or "utf-8"
     remedy = encoding_advice(data, encoding)
     given = _fed.get()
-    moved = 0 if given is None else given.moved
+    moved = 0 if given is None else given.moved_bytes
     whole = encoding is None and no_line_is_utf8(data)
 
     def report(line: int, begin: bytes, byte: int, at: int) -> None:
         text = universal(begin.decode(codec, "replace").removeprefix("\ufeff"))
         what = "UTF-8 text" if encoding is None else f"text in {encoding}"
-        where = f"byte {at + moved + 1:,} of the file"
-        sentence = f"byte 0x{byte:02x} is not {what} ({where}); {remedy}"
+        which = f"byte {at + moved + 1:,} of the file"
+        sentence = f"byte 0x{byte:02x} is not {what} ({which}); {remedy}"
         if whole:
-            raise NotTextError(f"{name}:1: {sentence}")
-        faults.add(name, line + text.count("\n"), sentence, len(text) - text.rfind("\n"))
+            raise NotTextError(sentence, place=Place(where.name, where.line(1)))
+        number = where.line(line + text.count("\n"))
+        faults.add(where.name, number, sentence, len(text) - text.rfind("\n"))
 
     if not faults.keep or "\n".encode(codec) != b"\n":
         report(1, data[: error.start], data[error.start], error.start)
@@ -189,13 +215,14 @@ def universal(text: str) -> str:
     return text
 
 
-def _read_bytes(source: str, codec: str) -> tuple[str, bytes]:
+def _read_bytes(source: str, codec: str) -> tuple[Text, bytes]:
+    """Return bytes, and a text that says where its lines are, still without them."""
     name = "<stdin>" if source == "-" else source
     given = _fed.get()
     if given is not None and given.source == source:
-        return name, given.data
+        return Text(name, "", given.head, given.moved), given.data
     with opened(source) as stream:
-        return name, _read_stream(name, _arrived(stream), codec)
+        return Text(name, ""), _read_stream(name, _arrived(stream), codec)
 
 
 @contextmanager
@@ -210,7 +237,9 @@ def opened(source: str) -> Iterator[BinaryIO]:
         try:
             file = open(source, "rb")  # noqa: SIM115
         except FileNotFoundError:
-            raise DataError(f"{source}: no such file; check the path, or use - for stdin") from None
+            raise DataError(
+                "no such file; check the path, or use - for stdin", place=Place(source)
+            ) from None
         except (OSError, ValueError) as error:
             # A name with a zero byte is a ValueError.
             raise unreadable(source, error) from error
@@ -224,7 +253,9 @@ def opened(source: str) -> Iterator[BinaryIO]:
 def unreadable(source: str, error: Exception) -> DataError:
     """Return the error for a source that the system does not let us read."""
     reason = getattr(error, "strerror", None) or str(error)
-    return DataError(f"{source}: cannot be read ({reason}); give a readable file, or - for stdin")
+    return DataError(
+        f"cannot be read ({reason}); give a readable file, or - for stdin", place=Place(source)
+    )
 
 
 def _arrived(stream: Any) -> Callable[[int], bytes]:
@@ -258,8 +289,9 @@ def check_size(name: str, size: int, memory: float) -> None:
     most = memory / _SHARE
     if size > most:
         raise DataError(
-            f"{name}: more than {most / 2**30:,.1f} GiB of text, which this machine cannot hold "
-            "in memory in the form of examples; give a part of it, or use a larger machine"
+            f"more than {most / 2**30:,.1f} GiB of text, which this machine cannot hold "
+            "in memory in the form of examples; give a part of it, or use a larger machine",
+            place=Place(name),
         )
 
 
@@ -268,7 +300,9 @@ def _may_be_text(name: str, begin: bytes, codec: str) -> bool:
     if begin.startswith(GZIP_MAGIC):
         return True
     if len(begin) >= _CHUNK and b"\0" in begin and b"\n" not in begin:
-        raise DataError(f"{name}:1: zero bytes and no line end; the file is not text; give another")
+        raise DataError(
+            "zero bytes and no line end; the file is not text; give another", place=Place(name, 1)
+        )
     try:
         codecs.getincrementaldecoder(codec)().decode(begin)
     except UnicodeError:
@@ -290,7 +324,7 @@ def _gunzip(name: str, data: bytes, codec: str) -> bytes:
 def damaged_gzip(name: str, error: Exception) -> DataError:
     """Return the error for a gzip file that cannot be unpacked."""
     return DataError(
-        f"{name}: damaged or truncated gzip file ({error}); fetch or compress it again"
+        f"damaged or truncated gzip file ({error}); fetch or compress it again", place=Place(name)
     )
 
 
@@ -354,7 +388,7 @@ def _open(target: str) -> BinaryIO:
 
 def _unwritable(target: str, error: OSError) -> DataError:
     reason = error.strerror or str(error)
-    return DataError(f"{target}: cannot be written ({reason}); {remedy(error)}")
+    return DataError(f"cannot be written ({reason}); {remedy(error)}", place=Place(target))
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from partwise.errors import DataError
+from partwise.errors import DataError, Place
 from partwise.formats.base import Format
 from partwise.formats.column_choice import check_inputs
 from partwise.formats.faults import STRICT, Faults
@@ -95,9 +95,10 @@ def read_spans(
     scheme = SCHEME_ALIASES.get(span_tags or "IOB2", span_tags or "IOB2")
     if scheme not in TAG_SCHEMES:
         raise DataError(f"unknown scheme {span_tags!r}; use one of {', '.join(TAG_SCHEMES)}")
-    name, text = read_text(source, encoding, faults)
+    text = read_text(source, encoding, faults)
+    name = text.name
     check_inputs(name, 1, n_columns, inputs)
-    records = list(read_objects(name, text, faults))
+    records = list(read_objects(text, faults))
     key = next((k for r in records for k in STYLES[style].keys if k in r.value), None)
     if inputs is not None:
         has_labels = bool(records) and all(key in record.value for record in records)
@@ -333,8 +334,8 @@ def _objects(
     key = STYLES[style].keys[0] if layout is None else layout.settings["key"]
     if layout is None and len(columns.fields) != 1:
         raise DataError(
-            f"{columns.path}: {len(columns.fields)} input columns; a text has one, so choose it "
-            "with --columns"
+            f"{len(columns.fields)} input columns; a text has one, so choose it with --columns",
+            place=Place(columns.path),
         )
     _check_tags(columns.path, written)
     token = 0
@@ -359,8 +360,9 @@ def _check_tags(path: str, labels: Sequence[str] | None) -> None:
     for label in set(labels or ()):
         if label != "O" and not (label[:1] in PREFIXES and label[1:2] in ("", "-")):
             raise DataError(
-                f"{path}: the label {label!r} is no tag of a span such as B-PER or I-PER, so it "
-                "cannot be written as a span; choose a format of tokens, such as jsonl"
+                f"the label {label!r} is no tag of a span such as B-PER or I-PER, so it "
+                "cannot be written as a span; choose a format of tokens, such as jsonl",
+                place=Place(path),
             )
 
 

@@ -12,7 +12,7 @@ from typing import Final, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from partwise.errors import DataError
+from partwise.errors import DataError, Place
 from partwise.formats.base import Format
 from partwise.formats.faults import STRICT, Faults
 from partwise.formats.options import OPTIONS
@@ -60,8 +60,8 @@ class SvmlightData:
             entry = int(np.argmax(indices))
             line = self.lines[np.searchsorted(self.rows.indptr, entry, side="right") - 1]
             index = int(indices[entry]) + 1
-            where = f"{self.path}:{line}: index {index}: training with as many features"
-            check_memory(BYTES_A_FEATURE * index, where)
+            what = f"index {index}: training with as many features"
+            check_memory(BYTES_A_FEATURE * index, what, Place(self.path, int(line)))
 
     def take(self, which: Sequence[int]) -> SvmlightData:
         """Return some of the examples, by their numbers from 0."""
@@ -113,8 +113,8 @@ def read_svmlight(
     (array([[0.5, 0. , 1. ],
            [0. , 1. , 0. ]]), ['a', 'b'])
     """
-    name, text = read_text(source, encoding, faults)
-    lines = list(enumerate(text.split("\n"), 1))
+    text = read_text(source, encoding, faults)
+    name, lines = text.name, list(text.lines())
     if faults.keep:
         # A line does not depend on others, so each is tried alone.
         sound = []
@@ -147,8 +147,9 @@ def _read_lines(name: str, numbered: list[tuple[int, str]], labelled: bool) -> S
             first = 1
         elif labelled:
             raise DataError(
-                f"{name}:{number}: begins with {fields[0]!r} where a label is expected; write "
-                "`label index:value ...`"
+                f"begins with {fields[0]!r} where a label is expected; write "
+                "`label index:value ...`",
+                place=Place(name, number),
             )
         if len(fields) > first and fields[first].startswith("qid:"):
             first += 1
@@ -170,13 +171,14 @@ def _canonical(name: str, labels: list[str], lines: list[int]) -> list[str]:
     for label in dict.fromkeys(labels):
         if "," in label:
             raise DataError(
-                f"{name}:{lines[labels.index(label)]}: label {label!r} names several classes; "
-                "multi-label data is not supported, so write one label per line"
+                f"label {label!r} names several classes; "
+                "multi-label data is not supported, so write one label per line",
+                place=Place(name, lines[labels.index(label)]),
             )
         if label.lower().lstrip("+-") in ("nan", "inf", "infinity"):
             raise DataError(
-                f"{name}:{lines[labels.index(label)]}: label {label!r} is not a class; "
-                "drop the example or label it"
+                f"label {label!r} is not a class; drop the example or label it",
+                place=Place(name, lines[labels.index(label)]),
             )
         spelling[label] = _spell(label)
     return [spelling[label] for label in labels]
@@ -196,8 +198,8 @@ def _spell(label: str) -> str:
 
 def _rows(name: str, indptr: NDArray[np.int64], pairs: list[str], lines: NDArray[np.int64]) -> Rows:
     def fail(entry: int, why: str) -> NoReturn:
-        line = lines[np.searchsorted(indptr, entry, side="right") - 1]
-        raise DataError(f"{name}:{line}: {pairs[entry]!r}: {why}")
+        line = int(lines[np.searchsorted(indptr, entry, side="right") - 1])
+        raise DataError(f"{pairs[entry]!r}: {why}", place=Place(name, line))
 
     parsed = _parsed(pairs)
     if parsed is None:

@@ -1,20 +1,18 @@
 """Files that are read a part at a time, for data that are larger than the memory.
 
 Readers take whole texts. Here they are given one batch of whole examples after the other in place
-of the file, and the lines that their errors name are corrected.
+of the file, with what they need to number its lines as in the file.
 """
 
 from __future__ import annotations
 
 import gzip
-import re
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final, Generic, Protocol, TypeVar
 
-from partwise.errors import DataError, FormatError
+from partwise.errors import DataError, Place
 from partwise.formats.source import GZIP_MAGIC, damaged_gzip, fed, opened
 from partwise.formats.stream import first_end, line_count, whole
 
@@ -25,7 +23,6 @@ BATCH_BYTES: Final = 1 << 20
 _CHUNK: Final = 1 << 18
 #: The number of examples at the start that are tried until some of them can be read on their own.
 _TRIED: Final = 100
-_LINE: Final = re.compile(r"\bline (\d+)\b")
 
 
 class Readable(Protocol):
@@ -48,24 +45,19 @@ class TextBatch(Generic[Examples]):
         What the reader returned.
     skipped
         How many of the examples at its start were read again and belong to an earlier batch.
-    head
-        How many lines these have.
-    moved
-        How many lines further on in the file the other examples are.
     """
 
     examples: Examples
     skipped: int
-    head: int
-    moved: int
 
 
 def check_cuttable(name: str, encoding: str | None) -> None:
     """Raise a DataError if text in an encoding cannot be cut at the ends of its lines."""
     if encoding is not None and "\n".encode(encoding) != b"\n":
         raise DataError(
-            f"{name}: text in {encoding} cannot be read a part at a time; convert it, for example "
-            f"with `iconv -f {encoding.upper()} -t UTF-8`"
+            f"text in {encoding} cannot be read a part at a time; convert it, for example "
+            f"with `iconv -f {encoding.upper()} -t UTF-8`",
+            place=Place(name),
         )
 
 
@@ -100,7 +92,7 @@ class TextBatches(Generic[Examples]):
             if not begin or data.strip():
                 found = self._read(head, data, line - lines, begin - len(head))
                 if len(found) > skipped:
-                    yield TextBatch(found, skipped, lines, line - lines)
+                    yield TextBatch(found, skipped)
             if not begin:
                 head, skipped = self._head(data)
                 lines = line_count(head)
@@ -108,10 +100,8 @@ class TextBatches(Generic[Examples]):
             line += line_count(data)
 
     def _read(self, head: bytes, data: bytes, moved: int, moved_bytes: int) -> Examples:
-        with (
-            _renumbered(self.name, line_count(head), moved),
-            fed(head + data, self.path, moved_bytes),
-        ):
+        lines = line_count(head)
+        with fed(head + data, self.path, moved_bytes=moved_bytes, head=lines, moved=moved):
             return self.read()
 
     def _head(self, data: bytes) -> tuple[bytes, int]:
@@ -183,25 +173,3 @@ class _Again:
             self._first = self._more(max(size, _CHUNK))
         found, self._first = self._first[:size], self._first[size:]
         return found
-
-
-@contextmanager
-def _renumbered(name: str, head: int, moved: int) -> Iterator[None]:
-    """Correct the lines that an error names: a batch is read below the lines of the head."""
-    try:
-        yield
-    except DataError as error:
-        text = str(error)
-        place = re.match(rf"{re.escape(name)}:(\d+)", text)
-        if moved == 0 or place is None or int(place[1]) <= head:
-            raise
-        rest = _LINE.sub(
-            lambda found: f"line {_moved(int(found[1]), head, moved)}", text[place.end() :]
-        )
-        said = f"{name}:{_moved(int(place[1]), head, moved)}{rest}"
-        kind = FormatError if isinstance(error, FormatError) else DataError
-        raise kind(said) from error
-
-
-def _moved(line: int, head: int, moved: int) -> int:
-    return line if line <= head else line + moved

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partwise.counted import counted
-from partwise.errors import DataError
+from partwise.errors import DataError, Place
 from partwise.formats.attributes import Attributes
 from partwise.formats.layout import Layout
 
@@ -89,9 +89,9 @@ class Columns:
             "SequenceTagger templates='default', which makes the features that a file gets"
         )
 
-    def place(self, sentence: int, token: int) -> str:
-        """Return ``file:line`` of a token of a sentence, both counted from 0."""
-        return f"{self.path}:{self.lines[int(self.lengths[:sentence].sum()) + token]}"
+    def place(self, sentence: int, token: int) -> Place:
+        """Return the file and the line of a token of a sentence, both counted from 0."""
+        return Place(self.path, int(self.lines[int(self.lengths[:sentence].sum()) + token]))
 
     def take(self, which: Sequence[int]) -> Columns:
         """Return some of the sentences, by their numbers from 0."""
@@ -122,8 +122,9 @@ class Columns:
         """Return the tokens of every sentence, each as the list of its input columns."""
         if self.attributes is not None:
             raise DataError(
-                f"{self.path}: the tokens have features by name and no columns; read a file of "
-                "columns, or use `attributes`"
+                "the tokens have features by name and no columns; read a file of "
+                "columns, or use `attributes`",
+                place=Place(self.path),
             )
         tokens = [list(values) for values in zip(*self.fields, strict=True)]
         return self._by_sentence(tokens)
@@ -132,7 +133,8 @@ class Columns:
         """Split a flat list of one string per token into one list per sentence."""
         if len(flat) != len(self):
             raise DataError(
-                f"{self.path}: {len(flat)} values for {len(self)} tokens; give one per token"
+                f"{len(flat)} values for {len(self)} tokens; give one per token",
+                place=Place(self.path),
             )
         return self._by_sentence(flat)
 

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from partwise.errors import DataError
+from partwise.errors import DataError, Place
 
 __all__ = ["POLICIES", "AttachmentScores", "attachment_scores", "scored_words"]
 
@@ -183,8 +183,9 @@ def attachment_scores(
     for place, (g, p) in enumerate(zip(gold, pred, strict=True)):
         if any(head < 0 for head in g):
             raise DataError(
-                f"sentence {place} (counting from 0) has a gold word without a head; only parsed "
-                "sentences can be scored"
+                "has a gold word without a head; only parsed sentences can be scored",
+                place=Place.nth("sentence", place),
+                subject=True,
             )
         scored = scored_words(punctuation, _at(forms, place), _at(tags, place))
         head = _right(g, p, scored)
@@ -222,6 +223,6 @@ def _parallel(gold: Sequence[Sequence[int]], **others: Sequence[Sequence[object]
         for place, (a, b) in enumerate(zip(gold, other, strict=True)):
             if len(a) != len(b):
                 raise DataError(
-                    f"sentence {place} (counting from 0): gold has {len(a)} words and {name} has "
-                    f"{len(b)}; they must be parallel"
+                    f"gold has {len(a)} words and {name} has {len(b)}; they must be parallel",
+                    place=Place.nth("sentence", place),
                 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import DataError, Place
 
 __all__ = ["check_same_length", "pairs", "plain", "weights_of"]
 
@@ -28,13 +28,16 @@ def check_same_length(i: int, gold: Any, found: Any) -> None:
     for name, labels in (("y_true", gold), ("y_pred", found)):
         if isinstance(labels, str) or not hasattr(labels, "__len__"):
             raise DataError(
-                f"{name}: sequence {i} (counted from 0) is the single label {labels!r}; give a "
-                "list of labels for each sequence"
+                f"is the single label {labels!r}; give a list of labels for each sequence",
+                place=Place.nth("sequence", i, argument=name),
+                subject=True,
             )
     if len(gold) != len(found):
         raise DataError(
-            f"sequence {i} (counted from 0) has {len(gold)} labels in y_true and {len(found)} in "
-            "y_pred; give labels of the same tokens"
+            f"has {len(gold)} labels in y_true and {len(found)} in "
+            "y_pred; give labels of the same tokens",
+            place=Place.nth("sequence", i),
+            subject=True,
         )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import DataError, Place
 from ..formats.tree import Tree
 from .bracketing import ROOTS, bracket_scores
 from .counts import Counts
@@ -74,8 +74,10 @@ def las_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
         for i, tree in enumerate(trees):
             if any(_is_head(word) for word in tree):
                 raise DataError(
-                    f"{name}: tree {i} (counted from 0) has heads without relations; give pairs "
-                    "(head, relation), which a parser with labelled=True predicts, or use uas"
+                    "has heads without relations; give pairs "
+                    "(head, relation), which a parser with labelled=True predicts, or use uas",
+                    place=Place.nth("tree", i, argument=name),
+                    subject=True,
                 )
     gold, found = ([[tuple(word) for word in tree] for tree in y] for y in (y_true, y_pred))
     return token_accuracy_score(gold, found, sample_weight=sample_weight)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import DataError, MismatchError, ModelFileError
+from ..errors import DataError, MismatchError, ModelFileError, Place
 from ..memory import memory_limit
 from ..training.certificate import Certificate, Steps
 
@@ -49,9 +49,7 @@ class Checker:
 
     def __call__(self, sound: Any, why: str) -> None:
         if not sound:
-            raise ModelFileError(
-                f"{self.path} is not a valid model file: {why}; copy or train it again"
-            )
+            raise self._unsound(f"{why}; copy or train it again")
 
     def believe(self, make: Callable[[], _Made]) -> _Made:
         """Return ``make()``; its errors become a ModelFileError that names the file."""
@@ -59,13 +57,14 @@ class Checker:
             return make()
         except MismatchError as error:
             # The file may be sound, but something that it needs is missing.
-            raise ModelFileError(f"{self.path}: {error}") from error
-        except DataError as error:
-            raise ModelFileError(f"{self.path} is not a valid model file: {error}") from error
-        except ModelFileError as error:
-            if self.path in str(error):
+            raise ModelFileError(str(error), place=Place(self.path)) from error
+        except (DataError, ModelFileError) as error:
+            if isinstance(error, ModelFileError) and error.place.file == self.path:
                 raise
-            raise ModelFileError(f"{self.path} is not a valid model file: {error}") from error
+            raise self._unsound(str(error)) from error
+
+    def _unsound(self, why: str) -> ModelFileError:
+        return ModelFileError(f"is not a valid model file: {why}", place=Place(self.path), subject=True)
 
 
 def check_room(

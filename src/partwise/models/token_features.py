@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import DataError, Place
 
 __all__ = ["fail_token", "token_features"]
 
@@ -104,4 +104,4 @@ def _finite(value: float | Real, name: str, s: int, t: int) -> float:
 
 def fail_token(s: int, t: int, why: str) -> NoReturn:
     """Raise a DataError about token t of sequence s."""
-    raise DataError(f"sequence {s}, token {t} (counting from 0): {why}")
+    raise DataError(why, place=Place.nth("sequence", s, "token", t))

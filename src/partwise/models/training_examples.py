@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Floats, Ints
-from ..errors import DataError
+from ..errors import DataError, Place
 from ..problem.partial import says_nothing
 from ..problem.problem import make_topologies
 from ..problem.rows import Rows
@@ -107,8 +107,8 @@ def check_weights(given: npt.ArrayLike | None, n: int) -> Floats:
     bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0.0)))
     if len(bad):
         raise DataError(
-            f"sample_weight of example {bad[0]} (counted from 0) is {weight[bad[0]]}; weights must "
-            "be finite and not negative"
+            f"the weight is {weight[bad[0]]}; weights must be finite and not negative",
+            place=Place.nth("example", int(bad[0]), argument="sample_weight"),
         )
     if n and not weight.any():
         raise DataError("all sample weights are zero; give some example a positive weight")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from partwise.errors import DataError, ModelFileError
+from partwise.errors import DataError, ModelFileError, Place
 from partwise.models.tally import Tally
 from partwise.problem.rows import Rows
 
@@ -349,8 +349,10 @@ def _collect(
     for s, sequence in enumerate(sequences):
         if isinstance(sequence, (str, bytes, Mapping)) or not isinstance(sequence, Iterable):
             raise DataError(
-                f"sequence {s} is a single {type(sequence).__name__} where a list of tokens is "
-                "expected; wrap the tokens of each sequence in a list: [[token, token], [token]]"
+                f"is a single {type(sequence).__name__} where a list of tokens is "
+                "expected; wrap the tokens of each sequence in a list: [[token, token], [token]]",
+                place=Place.nth("sequence", s),
+                subject=True,
             )
         before = len(indptr)
         for t, token in enumerate(sequence):

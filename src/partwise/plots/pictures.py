@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError
+from ..errors import DataError, Place
 from ..files.whole_files import remedy, replacing
 from .axes import require_matplotlib
 from .convergence import ConvergenceDisplay
@@ -138,9 +138,11 @@ def _write(figure: Any, title: str | None, path: str | os.PathLike[str]) -> None
 def _replace(path: str, data: bytes) -> None:
     if os.path.exists(path) and not os.path.isfile(path):
         # A device or a pipe must not be replaced by a file.
-        raise DataError(f"{path}: is not a plain file; give the name of a file")
+        raise DataError("is not a plain file; give the name of a file", place=Place(path))
     try:
         with replacing(path) as file:
             file.write(data)
     except OSError as error:
-        raise DataError(f"{path}: cannot be written ({error.strerror}); {remedy(error)}") from error
+        raise DataError(
+            f"cannot be written ({error.strerror}); {remedy(error)}", place=Place(path)
+        ) from error

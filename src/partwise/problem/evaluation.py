@@ -14,7 +14,7 @@ import numpy as np
 from ..arrays import Floats
 from ..compiled.threads import run
 from ..compiled.vectors import absolute_sum, inner, shrunk, shrunk_square
-from ..errors import DataError
+from ..errors import DataError, Place
 from .problem import Problem
 from .sweeps import (
     Dial,
@@ -250,6 +250,8 @@ def penalty(weights: Floats, l2: float, l1: float = 0.0) -> float:
 def not_finite(example: int) -> DataError:
     """Return the error for an example whose scores have no finite log-partition."""
     return DataError(
-        f"example {example} (counted from 0) has no finite score: its features hold huge values "
-        "or its constraints allow no label; scale the features or relax the constraints"
+        "has no finite score: its features hold huge values "
+        "or its constraints allow no label; scale the features or relax the constraints",
+        place=Place.nth("example", example),
+        subject=True,
     )

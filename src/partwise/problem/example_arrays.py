@@ -129,7 +129,8 @@ def encode_gold(
             try:
                 structure.encode(label, topo)
             except DataError as why:
-                raise DataError(f"example {i} (counted from 0): {why}") from why
+                why.within(unit="example", example=i)
+                raise
         raise
 
 
@@ -269,7 +270,8 @@ def make_topologies(
             try:
                 topo = structure.topology(shape)
             except DataError as why:
-                raise DataError(f"example {i} (counted from 0): {why}") from why
+                why.within(unit="example", example=i)
+                raise
             known[shape] = np.ascontiguousarray(topo, dtype=np.int64)
         topologies.append(known[shape])
     return topologies

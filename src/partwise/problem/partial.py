@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Floats, Ints
-from ..errors import DataError
+from ..errors import DataError, Place
 from ..structures.base import Structure
 from .masks import make_masks, pointers
 
@@ -122,8 +122,9 @@ def encode_partial(
         log_z, mu = structure.expected_parts(mask, topo)
         if not np.isfinite(log_z):
             raise DataError(
-                f"example {i} (counted from 0): no label agrees with all that is known of it; "
-                "correct or widen what is allowed, or relax the constraints"
+                "no label agrees with all that is known of it; "
+                "correct or widen what is allowed, or relax the constraints",
+                place=Place.nth("example", i),
             )
         masks.append(mask)
         parts = np.flatnonzero(mu > 0.0)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from partwise.errors import DataError
+from partwise.errors import DataError, Place
 
 __all__ = ["Renumbering", "Rows", "is_matrix"]
 
@@ -167,22 +167,26 @@ class Rows:
             widths.pop(),
         )
 
-    def check_finite(self, what: str) -> None:
+    def check_finite(self, what: str | Place) -> None:
         """Raise a DataError that names the first row with a value that is not a number.
 
         Parameters
         ----------
         what
-            What the rows are, to begin the message with (``"X"``, say).
+            What the rows are, to begin the message with (``"X"``, say), or what they are part of.
         """
         if self.values is None:
             return
         bad = np.flatnonzero(~np.isfinite(self.values))
         if len(bad):
-            row = np.searchsorted(self.indptr, bad[0], side="right") - 1
+            row = int(np.searchsorted(self.indptr, bad[0], side="right")) - 1
+            place = Place.nth("row", row, argument=what) if isinstance(what, str) else what
+            if place is what:
+                place = replace(place, part=f"{place.part}, row", position=row)
             raise DataError(
-                f"{what}: row {row}, feature {self.indices[bad[0]]} is {self.values[bad[0]]}; "
-                "replace or drop values that are not finite"
+                f"feature {self.indices[bad[0]]} is {self.values[bad[0]]}; replace or drop values "
+                "that are not finite",
+                place=place,
             )
 
     def take(self, which: slice | NDArray[Any] | Sequence[int]) -> Rows:

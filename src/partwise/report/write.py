@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..errors import DataError
+from ..errors import DataError, Place
 from ..files.whole_files import remedy, replacing
 from .card import model_card
 from .facts import Facts
@@ -60,5 +60,6 @@ def write_report(
                 file.write(text.encode("utf-8"))
         except OSError as error:
             raise DataError(
-                f"{os.fspath(path)}: cannot be written ({error.strerror}); {remedy(error)}"
+                f"cannot be written ({error.strerror}); {remedy(error)}",
+                place=Place(os.fspath(path)),
             ) from error

@@ -201,7 +201,7 @@ class ServedModel:
                 with collected_notes() as heard:
                     found += self.exchange.answers(items[first:last], ask)
             except PartwiseError as error:
-                raise Fault(422, "bad_data", str(error)) from None
+                raise Fault(422, "bad_data", str(error.within(first=first))) from None
             notes += heard
             first = last
         return found, list(dict.fromkeys(notes))

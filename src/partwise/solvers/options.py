@@ -161,7 +161,7 @@ def settled_options(solver: type[Solver], options: Mapping[str, Any]) -> dict[st
 def _preset(solver: type[Solver], name: Any) -> Preset:
     if not isinstance(name, str) or name not in solver.presets:
         known = ", ".join(solver.presets)
-        raise OptionError(f"{solver.name} has no preset {name!r}; it has {known}")
+        raise OptionError(f"{solver.name} has no preset {name!r}", remedy=f"it has {known}")
     return solver.presets[name]
 
 
@@ -171,7 +171,8 @@ def _check_names(solver: type[Solver], names: Iterable[str]) -> None:
     if unknown and not any(p.kind is p.VAR_KEYWORD for p in _parameters(solver)):
         listed = ", ".join(f"{name}={value!r}" for name, value in defaults.items())
         raise OptionError(
-            f"{solver.name} has no option {', '.join(sorted(unknown))}; it has {listed or 'none'}"
+            f"{solver.name} has no option {', '.join(sorted(unknown))}",
+            remedy=f"it has {listed or 'none'}",
         )
 
 

@@ -248,7 +248,8 @@ class Structure(ABC):
             try:
                 encoded.append(self.encode(y, topo))
             except DataError as error:
-                raise DataError(f"example {i} (counted from 0): {error}") from error
+                error.within(unit="example", example=i)
+                raise
         ends = np.cumsum([0, *(len(parts) for parts, _ in encoded)])
         parts = np.concatenate([np.zeros(0, dtype=np.int64), *(parts for parts, _ in encoded)])
         return ends, parts, np.concatenate([np.zeros(0), *(counts for _, counts in encoded)])

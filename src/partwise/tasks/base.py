@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from ..errors import DataError, MismatchError
+from ..errors import DataError, MismatchError, Place
 from ..formats.options import Option
 from ..training.settings import Parameters
 from .parameters import given_parameters, options_of
@@ -313,5 +313,6 @@ def no_labels(path: str, n_examples: int, where: str, hint: str = "") -> DataErr
     """
     missing = "no labels" if n_examples else "no examples"
     return DataError(
-        f"{path}: {missing}; give a file to score with the right labels in it ({where}){hint}"
+        f"{missing}; give a file to score with the right labels in it ({where}){hint}",
+        place=Place(path),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from ..errors import DataError
+from ..errors import DataError, Place
 from ..formats.options import Option
 
 __all__ = ["FIXED", "by_place", "known_label", "no_known_labels"]
@@ -37,14 +37,20 @@ def by_place(item: Any, i: int, n: int, places: str) -> Mapping[Any, Any]:
     if isinstance(item, Mapping):
         return item
     if isinstance(item, (str, bytes)) or not isinstance(item, Iterable):
-        raise DataError(f"fixed[{i}] is {item!r}; give None, a dict or a list of labels")
+        raise DataError(
+            f"is {item!r}; give None, a dict or a list of labels",
+            place=Place.item("fixed", i),
+            subject=True,
+        )
     known = list(item)
     if len(known) != n:
-        raise DataError(f"fixed[{i}] has {len(known)} entries for {n} {places}")
+        raise DataError(
+            f"has {len(known)} entries for {n} {places}", place=Place.item("fixed", i), subject=True
+        )
     return dict(enumerate(known))
 
 
-def known_label(names: Mapping[str, Any], label: str, place: str, mark: str) -> Any:
+def known_label(names: Mapping[str, Any], label: str, place: Place, mark: str) -> Any:
     """Return the label of a model from its spelling in a file.
 
     Parameters
@@ -53,15 +59,16 @@ def known_label(names: Mapping[str, Any], label: str, place: str, mark: str) -> 
         The labels of the model by their spelling.
     label : str
         The label.
-    place : str
-        Where it is, for messages.
+    place : Place
+        Where it is.
     mark : str
         What stands for a label that is not known.
     """
     if label not in names:
         raise DataError(
-            f"{place}: the label {label!r} is none that the model knows; write {mark!r} if it is "
-            f"to be predicted, or one of {_some([*names])}"
+            f"the label {label!r} is none that the model knows; write {mark!r} if it is "
+            f"to be predicted, or one of {_some([*names])}",
+            place=place,
         )
     return names[label]
 
@@ -77,8 +84,9 @@ def no_known_labels(path: str, where: str) -> DataError:
         Where labels are expected, ``"in the last column"`` for example.
     """
     return DataError(
-        f"{path}: no labels; --fixed keeps the labels of the file ({where}), so give a file with "
-        "labels, or leave --fixed out"
+        f"no labels; --fixed keeps the labels of the file ({where}), so give a file with "
+        "labels, or leave --fixed out",
+        place=Place(path),
     )
 
 

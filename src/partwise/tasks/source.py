@@ -54,10 +54,6 @@ class Source(ABC):
     def take(self, which: Sequence[int]) -> Self:
         """Return some of the examples, by their numbers from 0."""
 
-    def moved(self, lines: int) -> Self:
-        """Return the examples with places further on in their file, by a number of lines."""
-        return self
-
 
 def named(source: Source) -> str:
     """Return the name of the file that examples were read from, for messages."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from ..errors import DataError
+from ..errors import DataError, Place
 from ..files.work_folder import WorkFolder, telling
 from ..problem.spool import Spool
 from .source import Source
@@ -34,9 +33,6 @@ __all__ = [
 BATCH: Final = 1000
 #: The bytes of text that are read at a time, at least.
 _LEAST: Final = 1 << 16
-#: How the messages about a batch name an example.
-_EXAMPLE: Final = re.compile(r"\b(sequence|example|sentence|tree|row) (\d+)\b(?! of)")
-_INDEX: Final = re.compile(r"^(y|X|fixed)\[(\d+)\]")
 
 
 class Stream(ABC):
@@ -123,7 +119,7 @@ class FileStream(Stream):
                 part = part.take(range(found.skipped, len(part)))
             if first is None:
                 first = part
-            yield part.moved(found.moved) if found.moved else part
+            yield part
 
 
 class IteratorStream(Stream):
@@ -213,8 +209,9 @@ def of_pairs(
             for i, pair in enumerate(some, n):
                 if not isinstance(pair, (tuple, list)) or len(pair) != 2:
                     raise DataError(
-                        f"example {i} (counted from 0) is a {type(pair).__name__}; without y, give "
-                        "an iterator of pairs (x, y)"
+                        f"is a {type(pair).__name__}; without y, give an iterator of pairs (x, y)",
+                        place=Place.nth("example", i),
+                        subject=True,
                     )
             with numbered(n):
                 made = make([x for x, _ in some], [y for _, y in some])
@@ -301,10 +298,5 @@ def numbered(first: int) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        if not first:
-            raise
-        text = _EXAMPLE.sub(lambda found: f"{found[1]} {int(found[2]) + first}", str(error))
-        text = _INDEX.sub(lambda found: f"{found[1]}[{int(found[2]) + first}]", text)
-        if text == str(error):
-            raise
-        raise DataError(text) from error
+        error.within(first=first)
+        raise

@@ -48,7 +48,7 @@ Y = ["a", "b", "a"]
         ([(NODES, EDGES)], [["a", 1, "b"]], "the label 1 is of type int where 'a' is of type str"),
         ([(NODES, EDGES)], [[["a"], ["b"], ["a"]]], "a label of type list"),
         ([(NODES, EDGES)], [["a", "a", "a"]], "at least two classes"),
-        ([(NODES * np.nan, EDGES)], [Y], "example 0 .*'node': row 0, feature 0 is nan"),
+        ([(NODES * np.nan, EDGES)], [Y], "example 0, kind 'node', row 0 .*: feature 0 is nan"),
         ([([{"x": np.nan}] * 3, EDGES)], [Y], "example 0, kind 'node', factor 0 .* is nan"),
         ([(NODES, EDGES, np.ones((3, 1)))], [Y], "3 rows of features for 2 factors"),
         ([(NODES, EDGES, [1.0, 2.0])], [Y], "features have two dimensions"),

@@ -107,7 +107,8 @@ def _each(sequence: Any, read: Callable[[Any], _Item]) -> list[_Item]:
         try:
             found.append(read(item))
         except ItemError as error:
-            raise ItemError(f"token {len(found)} (counted from 0): {error}") from error
+            error.within(part="token", position=len(found))
+            raise
     return found
 
 

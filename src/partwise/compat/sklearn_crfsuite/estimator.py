@@ -380,6 +380,8 @@ def _append(trainer: Any, X: Any, y: Any, group: int, *names: str) -> None:
         try:
             trainer.append(items, labels, group)
         except LabelListError as error:
-            raise LabelListError(f"{names[1]}[{s}] (counted from 0): {error}") from error
+            error.within(argument=names[1], example=s)
+            raise
         except DataError as error:
-            raise type(error)(f"{names[0]}, sequence {s} (counted from 0): {error}") from error
+            error.within(argument=names[0], unit="sequence", example=s)
+            raise

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...arrays import Floats, Ints
-from ...errors import DataError, ModelFileError
+from ...errors import DataError, ModelFileError, Place
 from ...files.whole_files import replacing
 from ..origin import Origin
 from .base import ModelFormat, named_file, read_bytes
@@ -137,7 +137,7 @@ def read_crfsuite_model(path: str | os.PathLike[str]) -> CRFsuiteModel:
     try:
         return parse_crfsuite_model(data)
     except ModelFileError as error:
-        raise ModelFileError(f"{os.fspath(path)}: {error}") from error
+        raise ModelFileError(str(error), place=Place(os.fspath(path))) from error
 
 
 def parse_crfsuite_model(data: bytes) -> CRFsuiteModel:

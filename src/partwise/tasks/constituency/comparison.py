@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...formats.tree import Bracket, Tree
 from ...metrics.bracketing import PUNCTUATION, ROOTS, bracket_scores
 from ..comparison import (
@@ -37,7 +37,9 @@ def compare_phrases(
     """Compare the phrases of trees."""
     known = [i for i, mine in enumerate(source.known(missing_of(model))) if mine is None]
     if not known:
-        raise DataError(f"{named(source)}: no tree has all its labels, so none can be scored")
+        raise DataError(
+            "no tree has all its labels, so none can be scored", place=Place(named(source))
+        )
     unscored = len(source) - len(known)
     source = source.take(known) if unscored else source
     found = model.predict(source, n_jobs=n_jobs)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...formats.brackets import Brackets
 from ...formats.tree import Tree
 from ..source import Source
@@ -82,8 +82,10 @@ def read_trees(trees: Any) -> list[Tree]:
     for i, tree in enumerate(read):
         if not isinstance(tree, Tree):
             raise DataError(
-                f"tree {i} (counted from 0) is a {type(tree).__name__}; expected a "
-                "partwise.formats.tree.Tree, as parse_tree and read_brackets give them"
+                f"is a {type(tree).__name__}; expected a "
+                "partwise.formats.tree.Tree, as parse_tree and read_brackets give them",
+                place=Place.nth("tree", i),
+                subject=True,
             )
     return read
 
@@ -120,8 +122,10 @@ def _read_sentence(i: int, sentence: Any) -> SpanSentence:
             words, tags = zip(*items, strict=True)
             return SpanSentence(words, tags)
     raise DataError(
-        f"sentence {i} (counted from 0) is {repr(sentence)[:60]}; expected a list of pairs (word, "
-        "tag), a list of words, or a tree, and at least one word"
+        f"is {repr(sentence)[:60]}; expected a list of pairs (word, "
+        "tag), a list of words, or a tree, and at least one word",
+        place=Place.nth("sentence", i),
+        subject=True,
     )
 
 

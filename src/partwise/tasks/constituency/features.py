@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...arrays import Floats, Ints
-from ...errors import DataError, ModelFileError
+from ...errors import DataError, ModelFileError, Place
 from ...formats.tree import Tree
 from ...models.features import Arrays, Features, Inputs, refuse_others, sound
 from ...models.hashed_names import is_size
@@ -126,8 +126,10 @@ class SpanFeatures(Features):
         for i, sentence in enumerate(sentences):
             if self.tagged and sentence.tags is None:
                 raise DataError(
-                    f"sentence {i} (counted from 0) has no tags, and the parser was trained with "
-                    "tags given; give pairs (word, tag), or train one that predicts the tags"
+                    "has no tags, and the parser was trained with "
+                    "tags given; give pairs (word, tag), or train one that predicts the tags",
+                    place=Place.nth("sentence", i),
+                    subject=True,
                 )
         return sentences
 
@@ -182,8 +184,9 @@ class SpanFeatures(Features):
         for i, (tree, sentence) in enumerate(zip(trees, examples, strict=True)):
             if tuple(tree.words) != sentence.words:
                 raise DataError(
-                    f"tree {i} (counted from 0) has other words than its sentence; give a tree "
-                    "over the same words"
+                    "has other words than its sentence; give a tree over the same words",
+                    place=Place.nth("tree", i),
+                    subject=True,
                 )
         bracketing = Bracketing.of(model)
         return [bracketing.derivation(tree) for tree in trees]

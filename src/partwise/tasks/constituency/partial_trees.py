@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...formats.tree import Tree
 from ...values import is_integer
 from .normal_form import split_symbol
@@ -120,8 +120,9 @@ def _brackets(item: Any, i: int, tree: Tree) -> tuple[KnownBracket, ...]:
         several = label if isinstance(label, (set, frozenset)) else {label} - {None}
         if not sound or not all(isinstance(name, str) for name in several):
             raise DataError(
-                f"tree {i} (counted from 0): the bracket {one!r} is not (start, end) or (start, "
-                f"end, label) with 0 <= start < end <= {length}"
+                f"the bracket {one!r} is not (start, end) or (start, "
+                f"end, label) with 0 <= start < end <= {length}",
+                place=Place.nth("tree", i),
             )
         found.append(KnownBracket(int(start), int(end), frozenset(several) or None))
     return tuple(found)

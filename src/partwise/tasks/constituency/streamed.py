@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from ...arrays import Floats
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...problem.batches import Batch
 from ..preparation import Joined, Outline, Preparation
 from .bracketing import Bracketing
@@ -71,8 +71,10 @@ class StreamedPhrases(Preparation):
         for i, mine in enumerate(source.known(self.how.missing_label)):
             if mine is not None:
                 raise DataError(
-                    f"tree {i} (counted from 0) is known in part, and such trees need all examples "
-                    "in memory; leave out_of_core (--out-of-core) out, or these trees"
+                    "is known in part, and such trees need all examples "
+                    "in memory; leave out_of_core (--out-of-core) out, or these trees",
+                    place=Place.nth("tree", i),
+                    subject=True,
                 )
         return short_trees(source.trees, self.how.max_length)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...formats.options import Option
 from ..base import Task, no_labels
 from ..missing import missing_of, with_unscored
@@ -126,7 +126,9 @@ class BracketTask(Task["Trees"]):
         n = len(source)
         known = [i for i, mine in enumerate(source.known(missing_of(model))) if mine is None]
         if not known:
-            raise DataError(f"{source.path}: no tree has all its labels, so none can be scored")
+            raise DataError(
+                "no tree has all its labels, so none can be scored", place=Place(source.path)
+            )
         source = source.take(known)
         found = model.predict(source, n_jobs=n_jobs)
         rules: dict[str, Any] = {}

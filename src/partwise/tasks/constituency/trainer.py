@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...models.training_examples import check_weights
 from ..prepared import Prepared
 from ..trainer import Trainer
@@ -54,8 +54,10 @@ class ConstituencyTrainer(ConstituencyParameters, Trainer):
         which = [i for i, mine in enumerate(known) if mine is not None]
         if which and self.loss != "log":
             raise DataError(
-                f"tree {which[0]} (counted from 0) is known in part, and the {self.loss} loss has "
-                "no cost for a set of trees; use the log loss"
+                f"is known in part, and the {self.loss} loss has "
+                "no cost for a set of trees; use the log loss",
+                place=Place.nth("tree", which[0]),
+                subject=True,
             )
         whole = [i for i, mine in enumerate(known) if mine is None]
         if which and not whole:

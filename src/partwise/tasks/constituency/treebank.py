@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Ints
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...formats.tree import Tree
 from .normal_form import split_symbol, symbol_class
 
@@ -108,7 +108,7 @@ class ProductionCounts:
                     left, right = node.children
                     self._rules[node.label, left.label, right.label] += 1
                 else:
-                    raise DataError(f"tree {place} (counting from 0): {_not_binary(node)}")
+                    raise DataError(f"{_not_binary(node)}", place=Place.nth("tree", place))
 
     def join(self, other: ProductionCounts) -> None:
         """Take in the rules of other trees."""

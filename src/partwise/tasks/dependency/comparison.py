@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...formats.sentence import UNKNOWN
 from ...metrics.attachment import POLICIES, scored_words
 from ...metrics.labels import Score
@@ -32,7 +32,7 @@ def compare_trees(
     trees = model.predict(source, n_jobs=n_jobs)
     made = _Trees(source, *separated(trees, labelled), _scored(source, punctuation))
     if not any(made.scored):
-        raise DataError(f"{named(source)}: no word has a head to compare with")
+        raise DataError("no word has a head to compare with", place=Place(named(source)))
     odds = None
     if probabilities:
         rows = []

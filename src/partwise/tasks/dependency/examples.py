@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...formats.sentence import UNKNOWN, Sentence
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ def read_sentences(given: Any) -> list[Sentence]:
 def _sentence(item: Any, s: int) -> Sentence:
     if isinstance(item, Sentence):
         return item
-    where = f"sentence {s} (counted from 0)"
+    where = Place.nth("sentence", s)
     if isinstance(item, Mapping):
-        columns = {name: _values(column, f"{where}: {name}") for name, column in item.items()}
+        columns = {name: _values(column, name, where) for name, column in item.items()}
     elif isinstance(item, (list, tuple)) and all(isinstance(word, Mapping) for word in item):
         names = dict.fromkeys(name for word in item for name in word)
         columns = {
@@ -50,36 +50,44 @@ def _sentence(item: Any, s: int) -> Sentence:
         }
     else:
         raise DataError(
-            f"{where} is of type {type(item).__name__}; give a Sentence, a dict of columns or a "
-            "list of words, each a dict"
+            f"is of type {type(item).__name__}; give a Sentence, a dict of columns or a "
+            "list of words, each a dict",
+            place=where,
+            subject=True,
         )
     _check_columns(columns, where)
     form = columns.pop("form")
     try:
         return Sentence.from_columns(form, **columns)
     except DataError as error:
-        raise DataError(f"{where}: {error}") from None
+        error.place = where
+        raise
 
 
-def _values(column: Any, where: str) -> list[Any]:
+def _values(column: Any, what: str, place: Place) -> list[Any]:
     if isinstance(column, (str, bytes)) or not isinstance(column, Iterable):
-        raise DataError(f"{where} is {column!r}; give a list with one entry a word")
+        raise DataError(
+            f"{what} is {column!r}; give a list with one entry a word".lstrip(),
+            place=place,
+            subject=not what,
+        )
     return column.tolist() if isinstance(column, np.ndarray) else list(column)
 
 
-def _check_columns(columns: Mapping[Any, list[Any]], where: str) -> None:
+def _check_columns(columns: Mapping[Any, list[Any]], where: Place) -> None:
     unknown = [name for name in columns if name not in _COLUMNS]
     if unknown:
-        raise DataError(f"{where}: no column {unknown[0]!r}; choose from {', '.join(_COLUMNS)}")
+        raise DataError(f"no column {unknown[0]!r}; choose from {', '.join(_COLUMNS)}", place=where)
     if not columns.get("form"):
-        raise DataError(f"{where} has no words; give the form of at least one")
+        raise DataError("has no words; give the form of at least one", place=where, subject=True)
     for name, values in columns.items():
         wanted: Any = (int, np.integer) if name == "head" else str
         for t, value in enumerate(values, 1):
             if not isinstance(value, wanted) or isinstance(value, bool):
                 what = "a whole number" if name == "head" else "a string"
                 raise DataError(
-                    f"{where}, word {t} (counted from 1): {name} is {value!r}; give {what}"
+                    f"the {name} of word {t} (counted from 1) is {value!r}; give {what}",
+                    place=where,
                 )
 
 
@@ -132,8 +140,10 @@ def _label(label: Any, s: int, t: int) -> Any:
     several = label if isinstance(label, (set, frozenset)) else (label,)
     if not several or not all(one is None or isinstance(one, str) for one in several):
         raise DataError(
-            f"labels: sentence {s} (counted from 0), word {t} (counted from 1): {label!r} is no "
-            "string, nor a set of strings"
+            f"(counted from 0), word {t} (counted from 1): {label!r} is no "
+            "string, nor a set of strings",
+            place=Place.nth("sentence", s, argument="labels"),
+            subject=True,
         )
     return frozenset(several) if isinstance(label, (set, frozenset)) else label
 
@@ -154,8 +164,10 @@ def _is_pair(item: Any) -> bool:
 def _head(head: Any, s: int, t: int) -> int:
     if not isinstance(head, (int, np.integer)) or isinstance(head, bool):
         raise DataError(
-            f"heads: sentence {s} (counted from 0), word {t} (counted from 1): {head!r} is no "
-            "head; give the number of a word, or 0 for the root"
+            f"(counted from 0), word {t} (counted from 1): {head!r} is no "
+            "head; give the number of a word, or 0 for the root",
+            place=Place.nth("sentence", s, argument="heads"),
+            subject=True,
         )
     return int(head)
 
@@ -164,14 +176,17 @@ def _parallel(given: Any, sentences: Sequence[Sentence], what: str) -> list[list
     """Read one list per sentence, with one entry per word."""
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         raise DataError(f"{what} are of type {type(given).__name__}; give a list a sentence")
-    rows = [_values(row, f"{what}: sentence {s} (counted from 0)") for s, row in enumerate(given)]
+    rows = [
+        _values(row, "", Place.nth("sentence", s, argument=what)) for s, row in enumerate(given)
+    ]
     if len(rows) != len(sentences):
         raise DataError(f"{what} of {len(rows)} sentences where there are {len(sentences)}")
     for s, (row, sentence) in enumerate(zip(rows, sentences, strict=True)):
         if len(row) != len(sentence):
             raise DataError(
-                f"{what}: sentence {s} (counted from 0) has {len(row)} for {len(sentence)} words; "
-                "give one a word"
+                f"has {len(row)} for {len(sentence)} words; give one a word",
+                place=Place.nth("sentence", s, argument=what),
+                subject=True,
             )
     return rows
 
@@ -204,18 +219,34 @@ def _fixed(item: Any, s: int, length: int) -> ArcConstraints | None:
     if item is None or isinstance(item, ArcConstraints):
         return item
     if not isinstance(item, Mapping):
-        known = _values(item, f"fixed[{s}]")
+        known = _values(item, "", Place.item("fixed", s))
         if len(known) != length:
-            raise DataError(f"fixed[{s}] has {len(known)} entries for {length} words")
+            raise DataError(
+                f"has {len(known)} entries for {length} words",
+                place=Place.item("fixed", s),
+                subject=True,
+            )
         item = dict(enumerate(known, 1))
     heads = []
     for word, of in item.items():
         if of is None:
             continue
         if not isinstance(word, (int, np.integer)) or not 1 <= word <= length:
-            raise DataError(f"fixed[{s}] names the word {word!r}; there are 1 to {length}")
-        several = [of] if isinstance(of, (int, np.integer)) else _values(of, f"fixed[{s}][{word}]")
+            raise DataError(
+                f"names the word {word!r}; there are 1 to {length}",
+                place=Place.item("fixed", s),
+                subject=True,
+            )
+        several = (
+            [of]
+            if isinstance(of, (int, np.integer))
+            else _values(of, "", Place.item("fixed", s, "word", int(word)))
+        )
         if not several:
-            raise DataError(f"fixed[{s}] allows no head for word {word}; give at least one")
+            raise DataError(
+                f"allows no head for word {word}; give at least one",
+                place=Place.item("fixed", s),
+                subject=True,
+            )
         heads.append((int(word), [_head(head, s, int(word)) for head in several]))
     return ArcConstraints(heads=heads)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from ...arrays import Ints
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...formats.sentence import UNKNOWN, Sentence
 from ...structures.dependency.projectivity import (
     crossing_arcs,
@@ -180,7 +180,7 @@ def gold_trees(
         _check_tree(sentence, i, of, single_root)
         if projective and not is_projective(of):
             if nonprojective == "raise":
-                raise DataError(f"{_name(sentence, i)}: {_crossing(of)}")
+                raise DataError(_crossing(of), place=_name(sentence, i))
             if nonprojective == "skip":
                 continue
             of, moved = projectivise(of)
@@ -225,9 +225,10 @@ def refuse_partial(source: Treebank, loss: str) -> None:
         relations = None if source.relations is None else source.relations[i]
         if not is_certain(heads, relations):
             raise DataError(
-                f"{_name(sentence, i)}: the head or the relation of word "
+                f"the head or the relation of word "
                 f"{first_uncertain(heads, relations)} (counted from 1) is missing or uncertain, "
-                f"and the {loss} loss has no cost for a set of labels; use the log loss"
+                f"and the {loss} loss has no cost for a set of labels; use the log loss",
+                place=_name(sentence, i),
             )
 
 
@@ -248,9 +249,10 @@ def check_trees(
             _check_tree(sentence, i, of, single_root=False)
         elif not partial:
             raise DataError(
-                f"{_name(sentence, i)}: the head or the relation of word "
+                f"the head or the relation of word "
                 f"{first_uncertain(of, own)} (counted from 1) is missing or uncertain; only whole "
-                "trees have a probability"
+                "trees have a probability",
+                place=_name(sentence, i),
             )
 
 
@@ -276,37 +278,43 @@ def number_trees(
     return trees
 
 
-def _name(sentence: Sentence, i: int) -> str:
+def _name(sentence: Sentence, i: int) -> Place:
     """Return where a sentence stands: in its file, or among those that were given."""
     if sentence.path == _GIVEN:
-        return f"sentence {i} (counted from 0)"
+        return Place.nth("sentence", i)
     return sentence.where(1)
 
 
 def _check_tree(sentence: Sentence, i: int, heads: Sequence[int], single_root: bool) -> None:
     if len(heads) != len(sentence):
         raise DataError(
-            f"{_name(sentence, i)}: {len(heads)} heads for {len(sentence)} words; give one a word"
+            f"{len(heads)} heads for {len(sentence)} words; give one a word",
+            place=_name(sentence, i),
         )
     if UNKNOWN in heads:
         raise DataError(
-            f"{_name(sentence, i)}: word {list(heads).index(UNKNOWN) + 1} (counted from 1) has no "
-            f"head; {_no_head(sentence)}"
+            f"word {list(heads).index(UNKNOWN) + 1} (counted from 1) has no "
+            f"head; {_no_head(sentence)}",
+            place=_name(sentence, i),
         )
     try:
         cycle = find_cycle(heads)
     except DataError as error:
-        raise DataError(f"{_name(sentence, i)}: {error}") from None
+        error.place = _name(sentence, i)
+        raise
     if cycle:
         words, are = f"words {', '.join(map(str, cycle))}", "are heads of each other"
         if len(cycle) == 1:
             words, are = f"word {cycle[0]}", "is its own head"
-        raise DataError(f"{_name(sentence, i)}: {words} (counted from 1) {are}; {_no_root(heads)}")
+        raise DataError(
+            f"{words} (counted from 1) {are}; {_no_root(heads)}", place=_name(sentence, i)
+        )
     roots = [word for word, head in enumerate(heads, 1) if head == 0]
     if single_root and len(roots) > 1:
         raise DataError(
-            f"{_name(sentence, i)}: words {roots[0]} and {roots[1]} (counted from 1) both have "
-            "head 0 where one word may; attach one to the other, or allow several roots"
+            f"words {roots[0]} and {roots[1]} (counted from 1) both have "
+            "head 0 where one word may; attach one to the other, or allow several roots",
+            place=_name(sentence, i),
         )
 
 

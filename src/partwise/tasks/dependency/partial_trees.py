@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...formats.sentence import UNKNOWN, Sentence
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def possible_arcs(heads: Sequence[Any]) -> list[list[int]]:
 
 def allowed_trees(
     sentence: Sentence,
-    where: str,
+    where: Place,
     heads: Sequence[Any],
     relations: Sequence[Any] | None,
     numbers: dict[str, int],
@@ -102,8 +102,9 @@ def allowed_trees(
         for head in several:
             if not 0 <= head <= length or head == word:
                 raise DataError(
-                    f"{where}: word {word} (counted from 1) has the head {head}; expected 0 for "
-                    f"the root or another word, 1 to {length}"
+                    f"word {word} (counted from 1) has the head {head}; expected 0 for "
+                    f"the root or another word, 1 to {length}",
+                    place=where,
                 )
         chosen.append((word, several))
     allowed = []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ...arrays import Floats
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...problem.batches import Batch
 from ..preparation import Joined, Outline, Preparation
 from .arc_counts import ArcCounts
@@ -61,9 +61,10 @@ class StreamedTrees(Preparation):
         for i, heads in enumerate(source.heads):
             if not is_certain(heads, None if relations is None else relations[i]):
                 raise DataError(
-                    f"sentence {i} (counted from 0): a head or a relation is missing or uncertain, "
+                    "a head or a relation is missing or uncertain, "
                     "and such trees need all examples in memory; leave out_of_core "
-                    "(--out-of-core) out, or these sentences"
+                    "(--out-of-core) out, or these sentences",
+                    place=Place.nth("sentence", i),
                 )
         return gold_trees(
             source.sentences,

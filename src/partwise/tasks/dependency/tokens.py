@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...arrays import Ints
-from ...errors import DataError
+from ...errors import DataError, Place
 from .templates import COLUMNS, PAD
 
 __all__ = ["MARKS", "ArcSentence", "Fields", "Tokens", "encode", "head_positions", "read_fields"]
@@ -112,19 +112,20 @@ def _column(sentence: ArcSentence, s: int, name: str, length: int | None) -> lis
         return [_ABSENT] * length
     if column is None or isinstance(column, (str, bytes)):
         raise DataError(
-            f"sentence {s} (counting from 0): {name} is {column!r}, not a list of strings"
+            f"{name} is {column!r}, not a list of strings", place=Place.nth("sentence", s)
         )
     values = list(column)
     if length is not None and len(values) != length:
         raise DataError(
-            f"sentence {s} (counting from 0): {len(values)} values of {name} for {length} forms; "
-            f"give one a token, or None for {name}"
+            f"{len(values)} values of {name} for {length} forms; "
+            f"give one a token, or None for {name}",
+            place=Place.nth("sentence", s),
         )
     for t, value in enumerate(values):
         if not isinstance(value, str):
             raise DataError(
-                f"sentence {s}, token {t} (counting from 0): {name} is {value!r}, not a string; "
-                f"write {_ABSENT!r} for a value that is missing"
+                f"{name} is {value!r}, not a string; write {_ABSENT!r} for a value that is missing",
+                place=Place.nth("sentence", s, "token", t),
             )
     return values
 
@@ -190,14 +191,16 @@ def head_positions(lengths: Ints, heads: Sequence[Sequence[int] | Ints]) -> Ints
         head = np.asarray(of)
         if head.shape != (length,) or (length and head.dtype.kind not in "iu"):
             raise DataError(
-                f"sentence {s} (counting from 0): heads of shape {head.shape} and type "
-                f"{head.dtype} where {length} integers are expected"
+                f"heads of shape {head.shape} and type "
+                f"{head.dtype} where {length} integers are expected",
+                place=Place.nth("sentence", s),
             )
         bad = np.flatnonzero((head < -1) | (head > length) | (head == np.arange(1, length + 1)))
         if len(bad):
             raise DataError(
-                f"sentence {s}, token {bad[0] + 1}: its head is {head[bad[0]]}; expected 0 for the "
-                f"root or another token, 1 to {length}"
+                f"the head of token {bad[0] + 1} (counted from 1) is {head[bad[0]]}; expected 0 "
+                f"for the root or another token, 1 to {length}",
+                place=Place.nth("sentence", s),
             )
         parts += [np.zeros(PAD + 1, np.int64), head.astype(np.int64), np.zeros(PAD, np.int64)]
     return np.concatenate([np.zeros(0, np.int64), *parts])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...formats.sentence import Sentence
 from ..source import Source
 from .examples import read_sentences, read_trees
@@ -92,16 +92,13 @@ class Treebank(Source):
         sentences, heads = [self.sentences[i] for i in which], [self.heads[i] for i in which]
         return Treebank(sentences, heads, relations, self.path)
 
-    def moved(self, lines: int) -> Treebank:
-        sentences = [replace(one, line=one.line + lines) for one in self.sentences]
-        return replace(self, sentences=sentences)
-
 
 def no_relations(path: str | None) -> DataError:
     """Return the error for a file in which no word has a relation, where they are wanted."""
     return DataError(
-        f"{path}: --labelled, and no word has a relation (column 8); leave --labelled out, or give "
-        "a file with relations"
+        "--labelled, and no word has a relation (column 8); leave --labelled out, or give "
+        "a file with relations",
+        place=Place(path),
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...problem.rows import is_matrix
 from ..comparison import Comparison, Odds, Quote, Tallies, columns_of, marginals_of, prints_of
 from ..labels import label_scores, spelled
@@ -34,7 +34,7 @@ def compare_vertices(
     ]
     known = [[v for v, label in enumerate(of) if label is not None] for of in labels]
     if not any(known):
-        raise DataError(f"{named(source)}: no vertex has a label to compare with")
+        raise DataError("no vertex has a label to compare with", place=Place(named(source)))
     tallies, confusions = Tallies(), Counter[tuple[str, str]]()
     for i, of in enumerate(known):
         gold, guessed = [x for x in labels[i] if x is not None], [found[i][v] for v in of]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 
 from ...arrays import Ints
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...models.features import Arrays, is_count, same_numbers, sound
 from ...models.hashed_names import HashedNames, hashed_indices, is_size
 from ...models.tally import Tally
@@ -231,10 +230,9 @@ def read_rows(
         rows, vocabulary, _ = fit_rows(tokens)
     except DataError as error:
         # The vectoriser speaks of sequences and tokens, for taggers.
-        why = re.sub(
-            r"^sequence (\d+), token (\d+)", rf"example \1, kind {kind!r}, factor \2", str(error)
-        )
-        raise DataError(why) from error
+        if error.place.example is not None:
+            error.place = replace(error.place, unit="example", part=f"kind {kind!r}, factor")
+        raise
     return rows, vocabulary
 
 
@@ -254,8 +252,9 @@ def check_forms(kind: str, graphs: Sequence[ReadGraph], wanted: str | None) -> s
         form = _form(graph.groups[kind].features)
         if wanted is not None and form != wanted:
             raise DataError(
-                f"example {i} (counted from 0): factors of kind {kind!r} with {_FORMS[form]} where "
-                f"those before or in training have {_FORMS[wanted]}; give the same for all"
+                f"factors of kind {kind!r} with {_FORMS[form]} where "
+                f"those before or in training have {_FORMS[wanted]}; give the same for all",
+                place=Place.nth("example", i),
             )
         wanted = form
     return wanted
@@ -271,13 +270,14 @@ def _numbered_rows(kind: str, given: Sequence[tuple[int, Any]], width: int | Non
         found = int(group.features.shape[1])
         if width is not None and found != width:
             raise DataError(
-                f"example {i} (counted from 0): factors of kind {kind!r} with {found} features "
-                f"where those before or in training have {width}"
+                f"factors of kind {kind!r} with {found} features "
+                f"where those before or in training have {width}",
+                place=Place.nth("example", i),
             )
         width = found
         sparse = hasattr(group.features, "tocsr")
         rows = Rows.from_scipy(group.features) if sparse else Rows.from_dense(group.features)
-        rows.check_finite(f"example {i} (counted from 0), features of the kind {kind!r}")
+        rows.check_finite(Place.nth("example", i, f"kind {kind!r}"))
         parts.append(rows)
     if not parts:
         return Rows(np.zeros(1, np.int64), np.zeros(0, np.int32), None, width or 0)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...arrays import Floats, Ints
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...formats.graph_text import GraphFile
 from ...models.features import Arrays, Features, Inputs, refuse_others, sound
 from ...models.hashed_names import HashedNames
@@ -137,8 +137,10 @@ class GraphFeatures(Features):
             for kind in graph.groups:
                 if kind not in self.kinds:
                     raise DataError(
-                        f"example {i} (counted from 0) has factors of kind {kind!r}, which were "
-                        f"not seen in training; the kinds are {', '.join(self.kinds)}"
+                        f"has factors of kind {kind!r}, which were "
+                        f"not seen in training; the kinds are {', '.join(self.kinds)}",
+                        place=Place.nth("example", i),
+                        subject=True,
                     )
 
     def feature_counts(self, structure: Structure) -> tuple[int, ...]:

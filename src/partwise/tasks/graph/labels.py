@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arrays import Ints
-from ...errors import DataError
+from ...errors import DataError, Place
 from ..fixed import by_place
 from .examples import ReadGraph
 
@@ -52,18 +52,24 @@ def read_labels(
     found = []
     for i, (item, graph) in enumerate(zip(items, graphs, strict=True)):
         if isinstance(item, (str, bytes, Mapping)) or not isinstance(item, Iterable):
-            raise DataError(f"y[{i}] is {item!r}; give a list of labels, one for each vertex")
+            raise DataError(
+                f"is {item!r}; give a list of labels, one for each vertex",
+                place=Place.item("y", i),
+                subject=True,
+            )
         labels = [each.item() if isinstance(each, np.generic) else each for each in item]
         if partial:
             labels = [_partial(label, missing) for label in labels]
         if len(labels) != len(graph.domains):
             raise DataError(
-                f"example {i} (counted from 0) has {len(graph.domains)} vertices in X and "
-                f"{len(labels)} labels in y; give one label for each vertex"
+                f"has {len(graph.domains)} vertices in X and "
+                f"{len(labels)} labels in y; give one label for each vertex",
+                place=Place.nth("example", i),
+                subject=True,
             )
         for v, label in enumerate(labels):
             for one in _possible(label) if partial else (label,):
-                _check_label(one, f"example {i}, vertex {v} (counted from 0)")
+                _check_label(one, Place.nth("example", i, "vertex", v))
         found.append(labels)
     return found
 
@@ -118,21 +124,22 @@ def refuse_partial(y: Sequence[Sequence[Any]], loss: str) -> None:
         for v, label in enumerate(labels):
             if not is_certain(label):
                 raise DataError(
-                    f"example {i}, vertex {v} (counted from 0): the label is missing or uncertain, "
-                    f"and the {loss} loss has no cost for a set of labels; use the log loss"
+                    f"the label is missing or uncertain, "
+                    f"and the {loss} loss has no cost for a set of labels; use the log loss",
+                    place=Place.nth("example", i, "vertex", v),
                 )
 
 
-def _check_label(label: Any, where: str) -> None:
+def _check_label(label: Any, where: Place) -> None:
     try:
         hash(label)
     except TypeError as error:
         raise DataError(
-            f"{where}: a label of type {type(label).__name__}; use strings or whole numbers"
+            f"a label of type {type(label).__name__}; use strings or whole numbers", place=where
         ) from error
     if label is None or label != label:
         raise DataError(
-            f"{where}: the label is missing; give one, or None in the labels to train on"
+            "the label is missing; give one, or None in the labels to train on", place=where
         )
 
 
@@ -175,14 +182,18 @@ class GrownDomains:
                 domain = graph.domains[v]
                 known = self._seen.setdefault(domain, {})
                 first = next(iter(domains.get(domain, known)), label)
-                where = f"example {i}, vertex {v} (counted from 0): the label {label!r}"
+                where = Place.nth("example", i, "vertex", v)
                 if type(label) is not type(first):
                     raise DataError(
-                        f"{where} is of type {type(label).__name__} where {first!r} is of type "
-                        f"{type(first).__name__}; use one type for all labels of a domain"
+                        f"the label {label!r} is of type {type(label).__name__} where {first!r} is "
+                        f"of type {type(first).__name__}; use one type for all labels of a domain",
+                        place=where,
                     )
                 if label not in known and label not in domains.get(domain, (label,)):
-                    raise DataError(f"{where} is none of those given for the domain {domain!r}")
+                    raise DataError(
+                        f"the label {label!r} is none of those given for the domain {domain!r}",
+                        place=where,
+                    )
                 known[label] = None
 
     def finish(self) -> dict[str, tuple[Any, ...]]:
@@ -212,7 +223,7 @@ def _declared(given: Any) -> dict[str, tuple[Any, ...]]:
         labels = () if isinstance(held, (str, bytes)) else tuple(held)
         labels = tuple(each.item() if isinstance(each, np.generic) else each for each in labels)
         for label in labels:
-            _check_label(label, f"the domain {name!r}")
+            _check_label(label, Place(argument=f"the domain {name!r}"))
         if not labels or len(set(labels)) < len(labels) or len(set(map(type, labels))) > 1:
             raise DataError(
                 f"the domain {name!r} has the labels {held!r}; give a list of different labels of "
@@ -277,7 +288,11 @@ def _fixed_vertices(
         if labels is None:
             continue
         if isinstance(v, bool) or not isinstance(v, (int, np.integer)) or not 0 <= v < n:
-            raise DataError(f"fixed[{i}] names vertex {v!r}; there are 0 to {n - 1}")
+            raise DataError(
+                f"names vertex {v!r}; there are 0 to {n - 1}",
+                place=Place.item("fixed", i),
+                subject=True,
+            )
         names = list(domains.get(graph.domains[v], ()))
         # A tuple may be one label, or several.
         labels = labels.tolist() if isinstance(labels, np.ndarray | np.generic) else labels
@@ -285,11 +300,16 @@ def _fixed_vertices(
         if isinstance(labels, (list, tuple, set, frozenset)) and labels not in names:
             several = list(labels)
         if not several:
-            raise DataError(f"fixed[{i}] allows no label at vertex {v}; give at least one")
+            raise DataError(
+                f"allows no label at vertex {v}; give at least one",
+                place=Place.item("fixed", i),
+                subject=True,
+            )
         unknown = [label for label in several if label not in names]
         if unknown:
             raise DataError(
-                f"fixed[{i}], vertex {v}: the label {unknown[0]!r} was not seen in training"
+                f"the label {unknown[0]!r} was not seen in training",
+                place=Place.item("fixed", i, "vertex", int(v)),
             )
         allowed.append((int(v), [names.index(label) for label in several]))
     return allowed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ...formats.graph_text import GraphFile
@@ -100,10 +100,6 @@ class GraphFileSource(Graphs):
         some = super().take(which)
         file = GraphFile(self.file.path, [self.file.graphs[i] for i in which])
         return GraphFileSource(some.X, some.graphs, some.labels, file, self.featured)
-
-    def moved(self, lines: int) -> GraphFileSource:
-        graphs = [graph.moved(lines) for graph in self.file.graphs]
-        return replace(self, file=GraphFile(self.file.path, graphs))
 
     def with_features(self, featured: set[str]) -> GraphFileSource:
         """Return the graphs, where just these kinds of factors have features.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...arrays import Floats
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...models.grown_names import GrownNames
 from ...problem.batches import Batch
 from ...problem.rows import Rows
@@ -64,9 +64,10 @@ class StreamedGraphs(Preparation):
             for v, label in enumerate(labels):
                 if not is_certain(label):
                     raise DataError(
-                        f"example {i}, vertex {v} (counted from 0): the label is missing or "
+                        "the label is missing or "
                         "uncertain, and such labels need all examples in memory; leave out_of_core "
-                        "(--out-of-core) out, or these graphs"
+                        "(--out-of-core) out, or these graphs",
+                        place=Place.nth("example", i, "vertex", v),
                     )
         self.labels.add(graphs, source.labels)
         note_kinds(graphs, self.kinds)

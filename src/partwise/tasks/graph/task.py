@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...formats.options import Option
 from ..base import no_labels
 from ..fixed import FIXED, known_label
@@ -223,7 +223,7 @@ def _known(features: GraphFeatures, source: GraphFileSource, mark: str) -> list[
         [
             None
             if label in (None, mark)
-            else known_label(names.get(domain, {}), label, f"{source.path}:{line}", mark)
+            else known_label(names.get(domain, {}), label, Place(source.path, line), mark)
             for domain, label, line in zip(graph.domains, graph.labels, graph.lines, strict=True)
         ]
         for graph in source.file.graphs

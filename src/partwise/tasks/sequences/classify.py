@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...formats.options import Option
 from ...metrics.labels import accuracy
 from ..base import no_labels
@@ -123,7 +123,7 @@ class Classify(KernelTask["Table"]):
         missing = missing_of(model)
         scored = [i for i, label in enumerate(source.y) if label != missing]
         if not scored:
-            raise DataError(f"{source.path}: no example has a label to compare with")
+            raise DataError("no example has a label to compare with", place=Place(source.path))
         found = spelled(model.predict(source, n_jobs=n_jobs))
         gold = [[source.y[i]] for i in scored]
         predicted = [[found[i]] for i in scored]

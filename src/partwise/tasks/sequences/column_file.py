@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...counted import counted
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...formats.attributes import Attributes
 from ...formats.columns import Columns
 from ...models.tally import Tally
@@ -79,9 +79,6 @@ class ColumnFile(Source):
     def given(self) -> tuple[Any, Any, dict[str, Any]]:
         return self.columns, None, {}
 
-    def moved(self, lines: int) -> ColumnFile:
-        return replace(self, columns=replace(self.columns, lines=self.columns.lines + lines))
-
     @property
     def weights(self) -> Any:
         return self.columns.weights
@@ -100,8 +97,9 @@ class ColumnFile(Source):
         if self.by_name:
             if self.spelling is not None:
                 raise DataError(
-                    f"{self.path}: the features of the file have names, so their spelling cannot "
-                    "be looked into; leave --spelling out"
+                    "the features of the file have names, so their spelling cannot "
+                    "be looked into; leave --spelling out",
+                    place=Place(self.path),
                 )
             return self
         n_inputs = len(self.columns.fields)
@@ -109,15 +107,17 @@ class ColumnFile(Source):
         if first is not None:
             if first.templates is None:
                 raise DataError(
-                    f"{self.path}: the model to start from takes attributes, that is features by "
+                    "the model to start from takes attributes, that is features by "
                     "name, and no columns; give a file of attributes with --format crfsuite, or "
-                    "start without the model"
+                    "start without the model",
+                    place=Place(self.path),
                 )
             if first.n_inputs != n_inputs:
                 raise DataError(
-                    f"{self.path}: {counted(n_inputs, 'input column')} where the model to "
+                    f"{counted(n_inputs, 'input column')} where the model to "
                     f"start from was trained with {first.n_inputs}; give the columns it was "
-                    "trained with, or start without it"
+                    "trained with, or start without it",
+                    place=Place(self.path),
                 )
             templates = templates or first.templates
         if templates is None or self.spelling is not None:
@@ -177,8 +177,8 @@ class ColumnFile(Source):
         """Return distinct labels in the order of their numbers."""
         return sorted(labels, key=order_of_labels)
 
-    def place(self, s: int, t: int) -> str:
-        """Return ``file:line`` of token t of sentence s."""
+    def place(self, s: int, t: int) -> Place:
+        """Return the place of token t of sentence s."""
         return self.columns.place(s, t)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from ...errors import DataError, MismatchError
+from ...errors import DataError, MismatchError, Place
 from ...formats.options import Option
 from ...formats.tag_schemes import SCHEME_ALIASES
 from ...metrics.labels import (
@@ -224,7 +224,7 @@ def tag_scores(
         found = [guesses for of, guesses in pairs if missing not in of]
     n = sum(map(len, gold))
     if not n and missing is not None:
-        raise DataError(f"{source.path}: no token has a label to compare with")
+        raise DataError("no token has a label to compare with", place=Place(source.path))
     labelled = (gold, predicted)
     if missing is not None:
         kept = [i for i, labels in enumerate(gold) if labels]
@@ -253,7 +253,7 @@ def _spans(path: str, gold: list[list[str]], predicted: list[list[str]], scheme:
     try:
         return span_scores(gold, predicted, scheme)
     except DataError as error:
-        raise DataError(f"{path}: with --scheme {scheme}: {error}") from None
+        raise DataError(f"with --scheme {scheme}: {error}", place=Place(path)) from None
 
 
 @dataclass(frozen=True, eq=False)

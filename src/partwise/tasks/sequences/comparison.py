@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...metrics.labels import looks_like_spans, span_scores, spans
 from ...problem.rows import is_matrix
 from ..base import no_labels
@@ -53,7 +53,7 @@ def compare_classes(
     known = _known(source.labels(source.untouched()), missing_of(model))
     scored = [i for i, label in enumerate(known) if label is not None]
     if not scored:
-        raise DataError(f"{named(source)}: no example has a label to compare with")
+        raise DataError("no example has a label to compare with", place=Place(named(source)))
     unscored = len(source) - len(scored)
     source = source.take(scored) if unscored else source
     gold = [label for label in known if label is not None]
@@ -161,7 +161,7 @@ def _of_spans(
         try:
             tallies.add(i, span_scores([g], [f], scheme).by_type)
         except DataError as error:
-            raise DataError(f"{path}: with --scheme {scheme}: {error}") from None
+            raise DataError(f"with --scheme {scheme}: {error}", place=Place(path)) from None
         pairs = ([(kind, (a, b)) for kind, a, b in spans(one, scheme)] for one in (g, f))
         confusions.update(confused(*pairs))
     return tallies, confusions
@@ -179,7 +179,7 @@ def _compared(
     known = [[t for t, label in enumerate(labels) if label is not None] for labels in gold]
     n_known = sum(map(len, known))
     if not n_known:
-        raise DataError(f"{named(source)}: no token has a label to compare with")
+        raise DataError("no token has a label to compare with", place=Place(named(source)))
     kept_gold = [[label for label in labels if label is not None] for labels in gold]
     kept = [[f[t] for t in of] for f, of in zip(found, known, strict=True)]
     right = [

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...arrays import Ints
-from ...errors import DataError, LabelError
+from ...errors import DataError, LabelError, Place
 from ...formats.tag_rules import fits, may_follow
 from ...formats.tag_schemes import SCHEME_ALIASES, TAG_SCHEMES
 from ...structures.base import Constraints
@@ -63,7 +63,7 @@ def check_labels(
     constraints: Constraints,
     gold: Sequence[Ints],
     labels: Sequence[Any],
-    place: Callable[[int, int], str] = numbered_place,
+    place: Callable[[int, int], Place] = numbered_place,
 ) -> None:
     """Raise a DataError that names the first place where a gold sequence is forbidden.
 
@@ -88,8 +88,9 @@ def check_labels(
             before = "the start" if t == 0 else repr(labels[y[t - 1]])
             after = "the end" if t == len(y) else repr(labels[y[t]])
             raise DataError(
-                f"{place(i, min(t, len(y) - 1))}: the constraints forbid {after} after {before}; "
-                "correct the labels or relax the constraints"
+                f"the constraints forbid {after} after {before}; "
+                "correct the labels or relax the constraints",
+                place=place(i, min(t, len(y) - 1)),
             )
 
 
@@ -152,9 +153,9 @@ def _scheme(name: str, labels: Sequence[Any]) -> Callable[[Any, Any], bool]:
     for label in labels:
         if not fits(scheme, label):
             raise LabelError(
-                label,
                 f"the label {label!r} does not fit the constraints {name}: a label is O, or one "
                 f"of {', '.join(sorted(set(scheme.sides) - {'O'}))} followed by '-' and a type",
+                label=label,
             )
     return partial(may_follow, scheme)
 

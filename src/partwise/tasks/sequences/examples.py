@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Ints
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...models.tally import Tally
 from ...models.vocabulary import Vocabulary, fit_rows, transform_rows
 from ...problem.rows import Rows, is_matrix
@@ -130,8 +130,10 @@ def read_transitions(
     if len(wrong):
         s = int(wrong[0])
         raise DataError(
-            f"X_transitions: sequence {s} (counted from 0) has {found[s]} rows for {counts[s]} "
-            f"tokens; give one for each pair of neighbours, {expected[s]}"
+            f"has {found[s]} rows for {counts[s]} "
+            f"tokens; give one for each pair of neighbours, {expected[s]}",
+            place=Place.nth("sequence", s, argument="X_transitions"),
+            subject=True,
         )
     return rows, names
 
@@ -159,12 +161,15 @@ def _stacked(items: Iterable[Any], what: str) -> tuple[Rows, Ints]:
             continue
         if not is_matrix(item):
             raise DataError(
-                f"{what}: sequence {s} is of type {type(item).__name__} where those before are "
-                "matrices"
+                f"is of type {type(item).__name__} where those before are matrices",
+                place=Place.nth("sequence", s, argument=what),
+                subject=True,
             )
         if width not in (-1, item.shape[1]):
             raise DataError(
-                f"{what}: sequence {s} has {item.shape[1]} features where those before have {width}"
+                f"has {item.shape[1]} features where those before have {width}",
+                place=Place.nth("sequence", s, argument=what),
+                subject=True,
             )
         width = int(item.shape[1])
         lengths.append(int(item.shape[0]))
@@ -193,9 +198,10 @@ def _numbered(
             row = int(np.searchsorted(rows.indptr, bad[0], side="right")) - 1
             s, t = _place(row, lengths)
             raise DataError(
-                f"{what}: sequence {s}, token {t} (counted from 0): feature "
+                f"feature "
                 f"{rows.indices[bad[0]]} is {rows.values[bad[0]]}; replace values that are not "
-                "finite"
+                "finite",
+                place=Place.nth("sequence", s, "token", t, argument=what),
             )
     return rows
 
@@ -283,14 +289,18 @@ def _joined(items: Sequence[Any], lengths: Ints) -> list[Any]:
     for s, (item, length) in enumerate(zip(items, lengths.tolist(), strict=True)):
         if _is_label(item) or not isinstance(item, Iterable):
             raise DataError(
-                f"y[{s}] is the single label {item!r}; give a list of labels for each sequence: "
-                "[[label, label], [label]]"
+                f"is the single label {item!r}; give a list of labels for each sequence: "
+                "[[label, label], [label]]",
+                place=Place.item("y", s),
+                subject=True,
             )
         labels = item.tolist() if isinstance(item, np.ndarray) else list(item)
         if len(labels) != length:
             raise DataError(
-                f"sequence {s} (counted from 0) has {length} tokens in X and {len(labels)} labels "
-                "in y; give one label for each token"
+                f"has {length} tokens in X and {len(labels)} labels "
+                "in y; give one label for each token",
+                place=Place.nth("sequence", s),
+                subject=True,
             )
         flat.extend(labels)
     return flat
@@ -310,7 +320,7 @@ def _normalised(flat: list[Any], lengths: Ints, partial: bool) -> list[Any]:
                 why = why or _fault(label, first)
         if why:
             s, t = _place(position, lengths)
-            raise DataError(f"sequence {s}, position {t} (counted from 0): {why}")
+            raise DataError(why, place=Place.nth("sequence", s, "position", t))
     return plain
 
 
@@ -377,14 +387,23 @@ def _fixed_positions(
         if labels is None:
             continue
         if not isinstance(t, (int, np.integer)) or not 0 <= t < length:
-            raise DataError(f"fixed[{s}] names position {t!r}; there are 0 to {length - 1}")
+            raise DataError(
+                f"names position {t!r}; there are 0 to {length - 1}",
+                place=Place.item("fixed", s),
+                subject=True,
+            )
         several = [labels] if _is_label(labels) else list(labels)
         if not several:
-            raise DataError(f"fixed[{s}] allows no label at position {t}; give at least one")
+            raise DataError(
+                f"allows no label at position {t}; give at least one",
+                place=Place.item("fixed", s),
+                subject=True,
+            )
         unknown = [label for label in several if label not in numbers]
         if unknown:
             raise DataError(
-                f"fixed[{s}], position {t}: the label {unknown[0]!r} was not seen in training"
+                f"the label {unknown[0]!r} was not seen in training",
+                place=Place.item("fixed", s, "position", int(t)),
             )
         allowed.append((int(t), [numbers[label] for label in several]))
     return allowed

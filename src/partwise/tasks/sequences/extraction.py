@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partwise.counted import counted
-from partwise.errors import DataError
+from partwise.errors import DataError, Place
 from partwise.formats.columns import Columns
 from partwise.models.tally import Tally
 from partwise.models.vocabulary import Vocabulary
@@ -85,9 +85,10 @@ class ColumnTemplates(ABC):
         """Raise a DataError unless there are all the columns that are used."""
         if self.n_columns > len(columns.fields):
             raise DataError(
-                f"{columns.path}: {counted(len(columns.fields), 'input column')} where the "
+                f"{counted(len(columns.fields), 'input column')} where the "
                 f"templates look at {self.n_columns}; give the columns that the templates were "
-                "made for"
+                "made for",
+                place=Place(columns.path),
             )
 
     @abstractmethod

@@ -120,8 +120,8 @@ def _rules(
     except LabelError as error:
         at = source.labels(tokens).index(error.label)
         s = int(np.searchsorted(np.cumsum(tokens.lengths), at, side="right"))
-        place = source.place(s, at - int(tokens.lengths[:s].sum()))
-        raise LabelError(error.label, f"{place}: {error}") from error
+        error.place = source.place(s, at - int(tokens.lengths[:s].sum()))
+        raise
     if rules is not None:
         check_labels(rules, gold, labels, source.place)
     return rules

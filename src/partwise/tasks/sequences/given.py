@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arrays import Ints
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...formats.columns import Columns
 from ...formats.svmlight import SvmlightData
 from ...problem.rows import is_matrix
@@ -126,7 +126,8 @@ def _own_labels(X: Columns | SvmlightData, y: Any) -> list[str]:
         raise DataError("a file that was read has labels of its own; leave y out")
     if X.labels is None:
         raise DataError(
-            f"{X.path}: no labels; read it with labelled=True, from a file with the right labels"
+            "no labels; read it with labelled=True, from a file with the right labels",
+            place=Place(X.path),
         )
     return X.labels
 

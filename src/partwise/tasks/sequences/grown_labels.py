@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arrays import Floats, Ints
-from ...errors import DataError, LabelError
+from ...errors import DataError, LabelError, Place
 from .constraints import check_labels, make_constraints
 from .fit import balanced_weights, check_several, count_classes, mean_weights, named_weights
 from .partial_labels import is_certain
@@ -42,8 +42,8 @@ class GrownLabels:
         self._source: Labelled | None = None
         # The first place of each label, and of each pair of neighbours; the start and the end of a
         # sequence are the label -1 there.
-        self._places: dict[int, str] = {}
-        self._pairs: dict[tuple[int, int], str] = {}
+        self._places: dict[int, Place] = {}
+        self._pairs: dict[tuple[int, int], Place] = {}
         self._counts = np.zeros(0)
 
     def count(self, source: Labelled, tokens: Tokens, weight: Floats) -> None:
@@ -113,16 +113,18 @@ class GrownLabels:
             if not is_certain(label):
                 place = source.place(*_place(flat.index(label), tokens.lengths))
                 raise DataError(
-                    f"{place}: the label is missing or uncertain, and such labels need all "
-                    "examples in memory; leave out_of_core (--out-of-core) out, or these examples"
+                    "the label is missing or uncertain, and such labels need all "
+                    "examples in memory; leave out_of_core (--out-of-core) out, or these examples",
+                    place=place,
                 )
             first = next(iter(self._numbers), label)
             if type(label) is not type(first):
                 place = source.place(*_place(flat.index(label), tokens.lengths))
                 raise DataError(
-                    f"{place}: the label {label!r} is of type {type(label).__name__} where the "
+                    f"the label {label!r} is of type {type(label).__name__} where the "
                     f"first label, {first!r}, is of type {type(first).__name__}; use one type for "
-                    "all labels"
+                    "all labels",
+                    place=place,
                 )
             self._numbers[label] = len(self._numbers)
             if self._constraints is not None:
@@ -170,7 +172,8 @@ class GrownLabels:
             rules = make_constraints(self._constraints, labels)
         except LabelError as error:
             place = self._places[self._numbers[error.label]]
-            raise LabelError(error.label, f"{place}: {error}") from error
+            error.place = place
+            raise
         if rules is not None:
             for (a, b), place in self._pairs.items():
                 # A pair is checked as a sequence whose other neighbours are not known.
@@ -180,7 +183,7 @@ class GrownLabels:
         return labels, final, rules
 
 
-def _always(place: str) -> Callable[[int, int], str]:
+def _always(place: Place) -> Callable[[int, int], Place]:
     return lambda s, t: place
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from ...errors import DataError
+from ...errors import DataError, Place
 from ..fixed import known_label, no_known_labels
 from ..labels import spelled
 from .segment_features import scheme_of
@@ -82,14 +82,15 @@ def known_segments(
                 name = known_label(names, str(label), place, mark)
                 if end - start > longest[name]:
                     raise DataError(
-                        f"{place}: a known segment of {end - start} tokens, where the model has "
+                        f"a known segment of {end - start} tokens, where the model has "
                         f"none of {label!r} longer than {longest[name]}; shorten it, or write "
-                        f"{mark!r} where tags are to be predicted"
+                        f"{mark!r} where tags are to be predicted",
+                        place=place,
                     )
                 mine.append((first + start, first + end, name))
         found.append(mine)
     return found
 
 
-def _place(source: ColumnFile, sentence: int, first: int, token: int) -> str:
+def _place(source: ColumnFile, sentence: int, first: int, token: int) -> Place:
     return source.place(sentence, first + token)

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, Protocol
 import numpy as np
 
 from ...arrays import Ints
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...structures.base import Constraints
 from .tokens import Tokens, cut
 
@@ -32,8 +32,8 @@ class Labelled(Protocol):
     def ordered(self, labels: set[Any]) -> list[Any]:
         """Return distinct labels in the order of their numbers."""
 
-    def place(self, s: int, t: int) -> str:
-        """Return the name of the place of position t of example s."""
+    def place(self, s: int, t: int) -> Place:
+        """Return the place of position t of example s."""
 
     def take(self, which: Sequence[int]) -> Labelled:
         """Return some of the examples."""
@@ -156,6 +156,7 @@ def refuse_partial(source: Labelled, gold: Sequence[Ints], loss: str) -> None:
         where = np.flatnonzero(y == UNKNOWN)
         if len(where):
             raise DataError(
-                f"{source.place(s, int(where[0]))}: the label is missing or uncertain, and the "
-                f"{loss} loss has no cost for a set of labels; use the log loss"
+                f"the label is missing or uncertain, and the "
+                f"{loss} loss has no cost for a set of labels; use the log loss",
+                place=source.place(s, int(where[0])),
             )

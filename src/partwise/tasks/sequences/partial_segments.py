@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arrays import Ints
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...formats.tag_schemes import TAG_SCHEMES, UNTYPED
 from ...values import is_integer
 from .examples import is_missing
@@ -123,7 +123,7 @@ def find_partial(
     outside: Any,
     scheme: str,
     missing: Any,
-    place: Callable[[int, int], str],
+    place: Callable[[int, int], Place],
 ) -> tuple[list[PartialSegmentation | None], str]:
     """Read the sequences whose segments are known in part.
 
@@ -164,25 +164,30 @@ def find_partial(
             _check_tags(item, s, length, place)
             if scheme == "IOB1":
                 raise DataError(
-                    f"{place(s, 0)}: the tags of IOB1 depend on the tags before them, which must "
-                    "not be missing; write them as IOB2"
+                    "the tags of IOB1 depend on the tags before them, which must "
+                    "not be missing; write them as IOB2",
+                    place=place(s, 0),
                 )
             tags_of = [None if _is_open(tag, missing) else tag for tag in item]
             found.append(_of_tags(tags_of, s, outside, scheme, place))
     return found, scheme
 
 
-def _check_tags(item: Sequence[Any], s: int, length: int, place: Callable[[int, int], str]) -> None:
+def _check_tags(
+    item: Sequence[Any], s: int, length: int, place: Callable[[int, int], Place]
+) -> None:
     if len(item) != length:
         raise DataError(
-            f"sequence {s} (counted from 0) has {length} tokens in X and {len(item)} tags in y; "
-            "give one tag for each token"
+            f"has {length} tokens in X and {len(item)} tags in y; give one tag for each token",
+            place=Place.nth("sequence", s),
+            subject=True,
         )
     for t, tag in enumerate(item):
         if isinstance(tag, (set, frozenset)):
             raise DataError(
-                f"{place(s, t)}: a set of tags says nothing definite of segments; give None, or "
-                "segments (start, end, labels) with a set of labels"
+                "a set of tags says nothing definite of segments; give None, or "
+                "segments (start, end, labels) with a set of labels",
+                place=place(s, t),
             )
 
 
@@ -191,7 +196,7 @@ def _of_tags(
     s: int,
     outside: Any,
     scheme: str,
-    place: Callable[[int, int], str],
+    place: Callable[[int, int], Place],
 ) -> PartialSegmentation:
     """Read what the tags that are there say."""
     sides = TAG_SCHEMES[scheme].sides
@@ -207,8 +212,9 @@ def _of_tags(
             joined = inside and left in "y?" and right in "y?"
             if not joined and "y" in (left, right):
                 raise DataError(
-                    f"{place(s, t)}: the tag {b!r} after {a!r} does not fit the scheme {scheme}; "
-                    "correct the tags, or name the scheme that they follow"
+                    f"the tag {b!r} after {a!r} does not fit the scheme {scheme}; "
+                    "correct the tags, or name the scheme that they follow",
+                    place=place(s, t),
                 )
             begins.append(not joined)
         else:
@@ -218,7 +224,7 @@ def _of_tags(
 
 
 def _type_of(
-    tag: str, s: int, t: int, outside: Any, scheme: str, place: Callable[[int, int], str]
+    tag: str, s: int, t: int, outside: Any, scheme: str, place: Callable[[int, int], Place]
 ) -> str:
     """Return the label of the segment that a tag belongs to."""
     if tag == outside:
@@ -226,9 +232,10 @@ def _type_of(
     known = TAG_SCHEMES[scheme].sides.keys() - {"O"}
     if not isinstance(tag, str) or tag[:1] not in known or tag[1:2] not in ("", "-"):
         raise DataError(
-            f"{place(s, t)}: the tag {tag!r} is none of the scheme {scheme}; expected "
+            f"the tag {tag!r} is none of the scheme {scheme}; expected "
             + ("" if outside is None else f"{outside!r}, or ")
-            + f"one of {', '.join(sorted(known))}, alone or followed by '-' and a type"
+            + f"one of {', '.join(sorted(known))}, alone or followed by '-' and a type",
+            place=place(s, t),
         )
     return tag[2:] or UNTYPED
 
@@ -248,8 +255,9 @@ def _of_segments(
         sound = is_integer(start) and is_integer(end) and 0 <= start < end <= length
         if not sound or any(covered[start:end]):
             raise DataError(
-                f"sequence {s} (counted from 0): the segment {one!r} is not (start, end, label) "
-                f"with 0 <= start < end <= {length}, beside the other segments"
+                f"the segment {one!r} is not (start, end, label) "
+                f"with 0 <= start < end <= {length}, beside the other segments",
+                place=Place.nth("sequence", s),
             )
         covered[start:end] = [True] * (end - start)
         if label is None or (missing is not None and is_missing(label, missing)):
@@ -259,16 +267,17 @@ def _of_segments(
         held = frozenset(label) if isinstance(label, (set, frozenset)) else label
         if held == frozenset():
             raise DataError(
-                f"sequence {s} (counted from 0): the segment {one!r} may have no label; give at "
-                "least one, or None"
+                f"the segment {one!r} may have no label; give at least one, or None",
+                place=Place.nth("sequence", s),
             )
         labels[start:end] = [held] * (end - start)
         if held != outside:
             begins[start + 1 : end] = [False] * (end - start - 1)
     if outside is None and not all(covered):
         raise DataError(
-            f"sequence {s} (counted from 0): no segment holds token {covered.index(False)}; cover "
-            "all tokens, with the label None where nothing is known"
+            f"no segment holds token {covered.index(False)}; cover "
+            "all tokens, with the label None where nothing is known",
+            place=Place.nth("sequence", s),
         )
     # Two stretches of which nothing is known may meet inside of a segment.
     for t in range(1, length):

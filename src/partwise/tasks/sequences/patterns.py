@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
-from ...errors import DataError
+from ...errors import DataError, Place
 from .columns import DIALECTS
 from .extraction import MAX_COLUMNS
 from .wapiti_regexp import RegexpError, compile_regexp, lower
@@ -169,7 +169,7 @@ class _Reader:
 
     def fault(self, at: int, what: str, remedy: str) -> DataError:
         """Return the error for something that is wrong at a place of the line."""
-        return DataError(f"{self.path}:{self.number}:{at + 1}: {what}; {remedy}")
+        return DataError(f"{what}; {remedy}", place=Place(self.path, self.number, at + 1))
 
     def read(self) -> Pattern:
         """Read the whole pattern."""

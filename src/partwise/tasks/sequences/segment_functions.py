@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...models.hashed_names import first_in_row
 from ...models.vocabulary import Vocabulary, fit_rows, transform_rows
 from ...problem.rows import Rows
@@ -120,9 +121,10 @@ def words_of(tokens: Sequence[Any], s: int) -> list[list[str]]:
             word = next((token[key] for key in _WORD_KEYS if key in token), None)
         if not isinstance(word, str):
             raise DataError(
-                f"sequence {s}, token {t} (counted from 0): no word for the segment features "
+                f"no word for the segment features "
                 f"'text'; give tokens that are words, or dicts with one of the keys "
-                f"{', '.join(_WORD_KEYS)}, or a function in place of 'text'"
+                f"{', '.join(_WORD_KEYS)}, or a function in place of 'text'",
+                place=Place.nth("sequence", s, "token", t),
             )
         words.append(word)
     return [words]
@@ -143,7 +145,8 @@ def seen_rows(
             for sequence, segments in pairs
         )
     except DataError as error:
-        raise _of_segments(error) from error
+        _of_segments(error)
+        raise
     return rows, vocabulary
 
 
@@ -166,7 +169,8 @@ def candidate_rows(
     try:
         rows, _ = transform_rows(features(), vocabulary)
     except DataError as error:
-        raise _of_segments(error) from error
+        _of_segments(error)
+        raise
     return rows
 
 
@@ -218,5 +222,8 @@ def _joined(prefix: str, tokens: Sequence[str], pairs: Sequence[tuple[int, int]]
     return [prefix + " ".join(tokens[start:end]) for start, end in pairs]
 
 
-def _of_segments(error: DataError) -> DataError:
-    return DataError(f"segment_features, where a token is a segment of the sequence: {error}")
+def _of_segments(error: DataError) -> None:
+    """Say that the tokens that an error counts are segments."""
+    if error.place.part == "token":
+        error.place = replace(error.place, part="segment")
+    error.within(argument="segment_features")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...formats.tag_schemes import SEGMENT_SCHEMES, TAG_SCHEMES, UNTYPED, tag_letter
 
 __all__ = ["Segment", "guess_scheme", "longest_segment", "numbered_place", "segments_of", "tags_of"]
@@ -14,9 +14,9 @@ __all__ = ["Segment", "guess_scheme", "longest_segment", "numbered_place", "segm
 Segment = tuple[int, int, Any]
 
 
-def numbered_place(s: int, t: int) -> str:
-    """Return the name of the place of token t of sequence s, by their numbers."""
-    return f"sequence {s}, position {t} (counted from 0)"
+def numbered_place(s: int, t: int) -> Place:
+    """Return the place of token t of sequence s, by their numbers."""
+    return Place.nth("sequence", s, "position", t)
 
 
 def guess_scheme(tags: Iterable[str]) -> str:
@@ -31,7 +31,7 @@ def guess_scheme(tags: Iterable[str]) -> str:
 
 
 def segments_of(
-    tags: Sequence[str], scheme: str, outside: str | None, where: Callable[[int], str]
+    tags: Sequence[str], scheme: str, outside: str | None, where: Callable[[int], Place]
 ) -> list[Segment]:
     """Read segments from tags; they cover all tokens.
 
@@ -45,7 +45,7 @@ def segments_of(
         The tag of tokens outside of all segments, each of which becomes a segment of length 1; None
         if there is no such tag.
     where : callable
-        Returns the name of a token from its position, for messages.
+        Returns the place of a token from its position, for messages.
 
     Returns
     -------
@@ -65,15 +65,17 @@ def segments_of(
             continue
         if tag[:1] not in known or tag[1:2] not in ("", "-") or tag[1:] == "-":
             raise DataError(
-                f"{where(t)}: the tag {tag!r} is none of the scheme {scheme}; expected "
+                f"the tag {tag!r} is none of the scheme {scheme}; expected "
                 + ("" if outside is None else f"{outside!r}, or ")
-                + f"one of {', '.join(sorted(known))}, alone or followed by '-' and a type"
+                + f"one of {', '.join(sorted(known))}, alone or followed by '-' and a type",
+                place=where(t),
             )
         label = tag[2:] or UNTYPED
         if label == outside:
             raise DataError(
-                f"{where(t)}: the tag {tag!r} has the type {outside!r}, which stands for what is "
-                "outside of all segments; rename the type, or give another outside"
+                f"the tag {tag!r} has the type {outside!r}, which stands for what is "
+                "outside of all segments; rename the type, or give another outside",
+                place=where(t),
             )
         if tag[0] in begins or not found or found[-1][2] != label:
             found.append((t, t + 1, label))
@@ -86,9 +88,10 @@ def segments_of(
             before = repr(tags[t - 1]) if t else "the start"
             after = repr(tags[t + 1]) if t + 1 < len(tags) else "the end"
             raise DataError(
-                f"{where(t)}: the tag {tag!r} between {before} and {after} does not fit the scheme "
+                f"the tag {tag!r} between {before} and {after} does not fit the scheme "
                 f"{scheme}; correct the tags, or name the scheme that they follow: "
-                f"{', '.join(SEGMENT_SCHEMES)}"
+                f"{', '.join(SEGMENT_SCHEMES)}",
+                place=where(t),
             )
     return found
 
@@ -113,7 +116,7 @@ def tags_of(segments: Iterable[Segment], scheme: str, outside: Any) -> list[str]
 
 
 def longest_segment(
-    gold: Sequence[Sequence[Segment]], most: int | None, where: Callable[[int, int], str]
+    gold: Sequence[Sequence[Segment]], most: int | None, where: Callable[[int, int], Place]
 ) -> int:
     """Return the length of the longest segment, or `most` if it is given.
 
@@ -126,16 +129,17 @@ def longest_segment(
     most : int or None
         The maximum length of segments.
     where : callable
-        Returns the name of a token from the number of its sequence and its position, for messages.
+        Returns the place of a token from the number of its sequence and its position, for messages.
     """
     if most is not None:
         for s, segments in enumerate(gold):
             for start, end, label in segments:
                 if end - start > most:
                     raise DataError(
-                        f"{where(s, start)}: a segment {label!r} of {end - start} tokens begins "
+                        f"a segment {label!r} of {end - start} tokens begins "
                         f"here, and max_length is {most}; raise it, or leave it out to allow as "
-                        "many as the longest segment has"
+                        "many as the longest segment has",
+                        place=where(s, start),
                     )
         return most
     return max((end - start for segments in gold for start, end, _ in segments), default=1)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...models.model import Model
 from ...models.training_examples import check_weights
 from ..prepared import Prepared
@@ -90,7 +90,7 @@ class SegmentTrainer(SegmentParameters, PositionTrainer):
         return replace(found, meta={**(found.meta or {}), **source.meta})
 
     def _segmentations(
-        self, y: Any, tokens: Tokens, place: Callable[[int, int], str]
+        self, y: Any, tokens: Tokens, place: Callable[[int, int], Place]
     ) -> tuple[list[list[Segment]], list[PartialSegmentation | None], str | None]:
         """Read the segments of all sequences, what is known of others, and the scheme of tags.
 
@@ -107,8 +107,9 @@ class SegmentTrainer(SegmentParameters, PositionTrainer):
             return gold, [None] * len(gold), scheme
         if self.loss != "log":
             raise DataError(
-                f"sequence {which[0]} (counted from 0): some labels are missing or uncertain, and "
-                f"the {self.loss} loss has no cost for a set of labels; use the log loss"
+                f"some labels are missing or uncertain, and "
+                f"the {self.loss} loss has no cost for a set of labels; use the log loss",
+                place=Place.nth("sequence", which[0]),
             )
         found, used = find_partial(several, lengths, self.outside, self.scheme, missing, place)
         known = [s for s, one in enumerate(found) if one is None]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ...arrays import Ints
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...formats.tag_schemes import SEGMENT_SCHEMES
 from ...problem.rows import is_matrix
 from ...values import is_integer, one_of
@@ -35,7 +35,7 @@ def read_segmentations(
     stacked: bool,
     outside: Any,
     scheme: str,
-    place: Callable[[int, int], str] = numbered_place,
+    place: Callable[[int, int], Place] = numbered_place,
 ) -> tuple[list[list[Segment]], str | None]:
     """Read the segments of all sequences; they cover all tokens.
 
@@ -91,7 +91,7 @@ def _from_tags(
     stacked: bool,
     outside: Any,
     scheme: str,
-    place: Callable[[int, int], str],
+    place: Callable[[int, int], Place],
 ) -> tuple[list[list[Segment]], str]:
     flat = read_labels(items, lengths, stacked)
     if flat and not isinstance(flat[0], str):
@@ -113,11 +113,12 @@ def _covered(item: Any, s: int, length: int, outside: Any) -> list[Segment]:
     """Read the segments of sequence s, and fill the gaps between them."""
     found = []
     for one in item:
-        start, end, label = segment = _triple(one, f"y[{s}]")
+        start, end, label = segment = _triple(one, Place.item("y", s))
         if not 0 <= start < end <= length:
             raise DataError(
-                f"sequence {s} (counted from 0): the segment {segment!r} is not "
-                f"(start, end, label) with 0 <= start < end <= {length}"
+                f"the segment {segment!r} is not "
+                f"(start, end, label) with 0 <= start < end <= {length}",
+                place=Place.nth("sequence", s),
             )
         found.append((int(start), int(end), label.item() if hasattr(label, "item") else label))
     found.sort(key=lambda segment: segment[:2])
@@ -126,13 +127,15 @@ def _covered(item: Any, s: int, length: int, outside: Any) -> list[Segment]:
         at = covered[-1][1] if covered else 0
         if start < at:
             raise DataError(
-                f"sequence {s} (counted from 0): the segment {(start, end, label)!r} begins before "
-                f"{covered[-1]!r} ends; segments must not overlap"
+                f"the segment {(start, end, label)!r} begins before "
+                f"{covered[-1]!r} ends; segments must not overlap",
+                place=Place.nth("sequence", s),
             )
         if start > at and outside is None:
             raise DataError(
-                f"sequence {s} (counted from 0): no segment holds token {at}; cover all tokens, or "
-                "say with `outside` which label those in no segment have"
+                f"no segment holds token {at}; cover all tokens, or "
+                "say with `outside` which label those in no segment have",
+                place=Place.nth("sequence", s),
             )
         # Segments of the label outside have length 1.
         stop = end if label is not None and label == outside else start
@@ -142,15 +145,19 @@ def _covered(item: Any, s: int, length: int, outside: Any) -> list[Segment]:
     return covered
 
 
-def _triple(one: Any, where: str) -> tuple[Any, Any, Any]:
+def _triple(one: Any, where: Place) -> tuple[Any, Any, Any]:
     items = one.tolist() if isinstance(one, np.ndarray) else one
     if isinstance(items, str) or not isinstance(items, Sequence) or len(items) != 3:
         raise DataError(
-            f"{where} holds {one!r}; expected segments (start, end, label), end exclusive"
+            f"holds {one!r}; expected segments (start, end, label), end exclusive",
+            place=where,
+            subject=True,
         )
     start, end, label = items
     if not (is_integer(start) and is_integer(end)):
-        raise DataError(f"{where} holds {one!r}; start and end must be whole numbers")
+        raise DataError(
+            f"holds {one!r}; start and end must be whole numbers", place=where, subject=True
+        )
     return start, end, label
 
 
@@ -160,15 +167,17 @@ def _check_types(found: Sequence[Sequence[Segment]]) -> None:
         for start, end, label in segments:
             if not isinstance(label, (str, int, float, bool)) or label != label:
                 raise DataError(
-                    f"sequence {s} (counted from 0): the label of the segment from {start} to "
-                    f"{end} is {label!r}; use strings or whole numbers"
+                    f"the label of the segment from {start} to "
+                    f"{end} is {label!r}; use strings or whole numbers",
+                    place=Place.nth("sequence", s),
                 )
             first = label if first is None else first
             if type(label) is not type(first):
                 raise DataError(
-                    f"sequence {s} (counted from 0): the label {label!r} is of type "
+                    f"the label {label!r} is of type "
                     f"{type(label).__name__} where {first!r} is of type {type(first).__name__}; "
-                    "use one type for all labels, that of tokens in no segment (outside) included"
+                    "use one type for all labels, that of tokens in no segment (outside) included",
+                    place=Place.nth("sequence", s),
                 )
 
 
@@ -187,9 +196,11 @@ def read_fixed_segments(
     for s, item in enumerate(items):
         mine = []
         for one in item or ():
-            start, end, label = _triple(one, f"fixed[{s}]")
+            start, end, label = _triple(one, Place.item("fixed", s))
             if label not in numbers:
-                raise DataError(f"fixed[{s}]: the label {label!r} was not seen in training")
+                raise DataError(
+                    f"the label {label!r} was not seen in training", place=Place.item("fixed", s)
+                )
             mine.append((int(start), int(end), numbers[label]))
         found.append(SegmentConstraints(segments=mine) if mine else None)
     return found
@@ -225,8 +236,9 @@ def segment_tokens(source: ColumnFile | Sequences | Table, built_in: bool) -> li
         columns = source.columns
         if source.by_name:
             raise DataError(
-                f"{columns.path}: the file gives features by name and no words, so features of "
-                "whole segments cannot be made; use --segment-features none"
+                "the file gives features by name and no words, so features of "
+                "whole segments cannot be made; use --segment-features none",
+                place=Place(columns.path),
             )
         fields = [columns.split(field) for field in columns.fields] if len(columns) else []
         return [list(sentence) for sentence in zip(*fields, strict=True)]

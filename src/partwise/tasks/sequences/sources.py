@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arrays import Ints
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...models.tally import Tally
 from ...problem.rows import Rows
 from ..labels import order_of_labels
@@ -163,9 +163,9 @@ class Sequences(Source):
         """Return distinct labels in the order of their numbers."""
         return sorted(labels)
 
-    def place(self, s: int, t: int) -> str:
-        """Return the name of the place of token t of sequence s."""
-        return f"sequence {s}, position {t} (counted from 0)"
+    def place(self, s: int, t: int) -> Place:
+        """Return the place of token t of sequence s."""
+        return Place.nth("sequence", s, "position", t)
 
 
 def _lengths(X: Any) -> Ints:
@@ -252,6 +252,6 @@ class Table(Source):
         """Return distinct labels in the order of their numbers."""
         return sorted(labels, key=None if self.path is None else order_of_labels)
 
-    def place(self, s: int, t: int) -> str:
-        """Return the name of the place of example s."""
-        return f"example {s} (counted from 0)"
+    def place(self, s: int, t: int) -> Place:
+        """Return the place of example s."""
+        return Place.nth("example", s)

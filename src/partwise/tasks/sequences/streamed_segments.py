@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from ...arrays import Floats, Ints
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...models.grown_names import GrownNames
 from ...models.hashed_names import HashedNames
 from ...models.vocabulary import Vocabulary
@@ -112,9 +112,10 @@ class StreamedSegments(Preparation):
         for s, item in enumerate(items if isinstance(items, list) else ()):
             if is_partial(item, self.how.missing_label):
                 raise DataError(
-                    f"sequence {s} (counted from 0): some labels are missing or uncertain, and "
+                    "some labels are missing or uncertain, and "
                     "such labels need all examples in memory; leave out_of_core (--out-of-core) "
-                    "out, or these sequences"
+                    "out, or these sequences",
+                    place=Place.nth("sequence", s),
                 )
         return items
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final
 
-from ...errors import DataError, ModelFileError
+from ...errors import DataError, ModelFileError, Place
 from ...formats.columns import Columns
 from ...formats.source import read_text
 from ...values import one_of
@@ -66,13 +66,17 @@ class Templates(ColumnTemplates):
         lines = [lines] if isinstance(lines, str) else list(lines)
         for number, line in enumerate(lines, 1):
             if not isinstance(line, str) or "\n" in line:
-                raise DataError(f"{path}:{number}: {line!r} is not one line of text; give one")
+                raise DataError(
+                    f"{line!r} is not one line of text; give one", place=Place(path, number)
+                )
         if dialect is None:
             dialect = _dialect(lines, path)
         one_of("dialect", dialect, DIALECTS)
         self._set(lines, dialect, path)
         if not self.patterns:
-            raise DataError(f"{path}: no templates; write one per line, U00:%x[0,0] for example")
+            raise DataError(
+                "no templates; write one per line, U00:%x[0,0] for example", place=Place(path)
+            )
         self._note_twins()
 
     def _set(self, lines: Sequence[str], dialect: str, path: str) -> None:
@@ -94,8 +98,8 @@ class Templates(ColumnTemplates):
     @classmethod
     def read(cls, path: str | os.PathLike[str], dialect: str | None = None) -> Templates:
         """Read a template file; parameters are those of the class."""
-        name, text = read_text(path)
-        return cls(text.split("\n"), dialect, name)
+        text = read_text(path)
+        return cls(text.text.split("\n"), dialect, text.name)
 
     def apply(self, X: Sequence[Sequence[Any]]) -> list[list[list[str]]]:
         """Return the names of the features of each token of each sequence.
@@ -171,9 +175,10 @@ class Templates(ColumnTemplates):
             for macro, at in zip(one.macros, one.columns, strict=True):
                 if macro.column >= n:
                     raise DataError(
-                        f"{self.path}:{one.line}:{at}: %{macro.letter} looks at column "
+                        f"%{macro.letter} looks at column "
                         f"{macro.column}, and {columns.path} has {n} besides the label, counted "
-                        "from 0; give a smaller number, or a file with more columns"
+                        "from 0; give a smaller number, or a file with more columns",
+                        place=Place(self.path, one.line, at),
                     )
 
     def _note_twins(self) -> None:
