@@ -82,7 +82,7 @@ def test_every_public_name_has_an_example(name: str) -> None:
 
 
 def test_a_name_without_an_example_is_noticed() -> None:
-    assert not has_example(partwise.moved.MovedModules)
+    assert not has_example(partwise.errors.FormatError)
 
 
 def test_every_public_name_is_in_the_reference() -> None:

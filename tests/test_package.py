@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import partwise
-from partwise.moved import MOVED
 
 LOADED = """
 import sys
@@ -27,7 +26,7 @@ def test_import_loads_next_to_nothing() -> None:
     command = [sys.executable, "-c", LOADED]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.split() == [
-        "partwise", "partwise.errors", "partwise.lazy", "partwise.moved",
+        "partwise", "partwise.errors", "partwise.lazy",
     ]  # fmt: skip
 
 
@@ -110,17 +109,6 @@ def test_oracles_of_other_structures_stay_out(program: str, chain: bool, tmp_pat
     )  # fmt: skip
     found = ast.literal_eval(done.stdout.splitlines()[-1])
     assert found == (["chain"] if chain else [])
-
-
-@pytest.mark.parametrize("old", MOVED)
-def test_modules_are_found_by_their_old_paths(old: str) -> None:
-    with pytest.warns(DeprecationWarning, match=MOVED[old].replace(".", r"\.")):
-        module = importlib.import_module(f"partwise.{old}")
-    new = importlib.import_module(f"partwise.{MOVED[old]}".rstrip("."))
-    public = [name for name in dir(new) if not name.startswith("_")]
-    assert all(getattr(module, name) is getattr(new, name) for name in public)
-    with pytest.raises(AttributeError, match="no_such_name"):
-        module.no_such_name  # noqa: B018
 
 
 def test_other_modules_are_not_found() -> None:

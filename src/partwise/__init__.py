@@ -6,12 +6,10 @@ program that only reads a model file never loads the compiler.
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from .errors import DataError, MismatchError, ModelFileError, PartwiseError
 from .lazy import lazy_names
-from .moved import MovedModules
 
 if TYPE_CHECKING:
     from .models.file import load_model, save_model
@@ -86,6 +84,3 @@ _HOMES = {
 
 # The estimators are at home in the folders of their tasks.
 __getattr__, __dir__ = lazy_names(__name__, _HOMES, "estimators")
-
-if not any(isinstance(finder, MovedModules) for finder in sys.meta_path):
-    sys.meta_path.append(MovedModules())

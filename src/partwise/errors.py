@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -24,8 +23,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Where something is: in a file, or among examples from Python.
 
     Attributes
@@ -150,9 +148,11 @@ class PartwiseError(Exception):
         """
         known = self.place
         if known.example is not None:
-            outer["example"], known = known.example + first, replace(known, example=None)
-        blank = {one.name for one in fields(Place) if getattr(known, one.name) == one.default}
-        self.place = replace(known, **{key: outer[key] for key in blank & outer.keys()})
+            known = known._replace(example=known.example + first)
+        blank = {
+            name for name, value in zip(Place._fields, known, strict=True) if value in (None, "")
+        }
+        self.place = known._replace(**{name: outer[name] for name in blank & outer.keys()})
         return self
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -182,7 +182,7 @@ class Rows:
             row = int(np.searchsorted(self.indptr, bad[0], side="right")) - 1
             place = Place.nth("row", row, argument=what) if isinstance(what, str) else what
             if place is what:
-                place = replace(place, part=f"{place.part}, row", position=row)
+                place = place._replace(part=f"{place.part}, row", position=row)
             raise DataError(
                 f"feature {self.indices[bad[0]]} is {self.values[bad[0]]}; replace or drop values "
                 "that are not finite",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Final, NamedTuple
 
@@ -158,7 +158,7 @@ def _named(domains: Any, factors: Any, where: Place) -> ReadGraph:
                 "features, which may be None",
                 place=where,
             )
-        inside = replace(where, part=f"kind {kind!r}")
+        inside = where._replace(part=f"kind {kind!r}")
         vertices = _vertices(held[0], len(names), inside)
         if len(vertices):
             features = _table(held[1], len(vertices), inside)
@@ -184,7 +184,7 @@ def _vertices(given: Any, n: int, where: Place) -> Ints:
         f = int(outside[0])
         raise DataError(
             f"the vertices {vertices[f].tolist()} where there are 0 to {n - 1}",
-            place=replace(where, part=f"{where.part}, factor", position=f),
+            place=where._replace(part=f"{where.part}, factor", position=f),
         )
     ordered = np.sort(vertices, axis=1)
     twice = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
@@ -193,7 +193,7 @@ def _vertices(given: Any, n: int, where: Place) -> Ints:
         raise DataError(
             f"the vertices {vertices[f].tolist()}; they must be different, so put what a vertex "
             "has alone into a factor of that vertex",
-            place=replace(where, part=f"{where.part}, factor", position=f),
+            place=where._replace(part=f"{where.part}, factor", position=f),
         )
     return vertices.astype(np.int64)
 

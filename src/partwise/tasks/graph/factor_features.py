@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -231,7 +231,7 @@ def read_rows(
     except DataError as error:
         # The vectoriser speaks of sequences and tokens, for taggers.
         if error.place.example is not None:
-            error.place = replace(error.place, unit="example", part=f"kind {kind!r}, factor")
+            error.place = error.place._replace(unit="example", part=f"kind {kind!r}, factor")
         raise
     return rows, vocabulary
 

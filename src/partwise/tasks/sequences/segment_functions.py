@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -225,5 +224,5 @@ def _joined(prefix: str, tokens: Sequence[str], pairs: Sequence[tuple[int, int]]
 def _of_segments(error: DataError) -> None:
     """Say that the tokens that an error counts are segments."""
     if error.place.part == "token":
-        error.place = replace(error.place, part="segment")
+        error.place = error.place._replace(part="segment")
     error.within(argument="segment_features")
