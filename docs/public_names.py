@@ -59,16 +59,6 @@ def _is_warning(name: str) -> bool:
 
 _ESTIMATORS: Final = tuple(name for name in _OWN if hasattr(public_object(name), "get_params"))
 _TROUBLE: Final = tuple(name for name in _OWN if _is_warning(name))
-_FORMATS: Final = (
-    "columns.read_columns", "columns.write_columns", "columns.write_tokens", "columns.Columns",
-    "conllu.read_conllu", "conllu.write_conllu", "conllx.read_conllx", "conllx.write_conllx",
-    "crfsuite.read_crfsuite", "crfsuite.write_crfsuite", "jsonl.read_jsonl", "jsonl.write_jsonl",
-    "spans.read_spans", "spans.write_spans", "frames.read_frame", "frames.read_parquet",
-    "frames.frame_columns", "conll.read_conll", "conll.write_conll", "conll.Sentence",
-    "brackets.read_brackets", "brackets.write_brackets", "brackets.parse_tree", "tree.Tree",
-    "svmlight.read_svmlight", "graph_text.read_graph_text", "graph_text.write_graph_text",
-    "example_weights.read_example_weights", "validate.validate", "convert.convert",
-)  # fmt: skip
 
 SECTIONS: Final = (
     Section(
@@ -101,7 +91,7 @@ SECTIONS: Final = (
     Section(
         "Readers and writers of files",
         "In `partwise.formats`. What a reader returns can be fitted as it is.",
-        tuple(f"partwise.formats.{name}" for name in _FORMATS),
+        _all_of("partwise.formats"),
     ),
     Section("Data sets", "In `partwise.datasets`.", _all_of("partwise.datasets")),
     Section(
@@ -160,7 +150,7 @@ SECTIONS: Final = (
         (
             *_all_of("partwise.problem"), *_all_of("partwise.testing"),
             "partwise.models.fit.fit_model", "partwise.models.numbered.NumberedFeatures",
-            "partwise.formats.base.Format", "partwise.models.foreign.base.ModelFormat",
+            "partwise.models.foreign.base.ModelFormat",
         ),
     ),
 )  # fmt: skip

@@ -25,7 +25,8 @@ NEEDED = {
 }
 #: What exports all public names of a package, or those of a module.
 DOORS = (
-    "partwise", "partwise.metrics", "partwise.training", "partwise.datasets", "partwise.explain",
+    "partwise", "partwise.formats", "partwise.metrics", "partwise.training", "partwise.datasets",
+    "partwise.explain",
     "partwise.report", "partwise.pictures", "partwise.plots", "partwise.serve", "partwise.dask",
     "partwise.compat.sklearn_crfsuite", "partwise.compat.sklearn_crfsuite.metrics",
     "partwise.compat.pycrfsuite", "partwise.problem", "partwise.testing",

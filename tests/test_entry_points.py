@@ -12,7 +12,7 @@ from partwise.registry import Registry
 
 PLUGIN = """
 import numpy as np
-from partwise.formats.base import Format
+from partwise.formats.registry import Format
 from partwise.formats.columns import Columns
 from partwise.formats.source import read_text
 from partwise.solvers.batch.lbfgs import LBFGS

@@ -98,7 +98,7 @@ def test_the_page_of_papers_has_all_solvers() -> None:
 def test_the_reference_lists_names() -> None:
     page = reference_page()
     assert "\n   partwise.SequenceTagger\n" in page
-    assert "\n   partwise.formats.columns.read_columns\n" in page
+    assert "\n   partwise.formats.read_columns\n" in page
     for title in re.findall(r"^(.+)\n-+$", page, re.M):
         assert page.count(f"\n{title}\n{'-' * len(title)}\n") == 1
 

@@ -4,7 +4,7 @@ Dependencies: a head for every word
 
 A :class:`partwise.DependencyParser` finds the best tree of all, projective or not. The data are
 drawn from a small grammar by :func:`partwise.datasets.dependency_trees`; files in the formats
-CoNLL-X and CoNLL-U are read by :func:`partwise.formats.conll.read_conll`.
+CoNLL-X and CoNLL-U are read by :func:`partwise.formats.read_conll`.
 """
 
 # %%

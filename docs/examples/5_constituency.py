@@ -4,7 +4,7 @@ Constituency: bracketed phrases
 
 A :class:`partwise.ConstituencyParser` reads its grammar from the trees and finds the best
 bracketing that the grammar allows. The data are drawn by :func:`partwise.datasets.phrase_trees`;
-files as in the Penn Treebank are read by :func:`partwise.formats.brackets.read_brackets`.
+files as in the Penn Treebank are read by :func:`partwise.formats.read_brackets`.
 """
 
 # %%

@@ -17,12 +17,11 @@ from support.same_tokens import digest, reading, spread
 from partwise import SequenceTagger, load_model
 from partwise.cli import main
 from partwise.datasets import tagged_text, write
-from partwise.formats.base import Format
 from partwise.formats.columns import Columns, read_columns
-from partwise.formats.convert import convert
+from partwise.formats.conversion import convert
 from partwise.formats.crfsuite import read_crfsuite
 from partwise.formats.options import Option
-from partwise.formats.registry import FORMATS
+from partwise.formats.registry import FORMATS, Format
 from partwise.formats.source import read_text
 
 SIGNS = {

@@ -17,7 +17,6 @@ from partwise.cli.parser import build_parser
 from partwise.compiled.compilation import NOTE
 from partwise.datasets import tagged_text, write
 from partwise.errors import DataError, Place
-from partwise.formats.base import Format
 from partwise.formats.columns import Columns
 from partwise.formats.options import Option
 from partwise.formats.registry import FORMATS

@@ -18,7 +18,7 @@ from partwise.cli.outcome import deliver
 from partwise.cli.parser import build_parser
 from partwise.errors import PartwiseError
 from partwise.formats.registry import FORMATS
-from partwise.formats.validate import validate
+from partwise.formats.validation import validate
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from partwise.errors import DataError, FormatError
 from partwise.formats.columns import read_columns
 from partwise.formats.registry import FORMATS
-from partwise.formats.text_batches import TextBatches, check_cuttable
+from partwise.formats.stream import TextBatches, check_cuttable
 from partwise.tasks.registry import task_of
 from partwise.tasks.stream import FileStream
 
@@ -149,7 +149,7 @@ def test_bytes_are_counted_from_the_start_of_the_file(tmp_path: Path) -> None:
     assert "byte 0xff is not UTF-8 text (byte 4" in str(caught.value)
     latin = tmp_path / "latin"
     latin.write_bytes((COLUMNS + "\u00e9 T1 L1\n\n").encode("latin-1"))
-    from partwise.formats.choice import Chosen
+    from partwise.formats.registry import Chosen
 
     chosen = Chosen("columns", {"encoding": "latin-1"})
     last = list(stream("columns", latin, format=chosen).batches())[-1]
@@ -204,7 +204,7 @@ def test_nothing_is_lost(lines: list[str], size: int) -> None:
 
     from unittest.mock import patch
 
-    with patch("partwise.formats.text_batches.opened") as opened:
+    with patch("partwise.formats.stream.opened") as opened:
         opened.return_value.__enter__.return_value = io.BytesIO(text.encode())
         opened.return_value.__exit__.return_value = None
         parts = list(TextBatches("text", "blank line", read, size))

@@ -13,19 +13,16 @@ from support.mutated_files import CONLLU, CRFSUITE, FILES, contents, put
 
 from partwise import SequenceTagger
 from partwise.errors import DataError, FormatError
-from partwise.formats.attributes import Attributes
-from partwise.formats.choice import Chosen
 from partwise.formats.columns import read_columns, write_columns
-from partwise.formats.conllu import read_conllu, write_conllu
-from partwise.formats.conllx import read_conllx
+from partwise.formats.conllu import read_conllu, read_conllx, write_conllu
 from partwise.formats.crfsuite import read_crfsuite, write_crfsuite
 from partwise.formats.faults import Faults
 from partwise.formats.jsonl import read_jsonl, write_jsonl
-from partwise.formats.registry import FORMATS, format_options
+from partwise.formats.registry import FORMATS, Chosen, format_options
 from partwise.formats.spans import read_spans, write_spans
-from partwise.formats.tag_rules import likely_scheme
-from partwise.formats.tag_spans import span_tags
-from partwise.formats.validate import validate
+from partwise.formats.tag_schemes import likely_scheme, span_tags
+from partwise.formats.tokens import Attributes
+from partwise.formats.validation import validate
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -211,11 +208,11 @@ def test_a_label_that_is_an_input(tmp_path: Path) -> None:
 
 def test_spans(tmp_path: Path) -> None:
     path = put(tmp_path / "in", FILES["spacy"][2].encode())
-    found = read_spans("spacy", path)
+    found = read_spans(path, "spacy")
     words = ["Ann", "Lee", "ran", ".", "In", "Café", "\U0001f600", ",", "now"]
     assert found.fields == (words,)
     assert found.labels == ["B-PER", "I-PER", "O", "O", "O", "B-LOC", "B-SYM", "O", "O"]
-    assert read_spans("spacy", path, span_tags="BILOU").labels == (
+    assert read_spans(path, "spacy", span_tags="BILOU").labels == (
         ["B-PER", "L-PER", "O", "O", "O", "U-LOC", "U-SYM", "O", "O"]
     )
     # Adjacent spans of one type stay apart in schemes that can tell them apart.
@@ -226,10 +223,10 @@ def test_spans(tmp_path: Path) -> None:
         ("IOBES", "S-X S-X S-Y"),
         ("IOE1", "E-X I-X I-Y"),
     ):
-        assert read_spans("spacy", path, span_tags=scheme).labels == tags.split()
+        assert read_spans(path, "spacy", span_tags=scheme).labels == tags.split()
     for scheme, tags in (("IOB1", "I-X O I-X"), ("IOE1", "I-X O I-X")):
         assert span_tags([("X", 0, 1), ("X", 2, 3)], 3, scheme) == tags.split()
-    write_spans("spacy", tmp_path / "out", read_spans("spacy", path), ["B-Z", "I-Z", "O"])
+    write_spans(tmp_path / "out", read_spans(path, "spacy"), ["B-Z", "I-Z", "O"], style="spacy")
     assert json.loads((tmp_path / "out").read_text()) == {
         "text": "a b c", "entities": [[0, 3, "Z"]]
     }  # fmt: skip
@@ -258,15 +255,15 @@ def test_spans(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_faults_of_spans(style: str, line: str, says: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=says):
-        read_spans(style, put(tmp_path / "in", line.encode()))
+        read_spans(put(tmp_path / "in", line.encode()), style)
 
 
 def test_spans_of_objects_in_doccano(tmp_path: Path) -> None:
     text = '{"text": "In Rome", "entities": [{"start_offset": 3, "end_offset": 7, "label": "LOC"}]}'
     path = put(tmp_path / "in", text.encode())
-    found = read_spans("doccano", path)
+    found = read_spans(path, "doccano")
     assert found.labels == ["O", "B-LOC"]
-    write_spans("doccano", tmp_path / "out", found, ["B-X", "O"])
+    write_spans(tmp_path / "out", found, ["B-X", "O"], style="doccano")
     assert json.loads((tmp_path / "out").read_text())["entities"] == [
         {"start_offset": 0, "end_offset": 2, "label": "X"}
     ]
@@ -277,11 +274,11 @@ def test_spans_of_objects_in_doccano(tmp_path: Path) -> None:
 def test_labels_that_are_no_spans(tmp_path: Path) -> None:
     found = read_columns(put(tmp_path / "in", b"a NN\nb VB\n"))
     with pytest.raises(DataError, match="is no tag of a span such as B-PER"):
-        write_spans("spacy", tmp_path / "out", found)
+        write_spans(tmp_path / "out", found, style="spacy")
     found = read_columns(put(tmp_path / "in", "a\u00a0b O\nc B-X\n".encode()))
     with pytest.raises(DataError, match="cannot be found again"):
-        write_spans("spacy", tmp_path / "out", found)
-    write_spans("prodigy", tmp_path / "out", found)
+        write_spans(tmp_path / "out", found, style="spacy")
+    write_spans(tmp_path / "out", found, style="prodigy")
     assert read_spans("prodigy", tmp_path / "out").fields == found.fields
 
 

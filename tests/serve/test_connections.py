@@ -11,12 +11,13 @@ import sys
 import threading
 from itertools import repeat
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.explained import case
 from support.serving import everything, running, said
 
-from partwise.errors import DataError
+from partwise.errors import DataError, Place
 from partwise.models.file import save_model
 from partwise.serve import Limits, ServedModel, Server
 from partwise.serve.served_model import ServedModel as Served
@@ -171,6 +172,22 @@ def test_work_that_takes_too_long_is_given_up_between_examples() -> None:
     with pytest.raises(Exception, match="1 of 3 examples took all the time") as caught:
         served.answers(items, served.check_ask({}), lambda: next(looks))
     assert getattr(caught.value, "status", None) == 503
+
+
+def test_an_error_in_a_later_slice_names_its_example(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, examples, _ = case("tagger")
+    served = ServedModel("m", model, Limits())
+    items = [served.exchange.read({"tokens": examples[0] * 400}, "x")[0] for _ in range(3)]
+    right = served.exchange.answers
+
+    def answers(some: Any, ask: Any) -> Any:
+        if any(item is items[2] for item in some):
+            raise DataError("cannot be answered", place=Place.nth("sequence", 0), subject=True)
+        return right(some, ask)
+
+    monkeypatch.setattr(served.exchange, "answers", answers)
+    with pytest.raises(Exception, match=r"sequence 2 \(counted from 0\) cannot be answered"):
+        served.answers(items, served.check_ask({}), lambda: False)
 
 
 def test_a_port_in_use_is_named() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partwise import SequenceTagger
-from partwise.formats.choice import Chosen
+from partwise.formats.registry import Chosen
 from partwise.serve.words import sentences, tokenizer_for
 
 

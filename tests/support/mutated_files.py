@@ -8,8 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from partwise.formats.attributes import Attributes
-from partwise.formats.tokens import Columns
+from partwise.formats.tokens import Attributes, Columns
 
 COLUMNS: Final = """-DOCSTART- -X- O O
 

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from partwise.formats.convert import convert
+from partwise.formats.conversion import convert
 from partwise.models.model import Model
 
 #: For each format: its name on the command line, the options to read it, and those to write it.

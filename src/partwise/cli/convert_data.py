@@ -16,7 +16,7 @@ __all__ = ["run"]
 
 def run(arguments: argparse.Namespace) -> Outcome:
     """Convert a file, and report what was left out."""
-    from partwise.formats.convert import convert
+    from partwise.formats.conversion import convert
     from partwise.formats.registry import format_of
 
     began = time.perf_counter()

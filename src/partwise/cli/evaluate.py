@@ -17,7 +17,7 @@ from .resemblance import explained
 from .training import scored
 
 if TYPE_CHECKING:
-    from partwise.formats.choice import Chosen
+    from partwise.formats.registry import Chosen
     from partwise.models.model import Model
     from partwise.tasks.base import Task
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from partwise.models.tally import UnknownFeaturesWarning
 
 if TYPE_CHECKING:
-    from partwise.formats.choice import Chosen
+    from partwise.formats.registry import Chosen
     from partwise.formats.stream import Piece
     from partwise.models.model import Model
     from partwise.tasks.base import Task

@@ -8,9 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from partwise.errors import DataError, MismatchError
-from partwise.formats.choice import Chosen
 from partwise.formats.options import Option
-from partwise.formats.registry import format_options
+from partwise.formats.registry import Chosen, format_options
 from partwise.formats.source import check_encoding
 from partwise.parameters import Declared
 from partwise.tasks.base import Task

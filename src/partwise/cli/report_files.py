@@ -14,7 +14,7 @@ from .outcome import UsageError
 from .targets import check_apart, check_target
 
 if TYPE_CHECKING:
-    from partwise.formats.choice import Chosen
+    from partwise.formats.registry import Chosen
     from partwise.models.model import Model
     from partwise.report.facts import Course
     from partwise.tasks.base import Task

@@ -31,8 +31,7 @@ _VARYING: Final = re.compile(r"'[^']*'|0x[0-9a-f]+|[0-9]+")
 
 def run(arguments: argparse.Namespace) -> Outcome:
     """Read a file, and list what is wrong with it."""
-    from partwise.formats.label_counts import likely_slips
-    from partwise.formats.validate import validate
+    from partwise.formats.validation import likely_slips, validate
 
     began = time.perf_counter()
     task = task_of(arguments.task)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from partwise.errors import DataError
-from partwise.formats.sentence import Sentence
+from partwise.formats.conll import Sentence
 
 __all__ = ["dependency_trees", "parsed_sentence"]
 

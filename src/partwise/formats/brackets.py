@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partwise.errors import DataError, Place
-from partwise.formats.base import Format
 from partwise.formats.options import OPTIONS
+from partwise.formats.registry import Format
 from partwise.formats.source import Text, read_text, writing
 from partwise.formats.tree import Tree
 
@@ -115,7 +115,7 @@ def read_brackets(
     Examples
     --------
     >>> from pathlib import Path
-    >>> from partwise.formats.brackets import read_brackets
+    >>> from partwise.formats import read_brackets
     >>> _ = Path("t.mrg").write_text("(S (NN dogs) (VB bark))\n")
     >>> print(read_brackets("t.mrg").trees[0])
     (S (NN dogs) (VB bark))
@@ -154,7 +154,7 @@ def parse_tree(text: str) -> Tree:
 
     Examples
     --------
-    >>> from partwise.formats.brackets import parse_tree
+    >>> from partwise.formats import parse_tree
     >>> parse_tree("(S (NN dogs) (VB bark))").words
     ['dogs', 'bark']
     """
@@ -308,7 +308,7 @@ def write_brackets(path: str | os.PathLike[str], trees: Iterable[Tree]) -> None:
     Examples
     --------
     >>> from pathlib import Path
-    >>> from partwise.formats.brackets import parse_tree, write_brackets
+    >>> from partwise.formats import parse_tree, write_brackets
     >>> write_brackets("t.mrg", [parse_tree("(S (NN dogs) (VB bark))")])
     >>> Path("t.mrg").read_text()
     '(S (NN dogs) (VB bark))\n'

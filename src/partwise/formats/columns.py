@@ -16,14 +16,12 @@ from numpy.typing import NDArray
 
 from partwise.counted import counted
 from partwise.errors import DataError, Place
-from partwise.formats.base import Format
-from partwise.formats.column_choice import ColumnChoice, check_inputs
-from partwise.formats.column_width import common_width, separator_hint
+from partwise.formats.column_choice import ColumnChoice, check_inputs, common_width, separator_hint
 from partwise.formats.faults import STRICT, Faults
-from partwise.formats.layout import Layout
 from partwise.formats.options import OPTIONS
+from partwise.formats.registry import Format
 from partwise.formats.source import Text, read_text, writing
-from partwise.formats.tokens import Columns
+from partwise.formats.tokens import Columns, Layout
 
 __all__ = ["FORMAT", "Columns", "read_columns", "write_columns", "write_tokens"]
 
@@ -88,7 +86,7 @@ def read_columns(
     Examples
     --------
     >>> from pathlib import Path
-    >>> from partwise.formats.columns import read_columns
+    >>> from partwise.formats import read_columns
     >>> _ = Path("t.txt").write_text("the DT B-NP\ndog NN I-NP\n")
     >>> text = read_columns("t.txt")
     >>> text.fields, text.labels
@@ -257,7 +255,7 @@ def write_columns(path: str | os.PathLike[str], columns: Columns, *extra: Sequen
     --------
     >>> from pathlib import Path
     >>> from partwise.datasets import tagged_text
-    >>> from partwise.formats.columns import write_columns
+    >>> from partwise.formats import write_columns
     >>> write_columns("t.txt", tagged_text(1, seed=1))
     >>> Path("t.txt").read_text().splitlines()[0]
     'Viss NNS B-NP'
@@ -340,7 +338,7 @@ def write_tokens(
     --------
     >>> from pathlib import Path
     >>> from partwise.datasets import tagged_text
-    >>> from partwise.formats.columns import write_tokens
+    >>> from partwise.formats import write_tokens
     >>> text = tagged_text(1, seed=1)
     >>> write_tokens("t.txt", text, ["O"] * len(text))
     >>> Path("t.txt").read_text().splitlines()[0]

@@ -1,25 +1,25 @@
-"""CoNLL-U for taggers: one column is the label, and all else is kept as it is."""
+"""CoNLL-U and CoNLL-X for taggers: one column is the label, and all else is kept as it is."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from partwise.errors import DataError, Place
-from partwise.formats.base import Format
 from partwise.formats.column_choice import check_inputs, listed
 from partwise.formats.faults import STRICT, Faults
-from partwise.formats.layout import Layout
 from partwise.formats.options import OPTIONS
+from partwise.formats.registry import Format
 from partwise.formats.source import Text, read_text, writing
-from partwise.formats.tokens import Columns
+from partwise.formats.tokens import Columns, Layout
 
-__all__ = ["FORMAT", "Field", "numbered_rows", "read_conllu", "read_rows", "write_conllu",
-           "write_rows"]  # fmt: skip
+__all__ = ["CONLLU", "CONLLX", "Field", "read_conllu", "read_conllx", "write_conllu",
+           "write_conllx"]  # fmt: skip
 
 _ABSENT: Final = "_"
 _WIDTH: Final = 10
@@ -107,6 +107,7 @@ def read_conllu(
     columns: Any = None,
     encoding: str | None = None,
     faults: Faults = STRICT,
+    kind: str = "conllu",
 ) -> Columns:
     r"""Read a CoNLL-U file to tag its words.
 
@@ -119,7 +120,7 @@ def read_conllu(
     labelled
         Whether labels are read. They are optional if `inputs` is given.
     n_columns, inputs
-        As in :func:`partwise.formats.columns.read_columns`: the number of inputs that are expected.
+        As in :func:`partwise.formats.read_columns`: the number of inputs that are expected.
     label
         Where the label is: "upos" (the default), "xpos", "feats", "deprel", "lemma", or a key as
         in "feats:Case" and "misc:NE". A word without the key has the label ``_``.
@@ -129,6 +130,8 @@ def read_conllu(
         The encoding of the file; None is UTF-8.
     faults
         Where faults of lines are reported.
+    kind
+        "conllu", or "conllx" for files without comments, multiword tokens and empty nodes.
 
     Returns
     -------
@@ -137,30 +140,13 @@ def read_conllu(
     Examples
     --------
     >>> from pathlib import Path
-    >>> from partwise.formats.conllu import read_conllu
+    >>> from partwise.formats import read_conllu
     >>> rows = ["1 dogs dog NOUN NNS _ 2 nsubj _ _", "2 bark bark VERB VBP _ 0 root _ _"]
     >>> _ = Path("t.conllu").write_text("\n".join(rows).replace(" ", "\t") + "\n\n")
     >>> text = read_conllu("t.conllu", label="xpos")
     >>> text.fields[0], text.labels
     (['dogs', 'bark'], ['NNS', 'VBP'])
     """
-    return read_rows(
-        "conllu", source, labelled, n_columns, inputs, label, columns, encoding, faults
-    )
-
-
-def read_rows(
-    kind: str,
-    source: str | os.PathLike[str] | Text,
-    labelled: bool,
-    n_columns: int | None,
-    inputs: int | None,
-    label: str | None,
-    columns: Any,
-    encoding: str | None,
-    faults: Faults,
-) -> Columns:
-    """Read CoNLL-U or CoNLL-X, by the name of the format; see `read_conllu`."""
     place = Field.of("upos" if label is None else label)
     names = listed(columns) or ["form"]
     fields = [Field.of(name) for name in names]
@@ -288,6 +274,7 @@ def write_conllu(
     probabilities: Sequence[float] | None = None,
     notes: Sequence[dict[str, Any]] | None = None,
     label: str | None = None,
+    kind: str = "conllu",
 ) -> None:
     r"""Write a CoNLL-U file.
 
@@ -307,34 +294,23 @@ def write_conllu(
         What to write in a comment before each sentence, by name.
     label
         Where labels are written, as in `read_conllu`; None is where they were read, or "upos".
+    kind
+        "conllu", or "conllx" for a file of words only.
 
     Examples
     --------
     >>> from pathlib import Path
-    >>> from partwise.formats.conllu import read_conllu, write_conllu
+    >>> from partwise.formats import read_conllu, write_conllu
     >>> _ = Path("t.conllu").write_text("1 dogs _ NOUN _ _ _ _ _ _\n\n".replace(" ", "\t"))
     >>> text = read_conllu("t.conllu", label="upos")
     >>> write_conllu("out.conllu", text, ["VERB"], label="upos")
     >>> Path("out.conllu").read_text().split("\t")[:4]
     ['1', 'dogs', '_', 'VERB']
     """
-    write_rows("conllu", path, columns, labels, probabilities, notes, label)
-
-
-def write_rows(
-    kind: str,
-    path: str | os.PathLike[str],
-    columns: Columns,
-    labels: Sequence[str] | None,
-    probabilities: Sequence[float] | None,
-    notes: Sequence[dict[str, Any]] | None,
-    label: str | None,
-) -> None:
-    """Write CoNLL-U or CoNLL-X, by the name of the format; see `write_conllu`."""
     written = columns.labels if labels is None else labels
     layout = columns.layout
     if layout is None or layout.format not in ("conllu", "conllx"):
-        layout = Layout(kind, numbered_rows(columns))
+        layout = Layout(kind, _numbered_rows(columns))
     place = Field.of(label or layout.settings.get("label", "upos"))
     with writing(path) as stream:
         token = 0
@@ -359,7 +335,7 @@ def _note(name: str, value: Any) -> str:
     return f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value}"
 
 
-def numbered_rows(columns: Columns) -> list[_Sentence]:
+def _numbered_rows(columns: Columns) -> list[_Sentence]:
     """Return rows of ten columns for tokens that were read from another format."""
     names = columns.names or (("form",) if len(columns.fields) == 1 else ())
     if len(names) != len(columns.fields):
@@ -383,7 +359,56 @@ def numbered_rows(columns: Columns) -> list[_Sentence]:
     return found
 
 
-def _signs(lines: Sequence[str]) -> str | None:
+def read_conllx(source: str | os.PathLike[str] | Text, **wanted: Any) -> Columns:
+    r"""Read a CoNLL-X file to tag its words.
+
+    Parameters are those of `read_conllu`. The columns are also known by the names of CoNLL-X:
+    "cpostag" is "upos" and "postag" is "xpos".
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.formats import read_conllx
+    >>> _ = Path("t.conll").write_text("1 dogs dog N NNS _ 0 root _ _\n\n".replace(" ", "\t"))
+    >>> read_conllx("t.conll", label="postag").labels
+    ['NNS']
+    """
+    return read_conllu(source, kind="conllx", **wanted)
+
+
+def write_conllx(
+    path: str | os.PathLike[str],
+    columns: Columns,
+    labels: Sequence[str] | None = None,
+    probabilities: Sequence[float] | None = None,
+    notes: Any = None,
+    label: str | None = None,
+) -> None:
+    r"""Write a CoNLL-X file.
+
+    Parameters are those of `write_conllu`, but for what CoNLL-X has no place for: `probabilities`
+    and `notes` must be None.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.formats import read_conllx, write_conllx
+    >>> _ = Path("t.conll").write_text("1 dogs dog N NNS _ 0 root _ _\n\n".replace(" ", "\t"))
+    >>> write_conllx("out.conll", read_conllx("t.conll", label="postag"), ["NN"], label="postag")
+    >>> Path("out.conll").read_text().split("\t")[:5]
+    ['1', 'dogs', 'dog', 'N', 'NN']
+    """
+    if probabilities is not None or notes is not None:
+        raise DataError(
+            "CoNLL-X has no place for probabilities and for several labellings of a sentence; use "
+            "--json, or --format conllu, which reads the same files"
+        )
+    write_conllu(path, columns, labels, label=label, kind="conllx")
+
+
+def _signs(kind: str, lines: Sequence[str]) -> str | None:
+    if kind == "conllx" and any(line.startswith("#") for line in lines):
+        return None
     rows = [line.split("\t") for line in lines if not line.startswith("#")]
     if not rows or rows[0][0] not in ("1", "1-2", "0.1"):
         return None
@@ -398,13 +423,20 @@ def _signs(lines: Sequence[str]) -> str | None:
     )
 
 
-FORMAT: Final = Format(
-    "tokens in columns",
-    read_conllu,
-    "CoNLL-U: ten columns per word, with comments",
-    write_conllu,
-    OPTIONS["conllu"],
-    _signs,
-    finds_all=True,
-    separate="blank line",
+def _format(kind: str, read: Any, write: Any, summary: str) -> Format:
+    return Format(
+        "tokens in columns",
+        read,
+        summary,
+        write,
+        OPTIONS[kind],
+        partial(_signs, kind),
+        finds_all=True,
+        separate="blank line",
+    )
+
+
+CONLLU: Final = _format(
+    "conllu", read_conllu, write_conllu, "CoNLL-U: ten columns per word, with comments"
 )
+CONLLX: Final = _format("conllx", read_conllx, write_conllx, "CoNLL-X: ten columns per word")

@@ -15,13 +15,11 @@ from typing import Any, Final
 import numpy as np
 
 from partwise.errors import DataError, Place
-from partwise.formats.attributes import Attributes
-from partwise.formats.base import Format
 from partwise.formats.faults import STRICT, Faults
-from partwise.formats.layout import Layout
 from partwise.formats.options import OPTIONS
+from partwise.formats.registry import Format
 from partwise.formats.source import Text, read_text, writing
-from partwise.formats.tokens import Columns
+from partwise.formats.tokens import Attributes, Columns, Layout
 
 __all__ = ["FORMAT", "read_crfsuite", "write_crfsuite"]
 
@@ -63,7 +61,7 @@ def read_crfsuite(
     Examples
     --------
     >>> from pathlib import Path
-    >>> from partwise.formats.crfsuite import read_crfsuite
+    >>> from partwise.formats import read_crfsuite
     >>> _ = Path("t.crf").write_text("DET\tw=the\nNOUN\tw=dog\n\n")
     >>> read_crfsuite("t.crf").labels
     ['DET', 'NOUN']
@@ -215,7 +213,7 @@ def write_crfsuite(
     Examples
     --------
     >>> from pathlib import Path
-    >>> from partwise.formats.crfsuite import read_crfsuite, write_crfsuite
+    >>> from partwise.formats import read_crfsuite, write_crfsuite
     >>> _ = Path("t.crf").write_text("DET\tw=the\n\n")
     >>> write_crfsuite("out.crf", read_crfsuite("t.crf"), ["NOUN"])
     >>> Path("out.crf").read_text()

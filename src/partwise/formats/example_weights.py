@@ -38,7 +38,7 @@ def read_example_weights(
     Examples
     --------
     >>> from pathlib import Path
-    >>> from partwise.formats.example_weights import read_example_weights
+    >>> from partwise.formats import read_example_weights
     >>> _ = Path("w.txt").write_text("1\n0.5\n")
     >>> read_example_weights("w.txt", 2)
     array([1. , 0.5])

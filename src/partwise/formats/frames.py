@@ -69,7 +69,7 @@ def read_frame(
     Examples
     --------
     >>> import pandas
-    >>> from partwise.formats.frames import read_frame
+    >>> from partwise.formats import read_frame
     >>> table = pandas.DataFrame({"tokens": [["the", "dog"]], "tags": [["DET", "NOUN"]]})
     >>> read_frame(table)
     ([['the', 'dog']], [['DET', 'NOUN']])
@@ -101,7 +101,7 @@ def frame_columns(
     Examples
     --------
     >>> import pandas
-    >>> from partwise.formats.frames import frame_columns
+    >>> from partwise.formats import frame_columns
     >>> table = pandas.DataFrame({"tokens": [["the", "dog"]], "tags": [["DET", "NOUN"]]})
     >>> frame_columns(table).labels
     ['DET', 'NOUN']
@@ -139,7 +139,7 @@ def read_parquet(
     Examples
     --------
     >>> import pandas
-    >>> from partwise.formats.frames import read_parquet
+    >>> from partwise.formats import read_parquet
     >>> table = pandas.DataFrame({"tokens": [["the", "dog"]], "tags": [["DET", "NOUN"]]})
     >>> table.to_parquet("t.parquet")
     >>> read_parquet("t.parquet")

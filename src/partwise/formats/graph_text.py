@@ -30,7 +30,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NoReturn
 
 from partwise.errors import DataError, Place
-from partwise.formats.base import Format
 from partwise.formats.graph_file import (
     FIELD,
     LABEL_PLACE,
@@ -40,6 +39,7 @@ from partwise.formats.graph_file import (
     checked_field,
 )
 from partwise.formats.options import OPTIONS
+from partwise.formats.registry import Format
 from partwise.formats.source import read_text, writing
 
 __all__ = ["FORMAT", "Factor", "GraphFile", "TextGraph", "read_graph_text", "write_graph_text"]
@@ -93,7 +93,7 @@ def read_graph_text(
     Examples
     --------
     >>> from pathlib import Path
-    >>> from partwise.formats.graph_text import read_graph_text
+    >>> from partwise.formats import read_graph_text
     >>> _ = Path("t.graph").write_text("node a sea w=1\nnode b land w=2\nedge a b\n")
     >>> read_graph_text("t.graph").labels()
     [['sea', 'land']]
@@ -298,7 +298,7 @@ def write_graph_text(
     Examples
     --------
     >>> from pathlib import Path
-    >>> from partwise.formats.graph_text import read_graph_text, write_graph_text
+    >>> from partwise.formats import read_graph_text, write_graph_text
     >>> _ = Path("t.graph").write_text("node a sea w=1\nnode b land w=2\nedge a b\n")
     >>> write_graph_text("out.graph", read_graph_text("t.graph").examples(), [["land", "sea"]])
     >>> Path("out.graph").read_text().splitlines()[:2]

@@ -10,7 +10,6 @@ from typing import Any, Final
 import numpy as np
 
 from partwise.errors import DataError
-from partwise.formats.base import Format
 from partwise.formats.column_choice import check_inputs, listed
 from partwise.formats.faults import STRICT, Faults
 from partwise.formats.json_lines import (
@@ -20,10 +19,10 @@ from partwise.formats.json_lines import (
     with_results,
     write_objects,
 )
-from partwise.formats.layout import Layout
 from partwise.formats.options import OPTIONS
+from partwise.formats.registry import Format
 from partwise.formats.source import Text, read_text
-from partwise.formats.tokens import Columns
+from partwise.formats.tokens import Columns, Layout
 
 __all__ = ["FORMAT", "IGNORED", "read_jsonl", "write_jsonl"]
 
@@ -54,7 +53,7 @@ def read_jsonl(
     labelled
         Whether labels are read. They are optional if `inputs` is given.
     n_columns, inputs
-        As in :func:`partwise.formats.columns.read_columns`: the number of inputs that are expected.
+        As in :func:`partwise.formats.read_columns`: the number of inputs that are expected.
     label
         The key of the labels; None is the first of "tags", "labels" and "ner_tags" that occurs.
     columns
@@ -76,7 +75,7 @@ def read_jsonl(
     Examples
     --------
     >>> from pathlib import Path
-    >>> from partwise.formats.jsonl import read_jsonl
+    >>> from partwise.formats import read_jsonl
     >>> _ = Path("t.jsonl").write_text('{"tokens": ["the", "dog"], "tags": ["DET", "NOUN"]}')
     >>> read_jsonl("t.jsonl").labels
     ['DET', 'NOUN']
@@ -268,7 +267,7 @@ def write_jsonl(
     --------
     >>> from pathlib import Path
     >>> from partwise.datasets import tagged_text
-    >>> from partwise.formats.jsonl import read_jsonl, write_jsonl
+    >>> from partwise.formats import read_jsonl, write_jsonl
     >>> _ = Path("t.jsonl").write_text('{"tokens": ["dog"], "tags": ["DET"]}')
     >>> write_jsonl("out.jsonl", read_jsonl("t.jsonl"), ["NOUN"])
     >>> Path("out.jsonl").read_text()

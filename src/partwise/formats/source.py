@@ -17,8 +17,7 @@ from typing import IO, Any, BinaryIO, Final, NamedTuple, TextIO
 
 from partwise.errors import DataError, Place
 from partwise.files.whole_files import remedy, replacing
-from partwise.formats.encodings import encoding_advice, no_line_is_utf8
-from partwise.formats.faults import STRICT, Faults
+from partwise.formats.faults import STRICT, Faults, encoding_advice, no_line_is_utf8
 from partwise.memory import memory_limit
 
 __all__ = ["GZIP_MAGIC", "NotTextError", "Text", "check_encoding", "check_size", "damaged_gzip",

@@ -15,7 +15,6 @@ from typing import Any, Final
 import numpy as np
 
 from partwise.errors import DataError, Place
-from partwise.formats.base import Format
 from partwise.formats.column_choice import check_inputs
 from partwise.formats.faults import STRICT, Faults
 from partwise.formats.json_lines import (
@@ -24,13 +23,18 @@ from partwise.formats.json_lines import (
     with_results,
     write_objects,
 )
-from partwise.formats.layout import Layout
 from partwise.formats.options import OPTIONS
+from partwise.formats.registry import Format
 from partwise.formats.source import Text, read_text
 from partwise.formats.span_styles import EXAMPLES, STYLES, signs, tokenizer_of
-from partwise.formats.tag_schemes import PREFIXES, SCHEME_ALIASES, TAG_SCHEMES
-from partwise.formats.tag_spans import lenient_spans, span_tags
-from partwise.formats.tokens import Columns
+from partwise.formats.tag_schemes import (
+    PREFIXES,
+    SCHEME_ALIASES,
+    TAG_SCHEMES,
+    lenient_spans,
+    span_tags,
+)
+from partwise.formats.tokens import Columns, Layout
 
 __all__ = ["DOCCANO", "PRODIGY", "SPACY", "read_spans", "write_spans"]
 
@@ -40,8 +44,8 @@ _Spans = list[tuple[int, int, str]]
 
 
 def read_spans(
-    style: str,
     source: str | os.PathLike[str] | Text,
+    style: str,
     *,
     labelled: bool = True,
     n_columns: int | None = None,
@@ -57,17 +61,17 @@ def read_spans(
 
     Parameters
     ----------
+    source
+        A path (plain or gzipped), or ``"-"`` for standard input.
     style
         "spacy": ``{"text": ..., "entities": [[0, 4, "PER"]]}``; "prodigy": ``{"text": ...,
         "spans": [{"start": 0, "end": 4, "label": "PER"}]}``, where ``tokens`` are used if they are
         given, and texts whose ``answer`` is not "accept" are not trained on; "doccano":
         ``{"text": ..., "label": [[0, 4, "PER"]]}``.
-    source
-        A path (plain or gzipped), or ``"-"`` for standard input.
     labelled
         Whether spans are read. They are optional if `inputs` is given.
     n_columns, inputs
-        As in :func:`partwise.formats.columns.read_columns`; there is one input, the token.
+        As in :func:`partwise.formats.read_columns`; there is one input, the token.
     tokenizer
         How texts are cut: "words" (the default) into runs of letters, digits and underscores
         (``\w+``) and every other character that is no blank; "blanks" at blanks only.
@@ -86,9 +90,9 @@ def read_spans(
     Examples
     --------
     >>> from pathlib import Path
-    >>> from partwise.formats.spans import read_spans
+    >>> from partwise.formats import read_spans
     >>> _ = Path("t.jsonl").write_text('{"text": "Ada left", "label": [[0, 3, "PER"]]}')
-    >>> read_spans("doccano", "t.jsonl").labels
+    >>> read_spans("t.jsonl", "doccano").labels
     ['B-PER', 'O']
     """
     cut = tokenizer_of(tokenizer)
@@ -283,12 +287,13 @@ def _numbers(one: Any, names: Sequence[str]) -> list[int | None]:
 
 
 def write_spans(
-    style: str,
     path: str | os.PathLike[str],
     columns: Columns,
     labels: Sequence[str] | None = None,
     probabilities: Sequence[float] | None = None,
     notes: Sequence[dict[str, Any]] | None = None,
+    *,
+    style: str,
 ) -> None:
     r"""Write JSON lines of texts and character spans.
 
@@ -297,8 +302,6 @@ def write_spans(
 
     Parameters
     ----------
-    style
-        "spacy", "prodigy" or "doccano".
     path
         Where to write; ``"-"`` is standard output and ``.gz`` is gzipped.
     columns
@@ -309,13 +312,15 @@ def write_spans(
         The probability of each tag, which is written as ``token_probabilities``.
     notes
         What to add to the object of each text.
+    style
+        "spacy", "prodigy" or "doccano".
 
     Examples
     --------
     >>> from pathlib import Path
-    >>> from partwise.formats.spans import read_spans, write_spans
+    >>> from partwise.formats import read_spans, write_spans
     >>> _ = Path("t.jsonl").write_text('{"text": "Ada left", "label": [[0, 3, "PER"]]}')
-    >>> write_spans("doccano", "out.jsonl", read_spans("doccano", "t.jsonl"), ["B-ORG", "O"])
+    >>> write_spans("out.jsonl", read_spans("t.jsonl", "doccano"), ["B-ORG", "O"], style="doccano")
     >>> Path("out.jsonl").read_text()
     '{"text": "Ada left", "label": [[0, 3, "ORG"]]}\n'
     """
@@ -400,12 +405,12 @@ def _span(style: str, key: str, borders: _Borders, found: tuple[str, int, int]) 
 
 
 def _format(style: str) -> Format:
-    read: Callable[..., Columns] = partial(read_spans, style)
+    read: Callable[..., Columns] = partial(read_spans, style=style)
     return Format(
         "tokens in columns",
         read,
         f"JSON lines: {EXAMPLES[style]}",
-        partial(write_spans, style),
+        partial(write_spans, style=style),
         OPTIONS[style],
         partial(signs, style),
         finds_all=True,

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partwise.errors import DataError, Place
-from partwise.formats.base import Format
 from partwise.formats.faults import STRICT, Faults
 from partwise.formats.options import OPTIONS
+from partwise.formats.registry import Format
 from partwise.formats.source import read_text
 from partwise.memory import BYTES_A_FEATURE, check_memory
 from partwise.problem.rows import Rows
@@ -106,7 +106,7 @@ def read_svmlight(
     Examples
     --------
     >>> from pathlib import Path
-    >>> from partwise.formats.svmlight import read_svmlight
+    >>> from partwise.formats import read_svmlight
     >>> _ = Path("t.svm").write_text("a 1:0.5 3:1\nb 2:1\n")
     >>> data = read_svmlight("t.svm")
     >>> data.rows.to_scipy().toarray(), data.labels

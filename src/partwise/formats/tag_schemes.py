@@ -9,9 +9,11 @@ the neighbours of its token. This is written as two marks, for the left and for 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final, NamedTuple
+
+from partwise.errors import DataError
 
 __all__ = [
     "PREFIXES",
@@ -21,6 +23,15 @@ __all__ = [
     "UNTYPED",
     "Rule",
     "TagScheme",
+    "broken_rule",
+    "fits",
+    "is_span_tag",
+    "lenient_pair",
+    "lenient_spans",
+    "lenient_tag",
+    "likely_scheme",
+    "may_follow",
+    "span_tags",
     "tag_letter",
 ]
 
@@ -131,3 +142,153 @@ def tag_letter(scheme: str, left: str, right: str) -> str:
 
 def _fits(mark: str, side: str) -> bool:
     return mark in ("y?" if side == "y" else "n?" if side == "n" else "nt?")
+
+
+#: The share of labels that must be tags of spans for a file to be taken as one of spans.
+_MOST = 0.8
+
+
+def is_span_tag(label: str) -> bool:
+    """Return whether a label is ``O``, or a letter of a scheme with ``-`` and a type: ``B-NP``."""
+    return label == "O" or (len(label) > 2 and label[0] in PREFIXES and label[1] == "-")
+
+
+def fits(scheme: TagScheme, label: object) -> bool:
+    """Return whether a label is O, or a letter of the scheme, alone or with ``-`` and a type."""
+    if not isinstance(label, str) or label[:1] not in scheme.sides:
+        return False
+    return label == "O" if label[:1] == "O" else label[1:2] in ("", "-")
+
+
+def may_follow(scheme: TagScheme, before: str | None, now: str | None) -> bool:
+    """Return whether a tag may follow another one; None is the start or the end of a sentence."""
+    a, b = before or "O", now or "O"
+    right, left = scheme.sides[a[0]][1], scheme.sides[b[0]][0]
+    same = a != "O" and b != "O" and a[1:] == b[1:]
+    if "t" in (right, left):
+        return same and "y" not in (right, left)
+    return (same and right in "y?" and left in "y?") or (right in "n?" and left in "n?")
+
+
+def likely_scheme(sentences: Iterable[Sequence[str]]) -> str | None:
+    """Return the scheme of the tags of a file, by their letters; None if they are no tags.
+
+    ``B``, ``I`` and ``O`` are IOB1 if every ``B`` follows a tag of the same type and some ``I``
+    does not, and otherwise IOB2.
+    """
+    letters: set[str] = set()
+    tagged = other = typed = 0
+    first_b = first_i = 0
+    for labels in sentences:
+        before = "O"
+        for label in labels:
+            if is_span_tag(label):
+                tagged += 1
+                typed += label != "O"
+                letters.add(label[0])
+                same = before[0] != "O" and before[1:] == label[1:]
+                first_b += label[0] == "B" and not same
+                first_i += label[0] == "I" and not same
+            else:
+                other += 1
+            before = label or "O"
+    if not typed or tagged < _MOST * (tagged + other):
+        return None
+    if letters & {"L", "U"}:
+        return "BILOU"
+    if letters & {"E", "S"}:
+        return "IOBES" if letters & {"B", "S"} else "IOE2"
+    return "IOB1" if first_i and not first_b else "IOB2"
+
+
+def broken_rule(name: str, before: str | None, now: str | None) -> str | None:
+    """Return what is wrong with a tag after another one, and what to do; None if nothing is.
+
+    Parameters
+    ----------
+    name : str
+        The name of a scheme.
+    before, now : str or None
+        The tags; None is the start or the end of a sentence.
+    """
+    name = SCHEME_ALIASES.get(name, name)
+    scheme = TAG_SCHEMES[name]
+    if now is not None and not fits(scheme, now):
+        letters = ", ".join(sorted(set(scheme.sides) - {"O"}))
+        return (
+            f"{now!r} is no tag of {name}: a tag is O, or one of {letters} followed by - and a "
+            "type; correct it, or name another --scheme"
+        )
+    if (before is not None and not fits(scheme, before)) or may_follow(scheme, before, now):
+        return None
+    first = "at the start of a sentence" if before is None else f"after {before}"
+    what = f"a sentence that ends {first}" if now is None else f"{now} {first}"
+    return f"{what} breaks {name}; {_remedy(scheme, before, now)}, or name another --scheme"
+
+
+def _remedy(scheme: TagScheme, before: str | None, now: str | None) -> str:
+    for letter in scheme.sides:
+        instead = "O" if letter == "O" else letter + (now or "O")[1:]
+        if now not in (None, "O") and letter != "O" and may_follow(scheme, before, instead):
+            return f"write {instead}" + (", correct the tag before it" if before else "")
+    return "correct one of the two tags" if now is not None else f"correct {before}"
+
+
+def lenient_tag(label: str) -> tuple[str, str]:
+    """Return the letter of a label, as in IOBES, and the type of its span."""
+    type_ = label[1:].split("-", maxsplit=1)[-1] or UNTYPED
+    return {"L": "E", "U": "S"}.get(label[0], label[0]), type_
+
+
+def lenient_pair(before: str, now: str) -> tuple[bool, bool, bool]:
+    """Return whether a span begins at the second of two labels, goes on there, or ends before.
+
+    A span also begins where the type changes, regardless of the letters.
+    """
+    (left, left_type), (right, right_type) = lenient_tag(before), lenient_tag(now)
+    changed = left_type != right_type
+    ends = left in "ES" or (left in "BI" and right in "BSO") or (left not in "O." and changed)
+    begins = right in "BS" or (left in "ESO" and right in "EI")
+    begins = begins or (right not in "O." and changed)
+    return begins, not ends and left not in "O.", ends
+
+
+def lenient_spans(labels: Sequence[str]) -> list[tuple[str, int, int]]:
+    """Return the type, the start and the stop of each span, in order."""
+    found = []
+    before, start = "O", 0
+    for place, label in enumerate([*labels, "O"]):
+        if not label:
+            raise DataError(f"label {place} (counting from 0) is empty; use `O` outside of spans")
+        begins, _, ends = lenient_pair(before, label)
+        if ends:
+            found.append((lenient_tag(before)[1], start, place))
+        if begins:
+            start = place
+        before = label
+    return found
+
+
+def span_tags(spans: Sequence[tuple[str, int, int]], length: int, scheme: str) -> list[str]:
+    """Return the tags of a sequence with some spans, which are in order and do not overlap.
+
+    Parameters
+    ----------
+    spans
+        The type, the start and the stop of each span.
+    length
+        The number of tokens.
+    scheme
+        The name of a scheme of tags.
+    """
+    tags = ["O"] * length
+    for number, (type_, start, stop) in enumerate(spans):
+        before = spans[number - 1] if number else None
+        after = spans[number + 1] if number + 1 < len(spans) else None
+        left = "t" if before is not None and before[2] == start and before[0] == type_ else "n"
+        right = "t" if after is not None and after[1] == stop and after[0] == type_ else "n"
+        for t in range(start, stop):
+            sides = ("y" if t > start else left, "y" if t < stop - 1 else right)
+            letter = tag_letter(scheme, *sides)
+            tags[t] = letter if type_ == UNTYPED else f"{letter}-{type_}"
+    return tags

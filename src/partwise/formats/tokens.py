@@ -1,20 +1,18 @@
-"""The tokens of a file, in the one form that all formats of tokens are read into."""
+"""The tokens of a file in the form that all formats of tokens share, and what is beside them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import NoReturn, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from partwise.counted import counted
 from partwise.errors import DataError, Place
-from partwise.formats.attributes import Attributes
-from partwise.formats.layout import Layout
 
-__all__ = ["Columns"]
+__all__ = ["Attributes", "Columns", "Layout"]
 
 T = TypeVar("T")
 
@@ -49,7 +47,7 @@ class Columns:
     Examples
     --------
     >>> from pathlib import Path
-    >>> from partwise.formats.columns import read_columns
+    >>> from partwise.formats import read_columns
     >>> _ = Path("t.txt").write_text("the DT B-NP\ndog NN I-NP\n")
     >>> text = read_columns("t.txt")
     >>> text
@@ -141,3 +139,74 @@ class Columns:
     def _by_sentence(self, flat: Sequence[T]) -> list[list[T]]:
         ends = np.cumsum(self.lengths).tolist()
         return [list(flat[a:b]) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class Attributes:
+    """The attributes of all tokens, one after the other.
+
+    Attributes
+    ----------
+    names : list of str
+        The names. A name may occur several times in a token; its values are then added up.
+    values : ndarray of float
+        The value of each.
+    ends : ndarray of int
+        Where the attributes of each token begin, and where the last ones end.
+    """
+
+    names: list[str]
+    values: NDArray[np.float64]
+    ends: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        """Return the number of tokens."""
+        return len(self.ends) - 1
+
+    def of(self, token: int) -> list[tuple[str, float]]:
+        """Return the names and values of a token, counted from 0."""
+        begin, end = self.ends[token], self.ends[token + 1]
+        return list(zip(self.names[begin:end], self.values[begin:end].tolist(), strict=True))
+
+    def take(self, tokens: Sequence[int]) -> Attributes:
+        """Return the attributes of some of the tokens."""
+        if isinstance(tokens, range) and tokens.step == 1 and len(tokens):
+            ends = self.ends[tokens[0] : tokens[-1] + 2]
+            begin, end = int(ends[0]), int(ends[-1])
+            return Attributes(self.names[begin:end], self.values[begin:end], ends - begin)
+        pairs = [pair for token in tokens for pair in self.of(token)]
+        counts = np.diff(self.ends)[tokens] if len(tokens) else np.zeros(0, np.int64)
+        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+        return Attributes(
+            [name for name, _ in pairs], np.array([value for _, value in pairs], np.float64), ends
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The parts of a file around its tokens.
+
+    Attributes
+    ----------
+    format : str
+        The name of the format that understands the layout.
+    sentences : sequence
+        For each sentence, what the writer of the format needs to write it as it was.
+    tail
+        What follows the last sentence.
+    settings : mapping
+        The options that the file was read with.
+    extras : mapping of str to int
+        The names and numbers of the things that only this layout holds, such as comments. Another
+        format cannot carry them.
+    """
+
+    format: str
+    sentences: Sequence[Any]
+    tail: Any = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    extras: Mapping[str, int] = field(default_factory=dict)
+
+    def take(self, which: Sequence[int]) -> Layout:
+        """Return the layout of some of the sentences; what follows the last one is left out."""
+        return replace(self, sentences=[self.sentences[s] for s in which], tail=None)

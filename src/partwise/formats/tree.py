@@ -41,7 +41,7 @@ class Tree:
 
     Examples
     --------
-    >>> from partwise.formats.tree import Tree
+    >>> from partwise.formats import Tree
     >>> tree = Tree("S", (Tree("NN", word="dogs"), Tree("VB", word="bark")))
     >>> print(tree)
     (S (NN dogs) (VB bark))

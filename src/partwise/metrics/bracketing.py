@@ -43,7 +43,7 @@ class BracketScores:
 
     Examples
     --------
-    >>> from partwise.formats.brackets import parse_tree
+    >>> from partwise.formats import parse_tree
     >>> from partwise.metrics import bracket_scores
     >>> tree = parse_tree("(S (NP (DT a) (NN dog)) (VB barks))")
     >>> scores = bracket_scores([tree], [tree])
@@ -125,7 +125,7 @@ def bracket_scores(
 
     Examples
     --------
-    >>> from partwise.formats.brackets import parse_tree
+    >>> from partwise.formats import parse_tree
     >>> from partwise.metrics import bracket_scores
     >>> gold = parse_tree("(S (NP (DT a) (NN dog)) (VB barks))")
     >>> flat = parse_tree("(S (DT a) (NN dog) (VB barks))")

@@ -7,9 +7,15 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from partwise.errors import DataError
-from partwise.formats.tag_rules import is_span_tag
-from partwise.formats.tag_schemes import TAG_SCHEMES, UNTYPED, Rule
-from partwise.formats.tag_spans import lenient_pair, lenient_spans, lenient_tag
+from partwise.formats.tag_schemes import (
+    TAG_SCHEMES,
+    UNTYPED,
+    Rule,
+    is_span_tag,
+    lenient_pair,
+    lenient_spans,
+    lenient_tag,
+)
 
 __all__ = [
     "SCHEMES",

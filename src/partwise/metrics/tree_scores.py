@@ -95,7 +95,7 @@ def bracket_precision_score(
 
     Examples
     --------
-    >>> from partwise.formats.brackets import parse_tree
+    >>> from partwise.formats import parse_tree
     >>> from partwise.metrics import bracket_precision_score
     >>> gold = parse_tree("(S (NP (DT a) (NN dog)) (VB barks))")
     >>> flat = parse_tree("(S (DT a) (NN dog) (VB barks))")
@@ -118,7 +118,7 @@ def bracket_recall_score(
 
     Examples
     --------
-    >>> from partwise.formats.brackets import parse_tree
+    >>> from partwise.formats import parse_tree
     >>> from partwise.metrics import bracket_recall_score
     >>> gold = parse_tree("(S (NP (DT a) (NN dog)) (VB barks))")
     >>> flat = parse_tree("(S (DT a) (NN dog) (VB barks))")
@@ -151,7 +151,7 @@ def bracket_f1_score(
 
     Examples
     --------
-    >>> from partwise.formats.brackets import parse_tree
+    >>> from partwise.formats import parse_tree
     >>> from partwise.metrics import bracket_f1_score
     >>> gold = parse_tree("(S (NP (DT a) (NN dog)) (VB barks))")
     >>> flat = parse_tree("(S (DT a) (NN dog) (VB barks))")

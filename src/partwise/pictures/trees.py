@@ -68,7 +68,7 @@ def tree_svg(
 
     Examples
     --------
-    >>> from partwise.formats.brackets import parse_tree
+    >>> from partwise.formats import parse_tree
     >>> from partwise.pictures import tree_svg
     >>> svg = tree_svg(parse_tree("(S (NP (NNS dogs)) (VP (VBP bark)))"))
     >>> svg.count("pw-phrase"), svg.count("pw-leaf")

@@ -10,13 +10,13 @@ import numpy as np
 
 from ..errors import PartwiseError
 from ..formats.tag_schemes import UNTYPED
-from ..formats.validate import validate
+from ..formats.validation import validate
 from ..tasks.comparison import Comparison
 from ..tasks.labels import spelled
 from .facts import DataFacts
 
 if TYPE_CHECKING:
-    from ..formats.choice import Chosen
+    from ..formats.registry import Chosen
     from ..models.model import Model
     from ..tasks.base import Task
     from .gathering import GivenFile
@@ -90,7 +90,7 @@ def _faults(
     path: str, task: Task[Any], model: Model, format: Chosen | str | None
 ) -> tuple[list[str], list[str]]:
     """Return what `partwise validate` finds: its sum, and its first words, which quote the file."""
-    from ..formats.choice import Chosen
+    from ..formats.registry import Chosen
 
     chosen = Chosen.of(format).after(model.meta.get("format"))
     try:

@@ -26,7 +26,7 @@ from .usage import usage_of
 from .wrong_examples import wrong_examples
 
 if TYPE_CHECKING:
-    from ..formats.choice import Chosen
+    from ..formats.registry import Chosen
     from ..tasks.base import Task
 
 __all__ = ["GivenFile", "gather", "model_of"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ..formats.choice import Chosen
+from ..formats.registry import Chosen
 from ..formats.span_styles import STYLES, TOKENIZERS, tokenizer_of
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from ..training.settings import Parameters
 from .parameters import given_parameters, options_of
 
 if TYPE_CHECKING:
-    from ..formats.choice import Chosen
+    from ..formats.registry import Chosen
     from ..models.model import Model
     from .comparison import Comparison
     from .predictions import Predictions
@@ -133,7 +133,7 @@ class Task(ABC, Generic[Examples]):
 
     def reader(self, chosen: Chosen | str | None) -> Callable[..., Any]:
         """Return the reader of a format; None is the format of the task."""
-        from ..formats.choice import Chosen
+        from ..formats.registry import Chosen
 
         choice = Chosen.of(chosen)
         choice.format(self.format)

@@ -34,7 +34,7 @@ class Quote:
     shape : str
         What a label is: "label" (one for the example), "tags" (one per word), "spans" (triples of
         label, start and stop), "arcs" (heads, and relations or None) or "tree" (a
-        `partwise.formats.tree.Tree`).
+        `partwise.formats.Tree`).
     words : list of str
         The words or the names of the vertices; empty if an example is only a row of features.
     right, found

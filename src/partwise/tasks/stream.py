@@ -84,8 +84,8 @@ class FileStream(Stream):
         size: int | None = None,
         memory: int | None = None,
     ) -> None:
-        from ..formats.choice import Chosen
-        from ..formats.text_batches import BATCH_BYTES, check_cuttable
+        from ..formats.registry import Chosen
+        from ..formats.stream import BATCH_BYTES, check_cuttable
 
         # The features of a text take some hundred times its memory while they are made.
         most = BATCH_BYTES if memory is None else max(_LEAST, min(BATCH_BYTES, memory // 1024))
@@ -100,7 +100,7 @@ class FileStream(Stream):
         check_cuttable(self.path, chosen.options.get("encoding"))
 
     def batches(self) -> Iterator[Source]:
-        from ..formats.text_batches import TextBatches
+        from ..formats.stream import TextBatches
 
         task, given = self._task, self._given
         if self._ends is None:

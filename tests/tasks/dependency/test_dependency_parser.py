@@ -194,7 +194,7 @@ def test_sentences_in_other_shapes(parser: DependencyParser) -> None:
         ([{"form": "abc"}], None, "one entry a word"),
         ([{"form": []}], None, "has no words"),
         ([{"pos": ["A"]}], None, "has no words"),
-        ([{"form": ["a", 1]}], None, r"word 2 .* form is 1"),
+        ([{"form": ["a", 1]}], None, r"the form of word 2 .* is 1"),
         ([{"form": ["a"], "tag": ["b"]}], None, "no column 'tag'"),
         ([{"form": ["a"], "pos": ["b", "c"]}], None, "2 values of pos for 1 words"),
         ([{"form": ["a\tb"]}], [[0]], "sentence 0 .* cannot be written"),

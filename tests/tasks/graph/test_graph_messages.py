@@ -35,8 +35,16 @@ Y = ["a", "b", "a"]
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        ([(NODES, [[0, 3]])], [Y], r"example 0 .*'edge', factor 0: the vertices \[0, 3\] where"),
-        ([(NODES, [[0, 1], [1, 1]])], [Y], r"factor 1: the vertices \[1, 1\]; they must be diff"),
+        (
+            [(NODES, [[0, 3]])],
+            [Y],
+            r"example 0, kind 'edge', factor 0 .*: the vertices \[0, 3\] where",
+        ),
+        (
+            [(NODES, [[0, 1], [1, 1]])],
+            [Y],
+            r"factor 1 .*: the vertices \[1, 1\]; they must be diff",
+        ),
         ([(NODES, [[0, 1, 2]])], [Y], r"edges of shape \(1, 3\); give pairs"),
         ([(NODES, [[0.5, 1]])], [Y], "type float64; give whole numbers"),
         ([(NODES, EDGES)], [Y[:2]], "has 3 vertices in X and 2 labels in y"),

@@ -489,7 +489,7 @@ def test_grid_search_and_unfitted(text: Sentences) -> None:
         ({"segment_features": "text"}, [[{"v": "a"}, TOKEN]], [["B-X", "I-X"]],
          "sequence 0, token 0 .* no word"),
         ({"segment_features": lambda *_: 3}, [[TOKEN] * 2], [["B-X", "I-X"]],
-         "segment_features, where a token is a segment"),
+         "segment_features: sequence 0, segment 0 "),
         ({"segment_features": "text"}, np.zeros((2, 2)), [["B-X", "I-X"]], "give the lengths"),
     ],
 )  # fmt: skip

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from partwise.formats.attributes import Attributes
+from partwise.formats.tokens import Attributes
 from partwise.tasks.sequences.token_text import (
     attribute_words,
     shown_attributes,

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...formats.sentence import Sentence
+from ...formats.conll import Sentence
 from ...tasks.dependency.arc_table import ArcTable
 from ...tasks.dependency.features import arc_features_of
 from ...tasks.dependency.templates import COLUMNS

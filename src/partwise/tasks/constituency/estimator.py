@@ -50,8 +50,8 @@ class ConstituencyParser(ConstituencyTrainer, Estimator):
 
     Notes
     -----
-    Trees are :class:`partwise.formats.tree.Tree` objects, as
-    :func:`partwise.formats.brackets.read_brackets` returns them. Sentences are such trees, of which
+    Trees are :class:`partwise.formats.Tree` objects, as
+    :func:`partwise.formats.read_brackets` returns them. Sentences are such trees, of which
     the words and tags are taken; or lists of pairs ``(word, tag)``; or, if tags are predicted,
     lists of words.
 
@@ -62,7 +62,7 @@ class ConstituencyParser(ConstituencyTrainer, Estimator):
     Examples
     --------
     >>> from partwise import ConstituencyParser
-    >>> from partwise.formats.brackets import parse_tree
+    >>> from partwise.formats import parse_tree
     >>> tree = parse_tree("(S (NP (DT the) (NN cat)) (VP (VB sleeps)))")
     >>> parser = ConstituencyParser(l2=0.1).fit([tree])
     >>> print(parser.predict([[("the", "DT"), ("dog", "NN"), ("sleeps", "VB")]])[0])

@@ -119,7 +119,7 @@ class SpanFeatures(Features):
         examples : iterable
             Trees, of which the words and tags are taken; lists of pairs ``(word, tag)``; lists of
             words, if the model predicts tags; or a bracketed file, as
-            :func:`partwise.formats.brackets.read_brackets` reads it.
+            :func:`partwise.formats.read_brackets` reads it.
         """
         refuse_others(more)
         sentences = read_sentences(examples)

@@ -16,7 +16,7 @@ from .parameters import ConstituencyParameters
 
 if TYPE_CHECKING:
     from ...arrays import Floats
-    from ...formats.choice import Chosen
+    from ...formats.registry import Chosen
     from ...formats.tree import Tree
     from ...metrics.bracketing import BracketScores
     from ...models.model import Candidate, Model

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import DataError, Place
-from ...formats.sentence import UNKNOWN
+from ...formats.conll import UNKNOWN
 from ...metrics.attachment import POLICIES, scored_words
 from ...metrics.labels import Score
 from ..comparison import Comparison, Odds, Quote, Tallies, columns_of, marginals_of, prints_of

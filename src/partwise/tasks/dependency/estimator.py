@@ -9,7 +9,7 @@ from sklearn.utils.metaestimators import available_if
 
 from ...arrays import Floats
 from ...errors import DataError
-from ...formats.sentence import Sentence
+from ...formats.conll import Sentence
 from ...metrics.attachment import attachment_scores
 from ...models.training_examples import check_weights
 from ..cross_validation import PathEstimator
@@ -44,8 +44,8 @@ class DependencyParser(DependencyTrainer, Estimator):
 
     Notes
     -----
-    Sentences are :class:`partwise.formats.conll.Sentence` objects, as
-    :func:`partwise.formats.conll.read_conll` returns them; or dicts of columns, such as
+    Sentences are :class:`partwise.formats.Sentence` objects, as
+    :func:`partwise.formats.read_conll` returns them; or dicts of columns, such as
     ``{"form": ["a", "dog"], "pos": ["DT", "NN"]}``; or lists of words, each a dict such as
     ``{"form": "dog", "pos": "NN"}``. The columns are form, lemma, cpos, pos, feats, head and
     deprel. Words count from 1, and the head 0 is the root.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ...errors import DataError, Place
-from ...formats.sentence import UNKNOWN, Sentence
+from ...formats.conll import UNKNOWN, Sentence
 
 if TYPE_CHECKING:
     from ...structures.dependency.arcs import ArcConstraints
@@ -25,7 +25,7 @@ def read_sentences(given: Any) -> list[Sentence]:
     Parameters
     ----------
     given : iterable
-        Each item a :class:`partwise.formats.conll.Sentence`; or a dict of columns, lists with one
+        Each item a :class:`partwise.formats.Sentence`; or a dict of columns, lists with one
         entry per word (``{"form": [...], "pos": [...]}``); or a list of words, each a dict
         (``{"form": "dog", "pos": "NN", "head": 2}``). Columns are form, lemma, cpos, pos, feats,
         head and deprel; all but the form may be missing.

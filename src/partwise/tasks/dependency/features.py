@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ...arrays import Floats, Ints
 from ...errors import DataError
-from ...formats.sentence import Sentence
+from ...formats.conll import Sentence
 from ...models.features import Arrays, Features, Inputs, refuse_others, same_numbers
 from .arc_table import ArcTable
 from .examples import read_fixed_heads, read_sentences, read_trees
@@ -56,7 +56,7 @@ class ArcFeatures(Features):
             The structure of the model.
         examples
             Sentences as :class:`partwise.DependencyParser` takes them, for example those of a file
-            that :func:`partwise.formats.conll.read_conll` read.
+            that :func:`partwise.formats.read_conll` read.
         """
         refuse_others(more)
         return examples.sentences if isinstance(examples, Treebank) else read_sentences(examples)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...arrays import Ints
 from ...errors import DataError, Place
-from ...formats.sentence import UNKNOWN, Sentence
+from ...formats.conll import UNKNOWN, Sentence
 from ...structures.dependency.projectivity import (
     crossing_arcs,
     find_cycle,

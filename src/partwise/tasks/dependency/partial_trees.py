@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, Place
-from ...formats.sentence import UNKNOWN, Sentence
+from ...formats.conll import UNKNOWN, Sentence
 
 if TYPE_CHECKING:
     from ...structures.dependency.arcs import ArcConstraints

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ...formats.conll import write_conll
-from ...formats.sentence import Sentence
+from ...formats.conll import Sentence, write_conll
 from ..predictions import Predictions, heading, ranking_record
 from .treebank import filled
 

@@ -14,7 +14,7 @@ from ..predictions import Predictions
 from .parameters import DependencyParameters
 
 if TYPE_CHECKING:
-    from ...formats.choice import Chosen
+    from ...formats.registry import Chosen
     from ...metrics.attachment import AttachmentScores
     from ...models.model import Model
     from ..comparison import Comparison
@@ -128,7 +128,7 @@ class Parse(Task["Treebank"]):
         n_jobs: int | None,
         fixed: str | None = None,
     ) -> Predictions:
-        from ...formats.sentence import UNKNOWN
+        from ...formats.conll import UNKNOWN
         from .predictions import ParsedSentences, RankedTrees
 
         sentences = source.sentences

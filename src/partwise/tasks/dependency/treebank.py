@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import DataError, Place
-from ...formats.sentence import Sentence
+from ...formats.conll import Sentence
 from ..source import Source
 from .examples import read_sentences, read_trees
 from .partial_trees import certain_words, with_missing
@@ -53,7 +53,7 @@ class Treebank(Source):
         labelled: bool,
         single_root: bool = False,
     ) -> Treebank:
-        """Read a file; parameters are those of :func:`partwise.formats.conll.read_conll`."""
+        """Read a file; parameters are those of :func:`partwise.formats.read_conll`."""
         sentences = reader(path, labelled=labelled, single_root=single_root)
         heads = [sentence.head for sentence in sentences]
         relations = [sentence.deprel for sentence in sentences]

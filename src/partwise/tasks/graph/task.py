@@ -16,8 +16,8 @@ from ..predictions import Predictions, heading, ranking_record
 from .parameters import GraphParameters
 
 if TYPE_CHECKING:
-    from ...formats.choice import Chosen
     from ...formats.graph_text import TextGraph
+    from ...formats.registry import Chosen
     from ...models.model import Candidate, Model
     from ..comparison import Comparison
     from .features import GraphFeatures

@@ -18,7 +18,7 @@ from .parameters import ClassifierParameters
 
 if TYPE_CHECKING:
     from ...arrays import Floats
-    from ...formats.choice import Chosen
+    from ...formats.registry import Chosen
     from ...models.model import Candidate, Model
     from ..comparison import Comparison
     from .sources import Table

@@ -11,8 +11,8 @@ import numpy as np
 
 from ...counted import counted
 from ...errors import DataError, Place
-from ...formats.attributes import Attributes
 from ...formats.columns import Columns
+from ...formats.tokens import Attributes
 from ...models.tally import Tally
 from ..base import no_labels
 from ..labels import order_of_labels

@@ -23,8 +23,8 @@ from ..missing import with_unscored
 from ..predictions import Predictions, heading, ranking_record
 
 if TYPE_CHECKING:
-    from ...formats.choice import Chosen
     from ...formats.columns import Columns
+    from ...formats.registry import Chosen
     from ...models.model import Candidate, Model
     from .column_file import ColumnFile
     from .extraction import ColumnTemplates
@@ -82,7 +82,7 @@ def read_training(
     task: Task[Any], path: str, given: Mapping[str, Any], like: ColumnFile | None
 ) -> ColumnFile:
     """Read a file of tokens with labels, as `Task.read` does."""
-    from ...formats.choice import Chosen
+    from ...formats.registry import Chosen
     from .column_file import ColumnFile
 
     templates = like.templates if like is not None else _templates(given)
@@ -156,7 +156,7 @@ def read_inputs(
 
     Without `format`, the file is read in the format that the model was trained with.
     """
-    from ...formats.choice import Chosen
+    from ...formats.registry import Chosen
     from .column_file import ColumnFile, not_columns
 
     chosen = Chosen.of(format).after(model.meta.get("format"))
@@ -178,7 +178,7 @@ def read_inputs(
 
 def _other_separator(task: Task[Any], chosen: Chosen, columns: Columns) -> str:
     """Return advice to name a separator, if the only column of a file looks like several."""
-    from ...formats.column_width import separator_hint
+    from ...formats.column_choice import separator_hint
 
     if (chosen.name or task.format) != "columns" or len(columns.fields) != 1:
         return ""

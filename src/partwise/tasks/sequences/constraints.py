@@ -10,8 +10,7 @@ import numpy as np
 
 from ...arrays import Ints
 from ...errors import DataError, LabelError, Place
-from ...formats.tag_rules import fits, may_follow
-from ...formats.tag_schemes import SCHEME_ALIASES, TAG_SCHEMES
+from ...formats.tag_schemes import SCHEME_ALIASES, TAG_SCHEMES, fits, may_follow
 from ...structures.base import Constraints
 from .segment_tags import numbered_place
 

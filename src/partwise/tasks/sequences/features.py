@@ -158,7 +158,7 @@ class PositionFeatures(Features):
             The structure of the model.
         examples
             Sequences of tokens, as :class:`partwise.SequenceTagger` takes them; a column file, as
-            :func:`partwise.formats.columns.read_columns` reads it; for a model that was trained on
+            :func:`partwise.formats.read_columns` reads it; for a model that was trained on
             column files, sequences of tokens that are the columns of a file (one string, or a list
             of strings); for a classifier, a matrix or an svmlight file.
         lengths : array-like of int or None

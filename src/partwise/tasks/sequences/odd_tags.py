@@ -8,8 +8,14 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from ...formats.tag_rules import fits, is_span_tag, likely_scheme, may_follow
-from ...formats.tag_schemes import TAG_SCHEMES, TagScheme
+from ...formats.tag_schemes import (
+    TAG_SCHEMES,
+    TagScheme,
+    fits,
+    is_span_tag,
+    likely_scheme,
+    may_follow,
+)
 
 if TYPE_CHECKING:
     from ...formats.tokens import Columns

@@ -26,7 +26,7 @@ from .columns import (
 from .parameters import SegmentParameters
 
 if TYPE_CHECKING:
-    from ...formats.choice import Chosen
+    from ...formats.registry import Chosen
     from ...models.model import Model
     from ..comparison import Comparison
     from .column_file import ColumnFile

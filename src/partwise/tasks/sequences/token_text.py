@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from ...formats.attributes import Attributes
+from ...formats.tokens import Attributes
 from ...problem.rows import is_matrix
 
 __all__ = ["attribute_words", "shown_attributes", "shown_tokens", "token_words"]

@@ -9,11 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from partwise.errors import DataError, Place
-from partwise.formats.base import Format
-from partwise.formats.choice import Chosen
 from partwise.formats.column_choice import listed
 from partwise.formats.conllu import Field
-from partwise.formats.registry import format_of
+from partwise.formats.registry import Chosen, Format, format_of
 from partwise.formats.tokens import Columns
 
 __all__ = ["Conversion", "convert"]
@@ -78,7 +76,7 @@ def convert(
     Examples
     --------
     >>> from pathlib import Path
-    >>> from partwise.formats.convert import convert
+    >>> from partwise.formats import convert
     >>> _ = Path("t.txt").write_text("the DET\ndog NOUN\n")
     >>> done = convert("t.txt", "t.jsonl", "columns", "jsonl")
     >>> Path("t.jsonl").read_text()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
-from partwise.formats.label_counts import likely_slips
+from partwise.formats.validation import likely_slips
 
 
 @pytest.mark.parametrize(
@@ -42,3 +44,16 @@ def test_slips(rare: str, common: str) -> None:
 )
 def test_no_slips(counts: dict[str, int]) -> None:
     assert likely_slips(counts) == {}
+
+
+def test_long_labels_take_memory_for_their_length() -> None:
+    def most(length: int) -> int:
+        tracemalloc.start()
+        assert likely_slips({"a" * length + "b": 40, "a" * length: 1}) == {
+            "a" * length: "a" * length + "b"
+        }
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return peak
+
+    assert most(8000) < 3 * most(4000)

@@ -1,24 +1,33 @@
-"""All faults of a file at once, with their places and what to do about them."""
+"""All faults of a file at once, with their places, and labels that look misspelled."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import accumulate
+from typing import Any, Final
 
 from partwise.errors import DataError, FormatError
-from partwise.formats.choice import Chosen
+from partwise.formats.brackets import Brackets
 from partwise.formats.faults import Fault, Faults
-from partwise.formats.label_counts import label_counts
+from partwise.formats.graph_file import GraphFile
+from partwise.formats.registry import Chosen
 from partwise.formats.source import NotTextError, Text, read_text
-from partwise.formats.tag_rules import broken_rule, likely_scheme
-from partwise.formats.tag_schemes import SCHEME_ALIASES, TAG_SCHEMES
+from partwise.formats.svmlight import SvmlightData
+from partwise.formats.tag_schemes import (
+    SCHEME_ALIASES,
+    TAG_SCHEMES,
+    broken_rule,
+    is_span_tag,
+    likely_scheme,
+)
 from partwise.formats.tokens import Columns
 
-__all__ = ["Verdict", "validate"]
+__all__ = ["Verdict", "label_counts", "likely_slips", "validate"]
 
 
 @dataclass(frozen=True)
@@ -91,7 +100,7 @@ def validate(
     Examples
     --------
     >>> from pathlib import Path
-    >>> from partwise.formats.validate import validate
+    >>> from partwise.formats import validate
     >>> _ = Path("t.txt").write_text("the B-NP\ndog I-VP\n")
     >>> verdict = validate("t.txt", scheme="BIO")
     >>> len(verdict.faults), verdict.faults[0].line
@@ -182,3 +191,135 @@ def _column(columns: Columns, line: str, label: str) -> int:
     places = [found.start(1) for found in re.finditer(
         rf"(?:^|[\t=| ]|{mark})({re.escape(label)})(?=$|[\t| ]|{mark})", line)]  # fmt: skip
     return places[-1] + 1 if places else 1
+
+
+#: A label is taken for a slip if it occurs at most so many times,
+_RARE: Final = 2
+#: and one that is spelled nearly alike at least so many times as often.
+_TIMES: Final = 20
+#: In shorter names one character makes another word: NN and NNS.
+_SHORTEST: Final = 3
+#: Names are hashed by a polynomial in this base, modulo a prime.
+_BASE: Final = 1 << 21
+_PRIME: Final = (1 << 61) - 1
+
+
+def label_counts(examples: Any) -> dict[str, int]:
+    r"""Count the labels of the examples of a file.
+
+    Parameters
+    ----------
+    examples
+        What a reader returned: tokens in columns, rows of numbers, sentences with dependency trees,
+        phrase-structure trees or graphs.
+
+    Returns
+    -------
+    dict of str to int
+        Labels of tokens, rows or vertices, relations of dependencies, or categories of phrases,
+        with their numbers, the most frequent one first. Empty if there are no labels.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.formats import read_columns
+    >>> from partwise.formats.validation import label_counts
+    >>> _ = Path("t.txt").write_text("the DET\ndog NOUN\nsaw VERB\nthe DET\n")
+    >>> label_counts(read_columns("t.txt"))
+    {'DET': 2, 'NOUN': 1, 'VERB': 1}
+    """
+    counts = Counter(_labels(examples))
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _labels(examples: Any) -> Iterator[str]:
+    if isinstance(examples, (Columns, SvmlightData)):
+        yield from examples.labels or []
+    elif isinstance(examples, Brackets):
+        for tree in examples.trees:
+            yield from (node.label for node in tree.nodes() if node.children)
+    elif isinstance(examples, GraphFile):
+        for graph in examples.graphs:
+            yield from (label for label in graph.labels if label is not None)
+    else:
+        for sentence in examples:
+            yield from (relation for relation in sentence.deprel if relation != "_")
+
+
+def likely_slips(counts: Mapping[str, int]) -> dict[str, str]:
+    """Return labels that look misspelled, each with the label that may have been meant.
+
+    A label looks misspelled if it occurs once or twice, and another one that differs from it in one
+    character, in two that have changed places or in capital letters only is far more frequent. Of
+    tags such as ``B-NP`` the types are compared.
+
+    Parameters
+    ----------
+    counts : mapping of str to int
+        Labels, and how often they occur.
+
+    Examples
+    --------
+    >>> from partwise.formats.validation import likely_slips
+    >>> likely_slips({"B-PRED": 70, "I-PRED": 40, "O": 900, "B-PRE": 1})
+    {'B-PRE': 'B-PRED'}
+    """
+    tags = any(is_span_tag(label) and label != "O" for label in counts)
+    types: Counter[str] = Counter()
+    for label, n in counts.items():
+        types[_type(label, tags)] += n
+    frequent: defaultdict[int, set[tuple[int, str]]] = defaultdict(set)
+    for other, n in types.items():
+        if n >= _TIMES:
+            for key in _keys(other):
+                frequent[key].add((n, other))
+    found = {}
+    for label in counts:
+        kind = _type(label, tags)
+        n = types[kind]
+        if n > _RARE or len(kind) < _SHORTEST:
+            continue
+        alike = set().union(*(frequent[key] for key in _keys(kind) if key in frequent))
+        near = [(m, other) for m, other in alike if m >= _TIMES * n and _nearly_alike(kind, other)]
+        if near:
+            found[label] = label[: len(label) - len(kind)] + max(near)[1]
+    return found
+
+
+def _type(label: str, tags: bool) -> str:
+    return label[2:] if tags and is_span_tag(label) and label != "O" else label
+
+
+def _keys(name: str) -> set[int]:
+    """Return hashes of a name in small letters, as it is and without any one character.
+
+    Names that are nearly alike have one of these in common, by which they are found among many.
+    Each hash follows from those of what is before and after the character, so that the time and the
+    memory grow with the length of the name, not with its square.
+    """
+    codes = [ord(character) for character in name.lower()]
+    before = list(accumulate(codes, lambda held, code: (held * _BASE + code) % _PRIME, initial=1))
+    keys = {before.pop()}
+    after, power = 0, 1
+    for held, code in zip(reversed(before), reversed(codes), strict=True):
+        keys.add((held * power + after) % _PRIME)
+        after, power = (code * power + after) % _PRIME, power * _BASE % _PRIME
+    return keys
+
+
+def _nearly_alike(a: str, b: str) -> bool:
+    """Return whether two names differ by one slip of a writer."""
+    if a == b or abs(len(a) - len(b)) > 1:
+        return False
+    if a.lower() == b.lower():
+        return True
+    short, long = sorted((a, b), key=len)
+    same = 0
+    while same < len(short) and short[same] == long[same]:
+        same += 1
+    if len(short) < len(long):
+        return short[same:] == long[same + 1 :]
+    swapped = short[same : same + 2] == long[same : same + 2][::-1]
+    return short[same + 1 :] == long[same + 1 :] or (
+        swapped and short[same + 2 :] == long[same + 2 :]
+    )
