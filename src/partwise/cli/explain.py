@@ -12,10 +12,9 @@ from partwise.errors import DataError, Place
 from partwise.tasks.missing import missing_of
 from partwise.tasks.registry import task_of
 
-from .given_model import given_model
+from .given import explained, given_model, logged_warnings
 from .options import checked_format
-from .outcome import Outcome, UsageError, logged_warnings
-from .resemblance import explained
+from .outcome import Outcome, UsageError
 
 if TYPE_CHECKING:
     from partwise.explain.explanation import Explanations

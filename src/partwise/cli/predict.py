@@ -10,10 +10,9 @@ from partwise.compiled.compilation import noted_compilation
 from partwise.tasks.registry import task_of
 
 from .filter import answers, can_answer
-from .given_model import given_model
+from .given import explained, given_model, logged_warnings
 from .options import checked_format, given_options
-from .outcome import Outcome, UsageError, logged_warnings
-from .resemblance import explained
+from .outcome import Outcome, UsageError
 from .targets import check_target
 
 __all__ = ["run"]

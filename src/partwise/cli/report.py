@@ -8,7 +8,8 @@ import time
 from partwise.compiled.compilation import noted_compilation
 
 from .evaluate import read_labelled
-from .outcome import Outcome, certificate_record, logged_warnings
+from .given import logged_warnings
+from .outcome import Outcome, certificate_record
 from .report_files import check_report, report_lines, reported
 
 __all__ = ["run"]

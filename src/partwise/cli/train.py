@@ -20,17 +20,10 @@ from partwise.tasks.silence import silenced
 from partwise.training.certificate import CLOSER_SIZES, Certificate, ConvergenceWarning, in_words
 
 from .cluster import check_cluster, cluster_source, cluster_trainer
+from .given import explained, named
 from .options import given_options
-from .outcome import (
-    DONE,
-    STOPPED_EARLY,
-    Outcome,
-    UsageError,
-    certificate_record,
-    named,
-)
+from .outcome import DONE, STOPPED_EARLY, Outcome, UsageError, certificate_record
 from .report_files import check_report, report_lines, reported, wants_report
-from .resemblance import explained
 from .targets import check_apart, check_target
 from .training import check_stdin, in_parts, sample_weight, scored, trainer_of
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from partwise.tasks.parameters import given_parameters
 from partwise.training.settings import Parameters
 
-from .outcome import UsageError, logged_warnings
+from .given import logged_warnings
+from .outcome import UsageError
 from .solver_options import solver_options
 
 if TYPE_CHECKING:
