@@ -78,7 +78,7 @@ def test_conllu_keeps_what_is_no_word(tmp_path):
     assert sentence.head == [0, 1, 5, 5, 1]
     assert sentence.comments == ["# sent_id = 1", "# text = Vámonos al mar"]
     assert str(sentence.where(1)) == f"{path}:4"
-    assert sentence.where(3) == f"{path}:7"
+    assert str(sentence.where(3)) == f"{path}:7"
     changed = sentence.with_tree([0, 1, 1, 5, 1], ["root", "obj", "mark", "det", "obl"])
     wanted = CONLLU.replace("\t5\tcase\t5:case\t", "\t1\tmark\t5:case\t")
     assert written(tmp_path, [changed]) == wanted

@@ -279,7 +279,7 @@ def test_labels_that_are_no_spans(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be found again"):
         write_spans(tmp_path / "out", found, style="spacy")
     write_spans(tmp_path / "out", found, style="prodigy")
-    assert read_spans("prodigy", tmp_path / "out").fields == found.fields
+    assert read_spans(tmp_path / "out", "prodigy").fields == found.fields
 
 
 def test_columns_by_choice(tmp_path: Path) -> None:

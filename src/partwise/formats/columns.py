@@ -349,9 +349,7 @@ def write_tokens(
     extra = [] if labels is None else [labels]
     if probabilities is not None:
         extra.append([f"{p:.6f}" for p in probabilities])
-    layout, mark = columns.layout, _named_separator(separator)
-    if layout is not None and layout.format != "columns":
-        layout = None
+    layout, mark = columns.layout_of("columns"), _named_separator(separator)
     if layout is not None and labels is None:
         sentences = [(boundaries, None) for boundaries, _ in layout.sentences]
         layout = replace(layout, sentences=sentences)

@@ -308,9 +308,7 @@ def write_conllu(
     ['1', 'dogs', '_', 'VERB']
     """
     written = columns.labels if labels is None else labels
-    layout = columns.layout
-    if layout is None or layout.format not in ("conllu", "conllx"):
-        layout = Layout(kind, _numbered_rows(columns))
+    layout = columns.layout_of("conllu", "conllx") or Layout(kind, _numbered_rows(columns))
     place = Field.of(label or layout.settings.get("label", "upos"))
     with writing(path) as stream:
         token = 0

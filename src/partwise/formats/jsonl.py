@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
-
-import numpy as np
 
 from partwise.errors import DataError
 from partwise.formats.column_choice import check_inputs, listed
 from partwise.formats.faults import STRICT, Faults
 from partwise.formats.json_lines import (
     Record,
+    Sentences,
     first_object,
+    labels_given,
     read_objects,
-    with_results,
     write_objects,
+    written_objects,
 )
 from partwise.formats.options import OPTIONS
 from partwise.formats.registry import Format
 from partwise.formats.source import Text, read_text
-from partwise.formats.tokens import Columns, Layout
+from partwise.formats.tokens import Columns
 
 __all__ = ["FORMAT", "IGNORED", "read_jsonl", "write_jsonl"]
 
@@ -87,20 +87,18 @@ def read_jsonl(
     keys = given or [_found(records, _TOKENS) or _TOKENS[0]]
     check_inputs(name, len(keys), n_columns, inputs)
     wanted = label or _found(records, _LABELS) or _LABELS[0]
-    optional = inputs is not None
     reading = _Reading(name, keys, wanted, names, faults)
-    if optional:
-        has_labels = bool(records) and all(wanted in record.value for record in records)
-    else:
-        has_labels = labelled
+    has_labels = labels_given(records, wanted, labelled, inputs)
     for record in records:
-        reading.add(record, has_labels)
-    if not reading.sentences and not optional:
+        reading.read(record, has_labels)
+    if not reading.kept and inputs is None:
         faults.add(
             name, None, 'no tokens; expected lines such as {"tokens": ["He", "ran"], "tags": '
             '["B-NP", "B-VP"]}'
         )  # fmt: skip
-    return reading.columns(has_labels and bool(reading.sentences))
+    has_labels = has_labels and bool(reading.kept)
+    settings = {"label": wanted, "names": names, "numbered": reading.numbered and has_labels}
+    return reading.columns("jsonl", has_labels, settings)
 
 
 def _found(records: Sequence[Record], names: Sequence[str]) -> str | None:
@@ -112,66 +110,47 @@ def _found(records: Sequence[Record], names: Sequence[str]) -> str | None:
     return None
 
 
-class _Reading:
+class _Reading(Sentences):
     """The sentences that were read so far."""
 
     def __init__(
         self, name: str, keys: list[str], label: str, names: list[str] | None, faults: Faults
     ) -> None:
-        self.name, self.keys, self.label, self.names = name, keys, label, names
-        self.faults = faults
-        self.numbers = {text: number for number, text in enumerate(names or ())}
-        self.fields: tuple[list[str], ...] = tuple([] for _ in keys)
-        self.labels: list[str] = []
-        self.lengths: list[int] = []
-        self.lines: list[int] = []
-        self.sentences: list[tuple[tuple[dict[str, Any], ...], dict[str, Any]]] = []
-        self.empty: list[dict[str, Any]] = []
+        super().__init__(name, faults, keys)
+        self.label, self.spelled = label, names
         self.numbered = True
-        self.extras: dict[str, int] = {}
 
-    def add(self, record: Record, has_labels: bool) -> None:
+    def read(self, record: Record, has_labels: bool) -> None:
         """Read an object."""
-        lists = [self._strings(record, key, None) for key in self.keys]
-        found = lists[0]
+        lists = [self._strings(record, key, None) for key in self.names]
         labels: list[str] | None = []
-        if has_labels and found is not None:
-            labels = self._strings(record, self.label, self.names)
-        if found is None or labels is None or any(one is None for one in lists):
+        if has_labels and lists[0] is not None:
+            labels = self._strings(record, self.label, self.spelled)
+        found = [one for one in (*lists, labels) if one is not None]
+        if len(found) <= len(lists):
             return
-        for key, one in zip([*self.keys, self.label], [*lists, labels], strict=True):
-            if one is not None and len(one) != len(found) and (key != self.label or has_labels):
-                self.faults.add(
-                    self.name, record.line, f"{len(one)} values of {key!r} for {len(found)} "
-                    f"tokens in {self.keys[0]!r}; give one per token", record.column(key)
+        n = len(found[0])
+        for key, one in zip([*self.names, self.label], found, strict=True):
+            if len(one) != n and (key != self.label or has_labels):
+                self.fault(
+                    record, key, f"{len(one)} values of {key!r} for {n} tokens in "
+                    f"{self.names[0]!r}; give one per token"
                 )  # fmt: skip
                 return
-        if not found:
-            self.empty.append(record.value)
-            self._extra("objects without tokens")
+        if not n:
+            self.leave_out(record.value, "objects without tokens")
             return
-        for field, one in zip(self.fields, lists, strict=True):
-            field.extend(one or ())
-        self.labels.extend(labels)
         self.numbered &= all(_is_number(one) for one in record.value.get(self.label) or ())
-        self.lengths.append(len(found))
-        self.lines.extend([record.line] * len(found))
-        self.sentences.append((tuple(self.empty), record.value))
-        self.empty = []
-        for key in record.value.keys() - {*self.keys, self.label}:
-            self._extra(f"values of {key!r}")
-
-    def _extra(self, what: str) -> None:
-        self.extras[what] = self.extras.get(what, 0) + 1
+        self.add(record, found[:-1], found[-1], {*self.names, self.label})
 
     def _strings(self, record: Record, key: str, names: list[str] | None) -> list[str] | None:
         """Return a list of strings or numbers; None after a fault."""
         value = record.value.get(key)
         if not isinstance(value, list):
             what = "no list" if key in record.value else "no"
-            self.faults.add(
-                self.name, record.line, f"{what} {key!r}; each object needs a list of one value "
-                "per token, or choose another key (--columns, --label)", record.column(key)
+            self.fault(
+                record, key, f"{what} {key!r}; each object needs a list of one value per token, or "
+                "choose another key (--columns, --label)"
             )  # fmt: skip
             return None
         found: list[str] = []
@@ -189,27 +168,12 @@ class _Reading:
                 why = f"there are names for 0 to {len(names) - 1}; give --label-names all of them"
             else:
                 why = "give strings, or whole numbers"
-            self.faults.add(
-                self.name, record.line, f"value {place} (counted from 0) of {key!r} is "
-                f"{str(one)[:40]!r}; {why}", record.column(key)
+            self.fault(
+                record, key, f"value {place} (counted from 0) of {key!r} is "
+                f"{str(one)[:40]!r}; {why}"
             )  # fmt: skip
             return None
         return found
-
-    def columns(self, has_labels: bool) -> Columns:
-        """Return all sentences."""
-        settings = {"label": self.label, "names": self.names, "numbered": self.numbered}
-        if not has_labels:
-            settings["numbered"] = False
-        return Columns(
-            self.name,
-            self.fields,
-            self.labels if has_labels else None,
-            np.array(self.lengths, np.int64),
-            np.array(self.lines, np.int64),
-            names=tuple(self.keys),
-            layout=Layout("jsonl", self.sentences, tuple(self.empty), settings, self.extras),
-        )
 
 
 def _is_number(value: Any) -> bool:
@@ -273,18 +237,8 @@ def write_jsonl(
     >>> Path("out.jsonl").read_text()
     '{"tokens": ["dog"], "tags": ["NOUN"]}\n'
     """
-    write_objects(path, _objects(columns, labels, probabilities, notes, label))
-
-
-def _objects(
-    columns: Columns,
-    labels: Sequence[str] | None,
-    probabilities: Sequence[float] | None,
-    notes: Sequence[dict[str, Any]] | None,
-    label: str | None,
-) -> Iterator[dict[str, Any]]:
     written = columns.labels if labels is None else labels
-    layout = columns.layout if columns.layout and columns.layout.format == "jsonl" else None
+    layout = columns.layout_of("jsonl")
     settings = {} if layout is None else layout.settings
     key = label or settings.get("label") or _LABELS[0]
     names = _names(columns)
@@ -292,24 +246,17 @@ def _objects(
         raise DataError(f"{key!r} is the key of an input and of the labels; choose another")
     numbers = {text: number for number, text in enumerate(settings.get("names") or ())}
     spelling = _Spelling(bool(settings.get("numbered")), numbers)
-    token = 0
-    for s, length in enumerate(columns.lengths.tolist()):
-        value: dict[str, Any]
-        if layout is None:
-            value = {
-                name: field[token : token + length]
-                for name, field in zip(names, columns.fields, strict=True)
-            }
-        else:
-            before, value = layout.sentences[s]
-            yield from before
-        if written is not None:
-            value = {**value, key: [spelling.of(one) for one in written[token : token + length]]}
-        chances = None if probabilities is None else probabilities[token : token + length]
-        yield with_results(value, chances, None if notes is None else notes[s])
-        token += length
-    if layout is not None and layout.tail:
-        yield from layout.tail
+
+    def make(part: slice) -> tuple[Any, ...]:
+        pairs = zip(names, columns.fields, strict=True)
+        return ({name: field[part] for name, field in pairs},)
+
+    def put(part: slice, value: dict[str, Any]) -> dict[str, Any]:
+        if written is None:
+            return value
+        return {**value, key: [spelling.of(one) for one in written[part]]}
+
+    write_objects(path, written_objects(columns, layout, make, put, probabilities, notes))
 
 
 def _names(columns: Columns) -> list[str]:

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
-
-import numpy as np
 
 from partwise.errors import DataError, Place
 from partwise.formats.column_choice import check_inputs
 from partwise.formats.faults import STRICT, Faults
 from partwise.formats.json_lines import (
     Record,
+    Sentences,
+    labels_given,
     read_objects,
-    with_results,
     write_objects,
+    written_objects,
 )
 from partwise.formats.options import OPTIONS
 from partwise.formats.registry import Format
@@ -34,7 +34,7 @@ from partwise.formats.tag_schemes import (
     lenient_spans,
     span_tags,
 )
-from partwise.formats.tokens import Columns, Layout
+from partwise.formats.tokens import Columns
 
 __all__ = ["DOCCANO", "PRODIGY", "SPACY", "read_spans", "write_spans"]
 
@@ -104,19 +104,16 @@ def read_spans(
     check_inputs(name, 1, n_columns, inputs)
     records = list(read_objects(text, faults))
     key = next((k for r in records for k in STYLES[style].keys if k in r.value), None)
-    if inputs is not None:
-        has_labels = bool(records) and all(key in record.value for record in records)
-    else:
-        has_labels = labelled
+    has_labels = labels_given(records, key, labelled, inputs)
     reading = _Reading(name, style, key or STYLES[style].keys[0], cut, scheme, faults)
     for record in records:
-        reading.add(record, has_labels, inputs is None)
-    if not reading.sentences and inputs is None:
+        reading.read(record, has_labels, inputs is None)
+    if not reading.kept and inputs is None:
         faults.add(name, None, f"no text with tokens; expected lines such as {EXAMPLES[style]}")
-    return reading.columns(has_labels and bool(reading.sentences))
+    return reading.columns(style, has_labels, {"key": reading.key})
 
 
-class _Reading:
+class _Reading(Sentences):
     """The texts that were read so far."""
 
     def __init__(
@@ -128,28 +125,20 @@ class _Reading:
         scheme: str,
         faults: Faults,
     ) -> None:
-        self.name, self.style, self.key, self.cut = name, style, key, cut
-        self.scheme, self.faults = scheme, faults
-        self.words: list[str] = []
-        self.labels: list[str] = []
-        self.lengths: list[int] = []
-        self.lines: list[int] = []
-        self.sentences: list[tuple[tuple[dict[str, Any], ...], dict[str, Any], _Borders]] = []
-        self.empty: list[dict[str, Any]] = []
-        self.extras: dict[str, int] = {}
+        super().__init__(name, faults, ("text",))
+        self.style, self.key, self.cut, self.scheme = style, key, cut, scheme
 
-    def add(self, record: Record, has_labels: bool, training: bool) -> None:
+    def read(self, record: Record, has_labels: bool, training: bool) -> None:
         """Read an object."""
         value = record.value
         text = value.get("text")
         if not isinstance(text, str):
-            self._fault(record, "text", f"no text; expected an object such as "
-                        f"{EXAMPLES[self.style]}")  # fmt: skip
+            self.fault(record, "text", f"no text; expected an object such as "
+                       f"{EXAMPLES[self.style]}")  # fmt: skip
             return
         rejected = self.style == "prodigy" and value.get("answer", "accept") != "accept"
         if rejected and training:
-            self.empty.append(value)
-            self._extra("texts that were not accepted")
+            self.leave_out(value, "texts that were not accepted")
             return
         borders = self._borders(record, text)
         spans = self._spans(record, text) if has_labels else []
@@ -159,25 +148,12 @@ class _Reading:
         if tags is None:
             return
         if not borders:
-            self.empty.append(value)
-            self._extra("texts without tokens")
+            self.leave_out(value, "texts without tokens")
             return
-        self.words.extend(text[start:end] for start, end in borders)
-        self.labels.extend(tags)
-        self.lengths.append(len(borders))
-        self.lines.extend([record.line] * len(borders))
-        self.sentences.append((tuple(self.empty), value, borders))
-        self.empty = []
-        for key in value.keys() - {"text", "tokens", self.key}:
-            self._extra(f"values of {key!r}")
-        if text != " ".join(text[start:end] for start, end in borders):
-            self._extra("texts that are more than tokens with single blanks between them")
-
-    def _extra(self, what: str) -> None:
-        self.extras[what] = self.extras.get(what, 0) + 1
-
-    def _fault(self, record: Record, key: str, text: str) -> None:
-        self.faults.add(self.name, record.line, text, record.column(key))
+        words = [text[start:end] for start, end in borders]
+        self.add(record, [words], tags, {"text", "tokens", self.key}, borders)
+        if text != " ".join(words):
+            self.extras["texts that are more than tokens with single blanks between them"] += 1
 
     def _borders(self, record: Record, text: str) -> _Borders | None:
         """Return where tokens begin and end; None after a fault."""
@@ -186,14 +162,14 @@ class _Reading:
             return [found.span() for found in self.cut.finditer(text)]
         remedy = "correct it, or remove tokens, so that the text is cut as --tokenizer says"
         if not isinstance(tokens, list):
-            self._fault(record, "tokens", f"tokens is no list; {remedy}")
+            self.fault(record, "tokens", f"tokens is no list; {remedy}")
             return None
         borders: _Borders = []
         for place, token in enumerate(tokens):
             start, end = _numbers(token, ("start", "end"))
             last = borders[-1][1] if borders else 0
             if start is None or end is None or not last <= start < end <= len(text):
-                self._fault(
+                self.fault(
                     record, "tokens", f"token {place} (counted from 0) does not begin and end "
                     f"inside of the text, after the one before it; {remedy}"
                 )  # fmt: skip
@@ -205,7 +181,7 @@ class _Reading:
         """Return the spans in order; None after a fault."""
         given = record.value.get(self.key)
         if not isinstance(given, list):
-            self._fault(
+            self.fault(
                 record, self.key, f"no list of spans in {self.key!r}; expected an object such as "
                 f"{EXAMPLES[self.style]}"
             )  # fmt: skip
@@ -219,13 +195,13 @@ class _Reading:
                 label = one[2]
             where = f"span {place} (counted from 0) of {self.key!r}"
             if start is None or end is None or not isinstance(label, str) or not label:
-                self._fault(
+                self.fault(
                     record, self.key, f"{where} has no start, end and label; expected an object "
                     f"such as {EXAMPLES[self.style]}"
                 )  # fmt: skip
                 return None
             if not 0 <= start < end <= len(text):
-                self._fault(
+                self.fault(
                     record, self.key, f"{where} goes from {start} to {end} in a text of "
                     f"{len(text)} characters; correct it"
                 )  # fmt: skip
@@ -245,14 +221,14 @@ class _Reading:
             shown = f"the span {text[start:end][:40]!r} ({start} to {end}, {label})"
             if start not in starts or end not in ends:
                 near = [text[a:b] for a, b in borders if a < end and b > start]
-                self._fault(
+                self.fault(
                     record, self.key, f"{shown} does not begin and end where tokens do; the tokens "
                     f"there are {' '.join(map(repr, near[:5])) or 'none'}; correct it, or choose "
                     "another --tokenizer" + (", or mend tokens" if "tokens" in record.value else "")
                 )  # fmt: skip
                 sound = False
             elif found and found[-1][2] > starts[start]:
-                self._fault(
+                self.fault(
                     record, self.key, f"{shown} overlaps with the one before it; a token has one "
                     "tag, so remove one of them"
                 )  # fmt: skip
@@ -260,20 +236,6 @@ class _Reading:
             else:
                 found.append((label, starts[start], ends[end]))
         return span_tags(found, len(borders), self.scheme) if sound else None
-
-    def columns(self, has_labels: bool) -> Columns:
-        """Return all texts."""
-        return Columns(
-            self.name,
-            (self.words,),
-            self.labels if has_labels else None,
-            np.array(self.lengths, np.int64),
-            np.array(self.lines, np.int64),
-            names=("text",),
-            layout=Layout(
-                self.style, self.sentences, tuple(self.empty), {"key": self.key}, self.extras
-            ),
-        )
 
 
 def _numbers(one: Any, names: Sequence[str]) -> list[int | None]:
@@ -324,18 +286,8 @@ def write_spans(
     >>> Path("out.jsonl").read_text()
     '{"text": "Ada left", "label": [[0, 3, "ORG"]]}\n'
     """
-    write_objects(path, _objects(style, columns, labels, probabilities, notes))
-
-
-def _objects(
-    style: str,
-    columns: Columns,
-    labels: Sequence[str] | None,
-    probabilities: Sequence[float] | None,
-    notes: Sequence[dict[str, Any]] | None,
-) -> Iterator[dict[str, Any]]:
     written = columns.labels if labels is None else labels
-    layout = columns.layout if columns.layout and columns.layout.format == style else None
+    layout = columns.layout_of(style)
     key = STYLES[style].keys[0] if layout is None else layout.settings["key"]
     if layout is None and len(columns.fields) != 1:
         raise DataError(
@@ -343,22 +295,20 @@ def _objects(
             place=Place(columns.path),
         )
     _check_tags(columns.path, written)
-    token = 0
-    for s, length in enumerate(columns.lengths.tolist()):
-        if layout is None:
-            value, borders = _new(style, columns.fields[0][token : token + length])
-        else:
-            before, value, borders = layout.sentences[s]
-            yield from before
+
+    def make(part: slice) -> tuple[Any, ...]:
+        return _new(style, columns.fields[0][part])
+
+    def put(part: slice, value: dict[str, Any], borders: _Borders) -> dict[str, Any]:
         # Without new labels, the spans that were read are kept as they are.
-        if written is not None and (layout is None or labels is not None):
-            found = lenient_spans(written[token : token + length])
-            value = {**value, key: [_span(style, key, borders, one) for one in found]}
-        chances = None if probabilities is None else probabilities[token : token + length]
-        yield with_results(value, chances, None if notes is None else notes[s])
-        token += length
-    if layout is not None and layout.tail:
-        yield from layout.tail
+        if written is None or (layout is not None and labels is None):
+            return value
+        return {
+            **value,
+            key: [_span(style, key, borders, of) for of in lenient_spans(written[part])],
+        }
+
+    write_objects(path, written_objects(columns, layout, make, put, probabilities, notes))
 
 
 def _check_tags(path: str, labels: Sequence[str] | None) -> None:

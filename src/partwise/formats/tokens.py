@@ -87,6 +87,10 @@ class Columns:
             "SequenceTagger templates='default', which makes the features that a file gets"
         )
 
+    def layout_of(self, *formats: str) -> Layout | None:
+        """Return the layout if it is one of some formats."""
+        return self.layout if self.layout is not None and self.layout.format in formats else None
+
     def place(self, sentence: int, token: int) -> Place:
         """Return the file and the line of a token of a sentence, both counted from 0."""
         return Place(self.path, int(self.lines[int(self.lengths[:sentence].sum()) + token]))
