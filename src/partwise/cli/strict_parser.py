@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NoReturn
 
-from partwise.near_names import did_you_mean
+from partwise.wording import did_you_mean
 
 __all__ = ["Refused", "StrictParser"]
 

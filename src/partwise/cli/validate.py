@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from partwise.counted import counted
 from partwise.tasks.registry import task_of
+from partwise.wording import counted
 
 from .options import checked_format
 from .outcome import BAD_DATA, DONE, Outcome

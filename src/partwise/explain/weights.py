@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ..arrays import Floats, Ints
 from ..errors import DataError, MismatchError
-from ..near_names import did_you_mean
+from ..wording import did_you_mean
 from .feature_names import FeatureNames
 from .feature_names import feature_names as names_of
 from .slot_names import SlotNames, slot_names, transition_kinds

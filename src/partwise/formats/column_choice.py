@@ -10,9 +10,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from partwise.counted import counted
 from partwise.errors import DataError, Place
 from partwise.formats.faults import Faults
+from partwise.wording import counted
 
 __all__ = ["ColumnChoice", "check_inputs", "common_width", "listed", "separator_hint"]
 

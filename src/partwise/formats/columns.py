@@ -14,7 +14,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from partwise.counted import counted
 from partwise.errors import DataError, Place
 from partwise.formats.column_choice import ColumnChoice, check_inputs, common_width, separator_hint
 from partwise.formats.faults import STRICT, Faults
@@ -22,6 +21,7 @@ from partwise.formats.options import OPTIONS
 from partwise.formats.registry import Format
 from partwise.formats.source import Text, read_text, writing
 from partwise.formats.tokens import Columns, Layout
+from partwise.wording import counted
 
 __all__ = ["FORMAT", "Columns", "read_columns", "write_columns", "write_tokens"]
 

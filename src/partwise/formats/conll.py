@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NoReturn
 
-from partwise.counted import counted
 from partwise.errors import DataError, Place
 from partwise.formats.faults import STRICT, Faults
 from partwise.formats.options import OPTIONS
 from partwise.formats.registry import Format
 from partwise.formats.source import Text, read_text, writing
 from partwise.structures.dependency.projectivity import find_cycle
+from partwise.wording import counted
 
 __all__ = [
     "FORMAT",

@@ -9,8 +9,8 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from partwise.counted import counted
 from partwise.errors import DataError, Place
+from partwise.wording import counted
 
 __all__ = ["Attributes", "Columns", "Layout"]
 

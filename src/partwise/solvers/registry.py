@@ -7,8 +7,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import DataError, MismatchError
-from ..near_names import did_you_mean
 from ..registry import Registry
+from ..wording import did_you_mean
 
 # The names are known without numpy: completions are made of them where it is not installed.
 if TYPE_CHECKING:

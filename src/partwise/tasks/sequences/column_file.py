@@ -14,6 +14,7 @@ from ...errors import DataError, Place
 from ...formats.columns import Columns
 from ...formats.tokens import Attributes
 from ...models.tally import Tally
+from ...wording import counted
 from ..base import no_labels
 from ..labels import order_of_labels
 from ..source import Source

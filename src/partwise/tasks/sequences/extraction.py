@@ -13,12 +13,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from partwise.counted import counted
 from partwise.errors import DataError, Place
 from partwise.formats.columns import Columns
 from partwise.models.tally import Tally
 from partwise.models.vocabulary import Vocabulary
 from partwise.problem.rows import Rows
+from partwise.wording import counted
 
 from .combinations import ABSENT, Combinations, number_compactly, number_strings
 from .plans import Item, Look, Plan, Recipe

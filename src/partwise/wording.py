@@ -1,4 +1,4 @@
-"""Names that somebody may have meant who wrote another one."""
+"""Parts of sentences for people: numbers of things, and names that somebody may have meant."""
 
 from __future__ import annotations
 
@@ -6,10 +6,22 @@ import difflib
 from collections.abc import Iterable
 from typing import Final
 
-__all__ = ["did_you_mean"]
+__all__ = ["counted", "did_you_mean"]
 
 #: How much less alike than the best a name may be, of 1 for equal names.
 _LESS: Final = 0.1
+
+
+def counted(n: int, what: str) -> str:
+    """Return a number and its noun, in the plural if it is not 1.
+
+    Examples
+    --------
+    >>> from partwise.wording import counted
+    >>> counted(1, "column"), counted(1200, "column")
+    ('1 column', '1,200 columns')
+    """
+    return f"{n:,} {what if n == 1 else what + 's'}"
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
@@ -26,7 +38,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
 
     Examples
     --------
-    >>> from partwise.near_names import did_you_mean
+    >>> from partwise.wording import did_you_mean
     >>> did_you_mean("trian", ["train", "predict"])
     'did you mean train?'
     """
