@@ -49,11 +49,11 @@ def test_mutated_files(
             refused += 1
             # Reading stops at one of the faults.
             assert error.startswith(path), error
-            assert any(fault.text in error for fault in found.faults), (data, error)
+            assert any(fault.sentence in error for fault in found.faults), (data, error)
         else:
             accepted += 1
             # Tags are no matter of reading.
-            assert all("--scheme" in fault.text for fault in found.faults), (data, found.faults)
+            assert all("--scheme" in fault.sentence for fault in found.faults), (data, found.faults)
             out = str(tmp_path / "out")
             write(out, columns, **_writing(options))
             again = read(out, **_again(kind, options, columns.labels is None))

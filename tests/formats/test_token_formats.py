@@ -30,7 +30,7 @@ def test_sound_files_are_sound_and_written_back(name: str, tmp_path: Path) -> No
     kind, options, text = FILES[name]
     path = put(tmp_path / "in", text.encode())
     found = validate(path, kind, **options)
-    assert [fault for fault in found.faults if "-100" not in fault.text] == []
+    assert [fault for fault in found.faults if "-100" not in fault.sentence] == []
     assert found.n_examples >= 2
     columns = FORMATS[kind].read(path, **options)
     if kind in ("conllu", "conllx"):
@@ -322,7 +322,7 @@ def test_all_faults_are_collected(tmp_path: Path) -> None:
     path = put(tmp_path / "in", b"a x\nb\nc x y\n\nd \n\xff e\n")
     faults = Faults(keep=True)
     found = read_columns(path, faults=faults)
-    assert sorted((fault.line, fault.column) for fault in faults.found) == [
+    assert sorted((fault.place.line, fault.place.column) for fault in faults.found) == [
         (2, 2), (3, 4), (5, 2), (6, 1)
     ]  # fmt: skip
     assert found.lengths.tolist() == [3, 2]

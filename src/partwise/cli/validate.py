@@ -7,7 +7,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from partwise.tasks.registry import task_of
 from partwise.wording import counted
@@ -16,7 +16,7 @@ from .options import checked_format
 from .outcome import BAD_DATA, DONE, Outcome
 
 if TYPE_CHECKING:
-    from partwise.formats.faults import Fault
+    from partwise.errors import DataError
 
 __all__ = ["run"]
 
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         "n_examples": found.n_examples,
         "n_faults": len(found.faults),
         "complete": found.complete,
-        "faults": [fault.record() for fault in found.faults],
+        "faults": [_record(fault) for fault in found.faults],
         "labels": found.labels,
         "likely_slips": slips,
         "seconds": time.perf_counter() - began,
@@ -69,26 +69,30 @@ def run(arguments: argparse.Namespace) -> Outcome:
     return Outcome(record, "\n".join(lines), BAD_DATA)
 
 
-def _listed(faults: Sequence[Fault]) -> list[str]:
+def _record(fault: DataError) -> dict[str, Any]:
+    return {"line": fault.place.line, "column": fault.place.column, "fault": fault.sentence}
+
+
+def _listed(faults: Sequence[DataError]) -> list[str]:
     """Return a line for each fault, but for the first ones of a kind only.
 
     Faults are of a kind if they differ in numbers and quoted texts only.
     """
     lines: list[str] = []
     seen: Counter[str] = Counter()
-    last: dict[str, Fault] = {}
+    last: dict[str, DataError] = {}
     for fault in faults:
-        kind = _VARYING.sub("", fault.text)
+        kind = _VARYING.sub("", fault.sentence)
         seen[kind] += 1
         last[kind] = fault
         if seen[kind] <= _MOST_OF_A_KIND:
             lines.append(" ".join(str(fault).splitlines()))
     for kind, n in seen.items():
         if n > _MOST_OF_A_KIND:
-            text = " ".join(last[kind].text.splitlines())
+            text, place = " ".join(last[kind].sentence.splitlines()), last[kind].place
             lines.append(
-                f"{last[kind].path}: {n - _MOST_OF_A_KIND:,} more like the last one of this kind, "
-                f"up to line {last[kind].line}: {text} (--json lists all)"
+                f"{place.file}: {n - _MOST_OF_A_KIND:,} more like the last one of this kind, "
+                f"up to line {place.line}: {text} (--json lists all)"
             )
     return lines
 

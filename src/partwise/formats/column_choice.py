@@ -202,7 +202,7 @@ def common_width(
             f"{counted(width, 'column')} where {n_columns} "
             f"{'is' if n_columns == 1 else 'are'} expected; give every token "
             f"{counted(n_columns, 'column')}",
-            place=Place(name, where[first]),
+            place=Place(name, int(where[first])),
         )
     told = f"line {where[first]} has" if not first else "most lines have"
     for bad in np.flatnonzero(widths != width).tolist():

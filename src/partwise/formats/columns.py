@@ -154,7 +154,7 @@ def _report_empty(
 
     `mark` is what separates columns if the labels are the last of them, and otherwise None.
     """
-    known = {fault.line for fault in faults.found}
+    known = {fault.place.line for fault in faults.found}
     last = "" if mark is None else f"remove the {'tab' if mark == chr(9) else repr(mark)} at the "
     remedy = f"{last}end of the line or add the label" if last else "add the label"
     for token in [t for t, value in enumerate(labels) if not value]:

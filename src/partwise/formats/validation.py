@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from partwise.errors import DataError, FormatError
 from partwise.formats.brackets import Brackets
-from partwise.formats.faults import Fault, Faults
+from partwise.formats.faults import Faults
 from partwise.formats.graph_file import GraphFile
 from partwise.formats.registry import Chosen
 from partwise.formats.source import NotTextError, Text, read_text
@@ -38,7 +38,7 @@ class Verdict:
     ----------
     path : str
         The file.
-    faults : list of Fault
+    faults : list of DataError
         The faults, in the order of their lines; empty if the file is sound.
     n_examples : int
         The number of sentences or other examples that could be read.
@@ -54,7 +54,7 @@ class Verdict:
     """
 
     path: str
-    faults: list[Fault]
+    faults: list[DataError]
     n_examples: int
     scheme: str | None = None
     complete: bool = True
@@ -103,7 +103,7 @@ def validate(
     >>> from partwise.formats import validate
     >>> _ = Path("t.txt").write_text("the B-NP\ndog I-VP\n")
     >>> verdict = validate("t.txt", scheme="BIO")
-    >>> len(verdict.faults), verdict.faults[0].line
+    >>> len(verdict.faults), verdict.faults[0].place.line
     (1, 2)
     """
     chosen = Chosen.of(format)
@@ -151,14 +151,14 @@ def validate(
     return Verdict(name, _ordered(faults), n_examples, scheme, complete, labels, readable)
 
 
-def _ordered(faults: Faults) -> list[Fault]:
-    return sorted(faults.found, key=lambda fault: (fault.line or 0, fault.column or 0))
+def _ordered(faults: Faults) -> list[DataError]:
+    return sorted(faults.found, key=lambda fault: (fault.place.line or 0, fault.place.column or 0))
 
 
 def _check_tags(columns: Columns, text: list[str] | None, scheme: str, faults: Faults) -> None:
     """Report all tags that break a scheme, but not beside lines that have faults already."""
     assert columns.labels is not None
-    known = {fault.line for fault in faults.found}
+    known = {fault.place.line for fault in faults.found}
     lines = columns.lines.tolist()
     begin = 0
     for length in columns.lengths.tolist():
