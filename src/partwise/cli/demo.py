@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from partwise.errors import DataError
+from partwise.errors import DataError, Place
 from partwise.problem.rows import Rows
 
 from .outcome import DONE, Outcome
@@ -33,7 +33,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(
-            f"{folder}: cannot be made ({error.strerror}); give --output another folder"
+            f"cannot be made ({error.strerror}); give --output another folder",
+            place=Place(str(folder)),
         ) from error
     compiled = _compile(arguments)
     steps = [*_tagging(arguments, folder), *_digits(arguments, folder)]

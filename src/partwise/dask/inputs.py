@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import DataError, Place
 from .connection import Cluster, WorkerLost
 from .pieces import FilePiece, Measured, PartPiece, Piece, SourcePiece, cut
 from .predictions import in_memory
@@ -186,7 +186,7 @@ def expand(patterns: Sequence[str]) -> list[str]:
     for pattern in patterns:
         some = sorted(glob.glob(pattern)) if glob.has_magic(pattern) else [pattern]
         if not some:
-            raise DataError(f"{pattern}: there is no such file where the workers are")
+            raise DataError("there is no such file where the workers are", place=Place(pattern))
         found += some
     return found
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..errors import DataError, MismatchError
+from ..errors import DataError, MismatchError, Place
 from ..problem.batches import ProblemWriter
 from ..problem.disk_room import BLOCK_BYTES
 from ..problem.losses import make_loss
@@ -266,8 +266,9 @@ def lay_out(
         weights.check(n)
         if any(before != n for before in read):
             raise DataError(
-                f"{stream.path or 'the data'}: {n:,} examples, where there were {read[0]:,} when "
-                "they were first read; leave them as they are during training"
+                f"{n:,} examples, where there were {read[0]:,} when they were first read; leave "
+                "them as they are during training",
+                place=Place(stream.path or "the data"),
             )
         if not n:
             raise DataError(
