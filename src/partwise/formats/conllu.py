@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -208,7 +209,7 @@ def _sentences(
     rows: list[str] = []
     places: list[int] = []
     name, last = text.name, text.text.count("\n") + 2
-    for number, line in (*text.lines(), (text.line(last), "")):
+    for number, line in chain(text.lines(), [(text.line(last), "")]):
         if line.strip(" \t"):
             fields = line.split("\t")
             if line.startswith("#") and kind == "conllu":

@@ -99,8 +99,10 @@ class Text:
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Iterate over the lines, each with its number in the source."""
-        for number, line in enumerate(self.text.split("\n"), 1):
-            yield self.line(number), line
+        numbered = enumerate(self.text.split("\n"), 1)
+        if not self.moved:
+            return numbered
+        return ((self.line(number), line) for number, line in numbered)
 
 
 def read_text(
