@@ -113,8 +113,8 @@ examples:
 
 Lists the weights of the largest size. The label of a transition is "from -> to"; --label also finds
 the transitions and rules that hold it. Counts say how often a feature occurs in the training data;
-files of older versions and converted models have none. Features without names are called x0, x1
-and so on: x0 is index 1 of an svmlight file. If --feature matches none, some are named."""
+converted models have none. Features without names are called x0, x1 and so on: x0 is index 1 of an
+svmlight file. If --feature matches none, some are named."""
 
 SERVE: Final = """\
 examples:
