@@ -121,16 +121,8 @@ def encode_gold(
     """
     try:
         return structure.encode_all(gold, topologies)
-    except DataError:
-        if first == 0:
-            raise
-        # The message counts from the first of these examples: find the wrong one again.
-        for i, (label, topo) in enumerate(zip(gold, topologies, strict=True), first):
-            try:
-                structure.encode(label, topo)
-            except DataError as why:
-                why.within(unit="example", example=i)
-                raise
+    except DataError as error:
+        error.within(first=first)
         raise
 
 
