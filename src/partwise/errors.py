@@ -8,19 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = [
-    "NOWHERE",
-    "ClusterError",
-    "DataError",
-    "FormatError",
-    "LabelError",
-    "MismatchError",
-    "ModelFileError",
-    "OptionError",
-    "PartwiseError",
-    "Place",
-    "level_outside",
-]
+__all__ = ["NOWHERE", "ClusterError", "DataError", "FormatError", "LabelError", "MismatchError",
+           "ModelFileError", "OptionError", "PartwiseError", "Place", "level_outside"]  # fmt: skip
 
 
 class Place(NamedTuple):

@@ -19,16 +19,7 @@ from partwise.formats.source import Text, read_text, writing
 from partwise.structures.dependency.projectivity import find_cycle
 from partwise.wording import counted
 
-__all__ = [
-    "FORMAT",
-    "LAYOUTS",
-    "UNKNOWN",
-    "Sentence",
-    "fail_columns",
-    "read_conll",
-    "read_sentence",
-    "write_conll",
-]
+__all__ = ["FORMAT", "UNKNOWN", "Sentence", "read_conll", "write_conll"]
 
 
 def read_conll(
@@ -94,7 +85,7 @@ def read_conll(
     for begin, rows in _blocks(lines):
         with faults.from_errors(name):
             found.append(
-                read_sentence(
+                _read_sentence(
                     name,
                     text.line(begin + 1),
                     rows,
@@ -114,10 +105,10 @@ def _layout(text: Text) -> int | None:
             continue
         if line.strip(" \t"):
             width = line.count("\t") + 1
-            if width in LAYOUTS:
+            if width in _LAYOUTS:
                 return width
             where = Place(text.name, number)
-            fail_columns(where, line, "10 (CoNLL-X, CoNLL-U) or 3 (word, tag, head)")
+            _fail_columns(where, line, "10 (CoNLL-X, CoNLL-U) or 3 (word, tag, head)")
     return None
 
 
@@ -177,7 +168,7 @@ UNKNOWN = -1
 _ABSENT = "_"
 # The positions of the columns, by the number of columns; None if a layout lacks a column.
 _NAMES = ("form", "lemma", "cpos", "pos", "feats", "head", "deprel")
-LAYOUTS: dict[int, tuple[int | None, ...]] = {
+_LAYOUTS: dict[int, tuple[int | None, ...]] = {
     10: (1, 2, 3, 4, 5, 6, 7),
     3: (0, None, None, 1, None, 2, None),
 }
@@ -264,7 +255,7 @@ class Sentence:
                     f"{len(values)} {name} for {len(self)} words; give one per word",
                     place=self.where(1),
                 )
-        layout = LAYOUTS[self.rows[self.places[0]].count("\t") + 1]
+        layout = _LAYOUTS[self.rows[self.places[0]].count("\t") + 1]
         if deprel is not None and layout[_DEPREL] is None:
             raise DataError(
                 "a file of three columns has no place for relations; write a "
@@ -319,10 +310,10 @@ class Sentence:
         for value in {value for column in table for value in column}:
             _check_field(value)
         rows = ["\t".join(fields) + "\n" for fields in zip(*table, strict=True)]
-        return read_sentence("<columns>", 1, [*rows, "\n"], 10, labelled=False, single_root=False)
+        return _read_sentence("<columns>", 1, [*rows, "\n"], 10, labelled=False, single_root=False)
 
 
-def fail_columns(where: Place, line: str, expected: str) -> NoReturn:
+def _fail_columns(where: Place, line: str, expected: str) -> NoReturn:
     """Raise a DataError for a line that has another number of columns than is expected."""
     width = line.count("\t") + 1
     if width == 1:
@@ -337,7 +328,7 @@ def fail_columns(where: Place, line: str, expected: str) -> NoReturn:
     )
 
 
-def read_sentence(
+def _read_sentence(
     name: str, line: int, rows: list[str], width: int, *, labelled: bool, single_root: bool
 ) -> Sentence:
     """Make a sentence of the rows of a file.
@@ -363,7 +354,7 @@ def read_sentence(
             continue
         fields = text.split("\t")
         if len(fields) != width:
-            fail_columns(Place(name, line + place), text, f"{width}")
+            _fail_columns(Place(name, line + place), text, f"{width}")
         if width == 3 or _is_word(name, line + place, fields[0], len(places) + 1):
             places.append(place)
             table.append(fields)
@@ -375,7 +366,7 @@ def read_sentence(
         )
     columns = [
         [_ABSENT] * len(table) if at is None else [fields[at] for fields in table]
-        for at in LAYOUTS[width]
+        for at in _LAYOUTS[width]
     ]
     if "" in columns[0]:
         at = places[columns[0].index("")]

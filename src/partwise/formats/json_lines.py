@@ -16,15 +16,8 @@ from partwise.formats.faults import Faults
 from partwise.formats.source import Text, writing
 from partwise.formats.tokens import Columns, Layout
 
-__all__ = [
-    "Record",
-    "Sentences",
-    "first_object",
-    "labels_given",
-    "read_objects",
-    "write_objects",
-    "written_objects",
-]
+__all__ = ["Record", "Sentences", "first_object", "labels_given", "read_objects", "write_objects",
+           "written_objects"]  # fmt: skip
 
 #: Where results of a prediction are written.
 _PROBABILITIES: Final = "token_probabilities"

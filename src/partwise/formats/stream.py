@@ -22,17 +22,8 @@ from partwise.errors import DataError, Place
 from partwise.formats.source import GZIP_MAGIC, check_size, damaged_gzip, fed, opened, unreadable
 from partwise.memory import memory_limit
 
-__all__ = [
-    "BATCH_BYTES",
-    "Piece",
-    "TextBatch",
-    "TextBatches",
-    "check_cuttable",
-    "first_end",
-    "line_count",
-    "pieces",
-    "whole",
-]
+__all__ = ["BATCH_BYTES", "Piece", "TextBatch", "TextBatches", "check_cuttable", "first_end",
+           "line_count", "pieces", "whole"]  # fmt: skip
 
 #: As many bytes are read at most before the examples among them are handed on.
 _MOST: Final = 1 << 22
