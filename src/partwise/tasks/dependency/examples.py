@@ -140,10 +140,8 @@ def _label(label: Any, s: int, t: int) -> Any:
     several = label if isinstance(label, (set, frozenset)) else (label,)
     if not several or not all(one is None or isinstance(one, str) for one in several):
         raise DataError(
-            f"(counted from 0), word {t} (counted from 1): {label!r} is no "
-            "string, nor a set of strings",
+            f"{label!r} of word {t} (counted from 1) is no string, nor a set of strings",
             place=Place.nth("sentence", s, argument="labels"),
-            subject=True,
         )
     return frozenset(several) if isinstance(label, (set, frozenset)) else label
 
@@ -164,10 +162,9 @@ def _is_pair(item: Any) -> bool:
 def _head(head: Any, s: int, t: int) -> int:
     if not isinstance(head, (int, np.integer)) or isinstance(head, bool):
         raise DataError(
-            f"(counted from 0), word {t} (counted from 1): {head!r} is no "
-            "head; give the number of a word, or 0 for the root",
+            f"{head!r} of word {t} (counted from 1) is no head; give the number of a word, or 0 "
+            "for the root",
             place=Place.nth("sentence", s, argument="heads"),
-            subject=True,
         )
     return int(head)
 
