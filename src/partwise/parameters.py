@@ -35,8 +35,8 @@ from typing import (
 )
 
 from .errors import DataError
-from .near_names import did_you_mean
 from .values import is_integer
+from .wording import did_you_mean
 
 if TYPE_CHECKING:
     from typing_extensions import Self, dataclass_transform

@@ -19,7 +19,7 @@ from partwise.datasets import tagged_text, write
 from partwise.errors import DataError, Place
 from partwise.formats.columns import Columns
 from partwise.formats.options import Option
-from partwise.formats.registry import FORMATS
+from partwise.formats.registry import FORMATS, Format
 from partwise.formats.source import read_text, writing
 from partwise.models.features import FEATURES, Features, Inputs
 from partwise.models.model import Candidate, Model
