@@ -64,7 +64,9 @@ class Checker:
             raise self._unsound(str(error)) from error
 
     def _unsound(self, why: str) -> ModelFileError:
-        return ModelFileError(f"is not a valid model file: {why}", place=Place(self.path), subject=True)
+        return ModelFileError(
+            f"is not a valid model file: {why}", place=Place(self.path), subject=True
+        )
 
 
 def check_room(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...counted import counted
 from ...errors import DataError, Place
 from ...formats.columns import Columns
 from ...formats.tokens import Attributes
@@ -211,7 +210,7 @@ def check_file(X: Any, y: Any) -> None:
     if isinstance(X, (str, os.PathLike)):
         raise DataError(
             f"X is of type {type(X).__name__}; give a list of sequences, or for a file what a "
-            "reader returns, such as partwise.formats.columns.read_columns(path)"
+            "reader returns, such as partwise.formats.read_columns(path)"
         )
     if not isinstance(X, Columns):
         return
