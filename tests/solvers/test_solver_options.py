@@ -12,10 +12,10 @@ from support.solvers import goal_of
 
 from partwise import LinearClassifier
 from partwise.errors import DataError, MismatchError
-from partwise.problem.dual_point import DualPoint
+from partwise.problem.evaluation import DualPoint
 from partwise.solvers.base import Solver
 from partwise.solvers.coordinate.dual import Tolerance
-from partwise.solvers.coordinate.starts import Epsilons
+from partwise.solvers.coordinate.entropy_blocks import Epsilons
 from partwise.solvers.eg.base import Annealing
 from partwise.solvers.options import Preset, offered_options, settled_options
 from partwise.solvers.registry import SOLVERS, make_solver

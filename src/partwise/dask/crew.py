@@ -11,9 +11,8 @@ from typing import Any, ClassVar, Final
 from ..arrays import Floats
 from ..errors import ClusterError, DataError
 from ..problem.storage import Storage
-from ..solvers.blocks.crew import Crew
-from ..solvers.blocks.messages import Change, Fresh, Pass, Round, Update
-from ..solvers.blocks.plan import Plan
+from ..solvers.blocks.ascent import Crew
+from ..solvers.blocks.plan import Change, Fresh, Pass, Plan, Round, Update
 from .assembly import Assembly, assemble
 from .connection import Cluster, Task, WorkerLost
 from .station import (

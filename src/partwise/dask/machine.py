@@ -17,7 +17,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..errors import ClusterError, DataError
-from ..problem.dual_point import DualPoint
+from ..problem.evaluation import DualPoint
 from ..problem.storage import Storage
 from ..solvers.base import Epoch, Evaluation
 from ..solvers.blocks.ascent import BlockAscent

@@ -25,13 +25,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Floats
-from ..problem.digest import problem_digest
 from ..problem.matrix_evaluation import make_evaluator
 from ..problem.storage import Storage
+from ..problem.subset import problem_digest
+from ..solvers.blocks.ascent import Threads
 from ..solvers.blocks.block import Block
-from ..solvers.blocks.crew import Threads
-from ..solvers.blocks.messages import Pass, Round, Update
-from ..solvers.blocks.plan import Extent, Plan
+from ..solvers.blocks.plan import Extent, Pass, Plan, Round, Update
 from ..solvers.blocks.solver import make_block
 from ..solvers.blocks.vectors import Vectors
 from ..solvers.goal import Goal

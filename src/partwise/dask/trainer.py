@@ -22,10 +22,9 @@ from ..solvers.blocks.plan import BLOCKS, Extent, make_plan
 from ..tasks.prepared import Prepared
 from ..tasks.trainer import Trainer
 from ..training.checkpoint import Checkpoint, Keeper, load_checkpoint
-from ..training.fit import Callback, Fit
+from ..training.fit import Callback, Fit, Start
 from ..training.loop import run
 from ..training.settings import as_json
-from ..training.start import Start
 from .clients import connected
 from .crew import ClusterCrew
 from .inputs import Inputs, as_inputs

@@ -19,11 +19,10 @@ from ..compiled.threads import run
 from ..errors import DataError
 from ..problem.design import all_sites, by_shape, make_design, rows_of_sites, score
 from ..problem.evaluation import not_finite
-from ..problem.layout import Layout
-from ..problem.masks import make_masks, pointers
+from ..problem.example_arrays import make_masks, pointers
 from ..problem.problem import Arrays, example_marginals, example_maximum, make_topologies
 from ..problem.rows import Rows
-from ..problem.storage import Storage
+from ..problem.storage import Layout, Storage
 from ..structures.base import Sites, Structure, no_oracle
 
 #: The number of part counts that are held at a time: 32 MB.

@@ -33,8 +33,7 @@ from ..errors import MismatchError
 from ..problem.footprint import Footprint
 from ..problem.matrix_evaluation import by_matrix
 from ..problem.problem import Problem
-from .base import Epoch, Evaluation
-from .composite import CompositeSolver
+from .base import CompositeSolver, Epoch, Evaluation
 from .eg.base import LINEAR, default_annealing, easy_l2
 from .eg.online import OnlineEG
 from .goal import Goal
@@ -160,9 +159,8 @@ class Automatic(CompositeSolver):
 
     def _take_over(self, before: OnlineEG, left: float) -> None:
         # Imported here, since few fits need these and the import takes longer than a small fit.
-        from .batch.lbfgs import LBFGS
+        from .batch.lbfgs import LBFGS, OrthantWise
         from .batch.newton import TrustRegionNewton
-        from .batch.owlqn import OrthantWise
         from .eg.proximal import ProximalEG
 
         weights = before.evaluate().weights

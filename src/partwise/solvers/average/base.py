@@ -20,7 +20,6 @@ from ...problem.problem import Problem
 from ..base import Epoch, Evaluation
 from ..goal import Goal
 from ..primal import PrimalSolver, certified
-from ..scratch import scratch
 from .average_gradient import all_chances, sag_epoch, shrink_all, step_size
 from .lazy import settle
 from .memory import (
@@ -58,7 +57,7 @@ class Tossing(PrimalSolver):
 
     def __init__(self, goal: Goal) -> None:
         super().__init__(goal)
-        self.buffers = scratch(goal.problem, 6)
+        self.buffers = goal.problem.scratch(6)
         self.other = np.empty(goal.problem.max_parts)
         self.coins = np.zeros((0, 3))  # what is left of the draws of this epoch
 

@@ -8,13 +8,24 @@ from typing import Final
 
 import numpy as np
 
-from ...arrays import Ints
+from ...arrays import Floats, Ints
 from ...compiled.vectors import inner
 from ...errors import MismatchError
 from ...problem.problem import Problem
 from ..eg.base import Annealing, default_annealing
+from .places import Places
 
-__all__ = ["Extent", "Plan", "block_ends", "make_plan"]
+__all__ = [
+    "Change",
+    "Extent",
+    "Fresh",
+    "Pass",
+    "Plan",
+    "Round",
+    "Update",
+    "block_ends",
+    "make_plan",
+]
 
 #: How many blocks there are, unless there are fewer examples.
 BLOCKS: Final = 8
@@ -182,3 +193,102 @@ def block_ends(sizes: Ints, blocks: int) -> Ints:
     ends = np.minimum(ends, n - blocks + np.arange(1, blocks))
     ends = np.maximum.accumulate(ends - np.arange(blocks - 1)) + np.arange(blocks - 1)
     return np.append(ends, n).astype(np.int64)
+
+
+# What the driver and the blocks tell each other.
+
+
+@dataclass(frozen=True)
+class Pass:
+    """The beginning of a pass.
+
+    Attributes
+    ----------
+    number : int
+        How many passes there were before.
+    l2 : float
+        The l2 of this pass; larger than the target while annealing.
+    k : float
+        The factor of the proximal term.
+    moves : bool
+        Whether the centre of the proximal term moves to the weights of the pass before.
+    seed : int
+        Each block draws its order by this number and its own.
+    exchanges : int
+        How many rounds the pass has.
+    """
+
+    number: int
+    l2: float
+    k: float
+    moves: bool
+    seed: int
+    exchanges: int
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round: every block visits its next chunk.
+
+    Attributes
+    ----------
+    turn : int
+        Which chunk, counted from 0.
+    sigma : float
+        By how much a block takes its own changes to be larger than they are, to leave room for
+        those of the others.
+    final : bool
+        Whether the round stands whatever comes of it, so that nothing is kept to undo it.
+    """
+
+    turn: int
+    sigma: float
+    final: bool
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a block changed in a round.
+
+    Attributes
+    ----------
+    places, values : Places, ndarray
+        The change of v.
+    linear : float
+        The change of sum_i c_i (tau H_i + cost_i.mu_i).
+    share : float
+        The examples' part of the gap in the block, as far as it was seen at their last visits.
+    visits : int
+        How often an oracle was called.
+    """
+
+    places: Places
+    values: Floats
+    linear: float
+    share: float
+    visits: int
+
+
+@dataclass(frozen=True)
+class Update:
+    """What all blocks changed in a round: the sum of their changes, in the order of the blocks."""
+
+    places: Places
+    values: Floats
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """The duals of a block, from scratch.
+
+    Attributes
+    ----------
+    places, values : Places, ndarray
+        The v of its examples.
+    linear : float
+        The sum of c_i (tau H_i + cost_i.mu_i) over its examples.
+    """
+
+    places: Places
+    values: Floats
+    linear: float

@@ -22,9 +22,7 @@ from ..base import Epoch
 from ..goal import Goal
 from ..options import NotNegative, Positive, Preset
 from ..papers import BARTLETT_2004, COLLINS_2008
-from .base import Annealing, ExponentiatedGradient
-from .published import BATCH
-from .steps import Eta, first_batch_step, searched
+from .base import BATCH, Annealing, Eta, ExponentiatedGradient, first_batch_step, searched
 
 
 @njit(fastmath=FAST)

@@ -30,7 +30,6 @@ from ...problem.room import Block
 from ..goal import Goal
 from ..options import Count, NotNegative, OneOf
 from ..papers import LACOSTE_JULIEN_2013, OSOKIN_2016
-from ..scratch import scratch
 from .atoms import (
     Atoms,
     add_atom,
@@ -199,7 +198,7 @@ class FrankWolfe(MarginalAscent):
         self.place = np.arange(goal.problem.n_examples)
         self.atoms = self._gold_atoms(whole)
         self.d = goal.problem.storage.zeros()
-        self.buffers = scratch(goal.problem, 4)
+        self.buffers = goal.problem.scratch(4)
 
     def draw(self) -> Ints:
         n = self.problem.n_examples

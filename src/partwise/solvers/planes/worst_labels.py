@@ -26,10 +26,10 @@ from ...errors import MismatchError
 from ...problem.design import score
 from ...problem.evaluation import Evaluator, not_finite, penalty
 from ...problem.problem import Problem, example_maximum
+from ...structures.chain.search import count_room, worst_by_count
 from ...structures.chain.structure import Chain
 from ...structures.multiclass import Multiclass
 from ..options import OneOf
-from .error_count import count_room, worst_by_count
 
 #: Which hinge loss.
 Rescaling: TypeAlias = Annotated[str, OneOf(("margin", "slack"))]
