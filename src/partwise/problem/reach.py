@@ -40,11 +40,10 @@ from .design import scatter
 if TYPE_CHECKING:
     from .problem import Problem
 
+__all__ = ["check_overflow", "diameters", "reaches"]
+
 #: The largest square that is allowed; its own square is still finite, with some room.
 _LARGEST: Final = 1e150
-
-__all__ = ["diameters", "reaches"]
-
 #: The sign of a node before its first value.
 _NO_SIGN: Final = 2.0
 
