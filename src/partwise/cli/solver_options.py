@@ -52,7 +52,7 @@ def solver_options(arguments: argparse.Namespace) -> dict[str, Any] | None:
 
 
 def _read(text: str, solvers: list[type[Solver]], arguments: argparse.Namespace) -> tuple[str, Any]:
-    from partwise.solvers.options import offered_options, read_option
+    from partwise.solvers.options import default_options, read_option
 
     given, equals, value = text.partition("=")
     name = given.strip().replace("-", "_")
@@ -63,7 +63,7 @@ def _read(text: str, solvers: list[type[Solver]], arguments: argparse.Namespace)
     able = [
         solver
         for solver in solvers
-        if name in offered_options(solver) or (name == "preset" and solver.presets)
+        if name in default_options(solver) or (name == "preset" and solver.presets)
     ]
     # Without one that has the option, the first one says so.
     for solver in able or solvers[:1]:

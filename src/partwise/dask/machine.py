@@ -21,7 +21,7 @@ from ..problem.evaluation import DualPoint
 from ..problem.storage import Storage
 from ..solvers.base import Epoch, Evaluation
 from ..solvers.blocks.ascent import BlockAscent
-from ..solvers.blocks.plan import Plan
+from ..solvers.blocks.plan import BlockPlan
 from ..solvers.state import capture, restore
 from .connection import WorkerLost
 from .crew import ClusterCrew, Costs
@@ -64,7 +64,7 @@ class ClusterAscent(BlockAscent):
 
     def __init__(
         self,
-        plan: Plan,
+        plan: BlockPlan,
         storage: Storage,
         n_examples: int,
         l2: float,

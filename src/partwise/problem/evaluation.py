@@ -97,9 +97,9 @@ class Evaluator:
         self.problem = problem
         self.n_jobs = n_jobs
 
-    def run(self, size: int, task: Callable[[int, int], _Result]) -> list[_Result]:
-        """Split range(size) into one run per thread."""
-        return run(size, self.n_jobs, task)
+    def run(self, first: int, last: int, task: Callable[[int, int], _Result]) -> list[_Result]:
+        """Split range(first, last) into one run per thread."""
+        return run(first, last, self.n_jobs, task)
 
     def _sweep(
         self, task: Callable[[int, int], _Result], changed: Floats | None = None
@@ -116,11 +116,7 @@ class Evaluator:
         found: list[_Result] = []
         room, n = self.problem.room, self.problem.n_examples
         for first, last in room.sweep(n, changed is not None and room.keeps(changed)):
-
-            def shifted(begin: int, end: int, first: int = first) -> _Result:
-                return task(begin + first, end + first)
-
-            found += self.run(last - first, shifted)
+            found += run(first, last, self.n_jobs, task)
         return found
 
     def marginals(self, theta: Floats, mu: Floats, entropy: Floats) -> None:
@@ -149,7 +145,7 @@ class Evaluator:
                 delta = np.empty(problem.max_parts)
                 dual_sum(arrays, own, v, first, last, begin, end, delta)
 
-            self.run(len(v), task)
+            self.run(0, len(v), task)
         return v
 
     def slope(self, weights: Floats, dial: Dial | None = None, into: Floats | None = None) -> Slope:
@@ -175,17 +171,17 @@ class Evaluator:
 
             def marginals(begin: int, end: int, first: int = first) -> int:
                 work = np.empty(problem.work_size)
-                run = (begin + first, end + first, first)
+                run = (begin, end, first)
                 return int(slopes_of(arrays, weights, dial, mu, losses, linear, *run, work))
 
             def gather(begin: int, end: int, first: int = first, last: int = last) -> None:
                 delta = np.empty(problem.max_parts)
                 dual_sum(arrays, mu, v, first, last, begin, end, delta)
 
-            bad = [i for i in self.run(last - first, marginals) if i >= 0]
+            bad = [i for i in self.run(first, last, marginals) if i >= 0]
             if bad:
                 raise not_finite(bad[0])
-            self.run(len(v), gather)
+            self.run(0, len(v), gather)
         return Slope(weights, losses, linear, v)
 
     def _stretches(self, room: int) -> Iterator[tuple[int, int]]:

@@ -128,7 +128,7 @@ def certified(problem: Problem, slope: Slope, l2: float, l1: float = 0.0) -> Eva
     """Return the primal and dual values of a slope."""
     linear: Callable[[float], float]
     if problem.gold_entropy is None:
-        linear = _Mixture(problem, slope).linear
+        linear = _GoldMixture(problem, slope).linear
     else:
         linear = _between(problem, slope, problem.gold_entropy)
     dual, _ = search_dual_line(linear, slope.v, l2, l1)
@@ -187,7 +187,7 @@ def _between(problem: Problem, slope: Slope, gold: Floats) -> Callable[[float], 
     return lambda s: (1.0 - s) * here + s * there
 
 
-class _Mixture:
+class _GoldMixture:
     """sum_i c_i [tau H(u_i(s)) + cost_i.mu_i(s)] for s in [0, 1]."""
 
     def __init__(self, problem: Problem, slope: Slope) -> None:

@@ -37,7 +37,7 @@ SOLVERS: Final[Registry[type[Solver]]] = Registry(
         "bcfw": "solvers.margin.frank_wolfe:FrankWolfe",
         "crammer-singer": "solvers.margin.crammer_singer:CrammerSinger",
         "smo": "solvers.margin.smo:SMO",
-        "smo-eg": "solvers.margin.smo_eg:SMOThenEG",
+        "smo-eg": "solvers.margin.smo:SMOThenEG",
         "svm-struct": "solvers.planes.cutting_planes:CuttingPlanes",
         "bmrm": "solvers.planes.bmrm:BMRM",
         "excessive-gap": "solvers.margin.excessive_gap:ExcessiveGap",

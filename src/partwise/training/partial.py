@@ -179,7 +179,7 @@ def train_partial(
             "there is no early stopping where labels are missing or uncertain; leave the patience "
             "out"
         )
-    course = _Course(callbacks, tol, max_passes)
+    course = _ConvexSteps(callbacks, tol, max_passes)
     shared = {
         **training,
         "watch": watch,
@@ -219,7 +219,7 @@ def _larger(easy: float, l2: float) -> list[float]:
     return values
 
 
-class _Course:
+class _ConvexSteps:
     """What the steps of a fit have in common: passes, seconds, the trace, and reasons to stop."""
 
     def __init__(self, callbacks: Sequence[Callback], tol: float, max_passes: float) -> None:
@@ -318,7 +318,7 @@ class _Steps:
     def __init__(
         self,
         problem: Problem,
-        course: _Course,
+        course: _ConvexSteps,
         l1: float,
         n_jobs: int,
         shared: dict[str, Any],

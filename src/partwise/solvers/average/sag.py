@@ -13,7 +13,7 @@ from ..options import OneOf, Positive, Preset, Share
 from ..papers import DEFAZIO_2014, SCHMIDT_2013, SCHMIDT_2015, Paper
 from .base import AverageGradient
 from .memory import SAMPLINGS, WORDS
-from .steps import Eta, Steps
+from .steps import Eta, StepOptions
 
 #: How examples are drawn.
 Sampling: TypeAlias = Annotated[str, OneOf(SAMPLINGS)]
@@ -48,7 +48,7 @@ class SAG(AverageGradient):
         skipping: bool | None = None,
         delta: Positive | None = None,
     ) -> None:
-        super().__init__(goal, Steps(sampling, eta, first_curvature, skipping), delta)
+        super().__init__(goal, StepOptions(sampling, eta, first_curvature, skipping), delta)
 
 
 @final
@@ -144,7 +144,7 @@ class SAGA(AverageGradient):
     ) -> None:
         # A third where there is a share to choose.
         third = 1.0 / 3.0 if share is None and eta in ("search", "bound") else share
-        super().__init__(goal, Steps(sampling, eta, first_curvature, skipping, third), delta)
+        super().__init__(goal, StepOptions(sampling, eta, first_curvature, skipping, third), delta)
 
 
 # How much memory the gradients of all examples take, depending on how they are kept.

@@ -41,7 +41,7 @@ from ..primal import search_dual_line
 from ..proximal_term import ProximalTerm
 from .block import Block
 from .places import add_at
-from .plan import Change, Fresh, Pass, Plan, Round, Update
+from .plan import BlockPlan, Change, Fresh, Pass, Round, Update
 from .vectors import Vectors
 
 __all__ = ["BlockAscent", "Crew", "Threads"]
@@ -163,7 +163,7 @@ class BlockAscent(Solver):
 
     Parameters
     ----------
-    plan : Plan
+    plan : BlockPlan
         How blocks are trained.
     storage : Storage
         Where the weights are.
@@ -181,7 +181,7 @@ class BlockAscent(Solver):
 
     def __init__(
         self,
-        plan: Plan,
+        plan: BlockPlan,
         storage: Storage,
         n_examples: int,
         l2: float,

@@ -9,18 +9,16 @@ from typing import Final
 import numpy as np
 
 from ...arrays import Floats, Ints
-from ...compiled.vectors import inner
-from ...errors import MismatchError
 from ...problem.problem import Problem
-from ..eg.base import Annealing, default_annealing
+from ..eg.base import Annealing, default_annealing, is_small, refuse_l1_with_hinge, sum_of_squares
 from .places import Places
 
 __all__ = [
+    "BlockPlan",
     "Change",
     "Extent",
     "Fresh",
     "Pass",
-    "Plan",
     "Round",
     "Update",
     "block_ends",
@@ -58,9 +56,8 @@ class Extent:
     @staticmethod
     def of(problem: Problem) -> Extent:
         """Count what a problem has."""
-        design = problem.arrays.design
-        squares = inner(design.value, design.value) if design.value.size else len(design.start)
-        return Extent(problem.n_examples, problem.n_parts, len(design.site_part), float(squares))
+        n_sites = len(problem.arrays.design.site_part)
+        return Extent(problem.n_examples, problem.n_parts, n_sites, sum_of_squares(problem))
 
     @staticmethod
     def total(several: Iterable[Extent]) -> Extent:
@@ -80,7 +77,7 @@ class Extent:
 
 
 @dataclass(frozen=True)
-class Plan:
+class BlockPlan:
     """How blocks are trained.
 
     Attributes
@@ -126,7 +123,7 @@ def make_plan(
     blocks: int | None = None,
     exchanges: int | str | None = None,
     method: str | None = None,
-) -> Plan:
+) -> BlockPlan:
     """Choose the method of the blocks, as the automatic solver does, and their number.
 
     Parameters
@@ -148,10 +145,7 @@ def make_plan(
     method : {"online-eg"} or None
         Given: online EG for every loss, without annealing or a proximal term.
     """
-    if l1 > 0.0 and tau == 0.0:
-        raise MismatchError(
-            "no solver takes l1 > 0 with the hinge loss; use the log or the softmax-margin loss"
-        )
+    refuse_l1_with_hinge(l1, tau)
     k = min(blocks or BLOCKS, extent.examples)
     if exchanges == "each":
         exchanges = -(-extent.examples // k)
@@ -160,18 +154,17 @@ def make_plan(
         exchanges = min(_EXCHANGES, 1 << (most.bit_length() - 1))
     exchanges, easy = int(exchanges), extent.easy_l2
     if method is not None:
-        return Plan("plain-eg", k, exchanges, None, 0.0, _SMOOTH, tau > 0.0)
+        return BlockPlan("plain-eg", k, exchanges, None, 0.0, _SMOOTH, tau > 0.0)
     if tau == 0.0:
         visits = "crammer-singer" if multiclass else "bcfw"
-        return Plan(visits, k, exchanges, None, max(easy, l2), _HINGE, False)
-    tied = 4 * n_weights <= extent.sites
-    if l1 > 0.0 or easy > (3.0 if tied else 50.0) * l2:
+        return BlockPlan(visits, k, exchanges, None, max(easy, l2), _HINGE, False)
+    if l1 > 0.0 or is_small(l2, easy, n_weights, extent.sites):
         nearness = max(easy - l2, 0.0)
         if warm and l1 == 0.0:
             nearness = min(nearness, 10.0 * l2)
-        return Plan("online-eg", k, exchanges, None, nearness, _SMOOTH, True)
+        return BlockPlan("online-eg", k, exchanges, None, nearness, _SMOOTH, True)
     annealing = None if warm else default_annealing(easy, l2)
-    return Plan("online-eg", k, exchanges, annealing, 0.0, _SMOOTH, True)
+    return BlockPlan("online-eg", k, exchanges, annealing, 0.0, _SMOOTH, True)
 
 
 def block_ends(sizes: Ints, blocks: int) -> Ints:

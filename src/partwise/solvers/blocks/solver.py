@@ -28,7 +28,7 @@ from ..options import Count, OneOf, Preset
 from ..papers import COLLINS_2008, LACOSTE_JULIEN_2013, MA_2015, Paper
 from .ascent import BlockAscent, Threads
 from .block import Block, EGBlock, copy_parts
-from .plan import Extent, Plan, block_ends, make_plan
+from .plan import BlockPlan, Extent, block_ends, make_plan
 from .vectors import Vectors
 
 __all__ = ["Blocks", "CrammerSingerBlock", "FrankWolfeBlock", "make_block"]
@@ -327,7 +327,7 @@ def _plan(
     blocks: int | None,
     exchanges: int | str | None,
     method: str | None,
-) -> Plan:
+) -> BlockPlan:
     return make_plan(
         Extent.of(problem),
         problem.layout.n_weights,

@@ -264,11 +264,32 @@ def first_theta(problem: Problem) -> float:
     return 10.0 if problem.loss.tau > 0.0 else 3.0
 
 
+def sum_of_squares(problem: Problem) -> float:
+    """Return the sum of the squared values of the features of all sites."""
+    value = problem.arrays.design.value
+    return float(inner(value, value) if value.size else len(problem.arrays.design.start))
+
+
 def easy_l2(problem: Problem) -> float:
     """Return half the mean squared norm of a position's features, an l2 for which EG is fast."""
-    design = problem.arrays.design
-    squares = inner(design.value, design.value) if design.value.size else len(design.start)
-    return 0.5 * float(squares) / max(1, len(design.site_part))
+    return 0.5 * sum_of_squares(problem) / max(1, len(problem.arrays.design.site_part))
+
+
+def is_small(l2: float, easy: float, n_weights: int, n_sites: int) -> bool:
+    """Return whether l2 is so small that the proximal form of EG is faster.
+
+    The smaller l2 is, the fewer passes it needs. Where there are four or more positions per weight,
+    the weights couple the examples, and the plain form becomes slow at a much larger l2.
+    """
+    return easy > (3.0 if 4 * n_weights <= n_sites else 50.0) * l2
+
+
+def refuse_l1_with_hinge(l1: float, tau: float) -> None:
+    """Raise a MismatchError if the loss is the hinge and l1 > 0."""
+    if l1 > 0.0 and tau == 0.0:
+        raise MismatchError(
+            "no solver takes l1 > 0 with the hinge loss; use the log or the softmax-margin loss"
+        )
 
 
 def default_annealing(easy: float, l2: float) -> Annealing | None:

@@ -89,7 +89,7 @@ class BatchEG(ExponentiatedGradient):
         def task(begin: int, end: int) -> None:
             batch_eg_directions(arrays, old.v, l2, old.theta, direction, begin, end)
 
-        self.evaluator.run(self.problem.n_examples, task)
+        self.evaluator.run(0, self.problem.n_examples, task)
         passes = 0
         tau = self.problem.loss.tau
         while True:

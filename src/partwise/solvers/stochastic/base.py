@@ -240,7 +240,7 @@ class StochasticSolver(PrimalSolver):
 # features one by one: a feature may occur at several positions of the example.
 
 
-class Blocks(NamedTuple):
+class TouchedBlocks(NamedTuple):
     """Room for the blocks of one example, and one clock per block."""
 
     first: Ints  # where the block begins
@@ -249,12 +249,12 @@ class Blocks(NamedTuple):
     clock: Ints  # one per place, used where a block begins: the step after its last one
 
 
-def make_blocks(problem: Problem) -> Blocks:
+def make_blocks(problem: Problem) -> TouchedBlocks:
     """Allocate room for the example with most features; all clocks are at 0."""
     design = problem.arrays.design
     entries = np.diff(design.entry_ptr[design.site_ptr])
     first, width, idle = np.empty((3, int(entries.max(initial=0))), dtype=np.int64)
-    return Blocks(first, width, idle, np.zeros(problem.storage.n_places, dtype=np.int64))
+    return TouchedBlocks(first, width, idle, np.zeros(problem.storage.n_places, dtype=np.int64))
 
 
 def every_block(problem: Problem) -> tuple[Ints, Ints]:

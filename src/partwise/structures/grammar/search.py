@@ -195,7 +195,7 @@ Node = tuple[int, int, int]
 Row = tuple[int, int, int, int]
 
 
-class Steps(NamedTuple):
+class Ways(NamedTuple):
     """The ways down from a node, best first: their scores, the row and the children of each."""
 
     scores: list[float]
@@ -203,8 +203,8 @@ class Steps(NamedTuple):
     children: list[tuple[Node, ...]]
 
 
-class Descent:
-    """The steps of the nodes of one sentence, found when they are first asked for.
+class WaysDown:
+    """The ways down from the nodes of one sentence, found when they are first asked for.
 
     Parameters
     ----------
@@ -218,26 +218,26 @@ class Descent:
         self.topo, self.theta, self.cells = topo, theta, cells
         self.grammar = read_spec(spec)
         self.offsets = part_offsets(spec, topo)
-        self.known: dict[Node | None, Steps] = {}
+        self.known: dict[Node | None, Ways] = {}
 
-    def steps(self, node: Node | None) -> Steps:
+    def steps(self, node: Node | None) -> Ways:
         """Return the steps of a node, without those that have no score."""
         if node not in self.known:
             self.known[node] = self._roots() if node is None else self._splits(node)
         return self.known[node]
 
-    def _roots(self) -> Steps:
+    def _roots(self) -> Ways:
         g, length = self.grammar, int(self.topo[0])
         scores = self.cells[cell_of(self.topo, 0, length)][g.starts] + self.theta[self.offsets[3] :]
         order = _ranked(scores)
         children: list[tuple[Node, ...]] = [((int(g.starts[s]), 0, length),) for s in order]
-        return Steps(scores[order].tolist(), [None] * len(order), children)
+        return Ways(scores[order].tolist(), [None] * len(order), children)
 
-    def _splits(self, node: Node) -> Steps:
+    def _splits(self, node: Node) -> Ways:
         symbol, i, j = node
         g, topo, theta = self.grammar, self.topo, self.theta
         if j == i + 1:
-            return Steps([0.0], [(symbol, i, j, -1)], [()])
+            return Ways([0.0], [(symbol, i, j, -1)], [()])
         rules = np.flatnonzero(g.parent == symbol)
         _, split_at, rule_at, _, _ = self.offsets
         at = int(first_split(topo, i, j))
@@ -259,7 +259,7 @@ class Descent:
             k, r = ks[place // len(rules)], rules[place % len(rules)]
             rows.append((symbol, i, j, k))
             children.append(((int(g.left[r]), i, k), (int(g.right[r]), k, j)))
-        return Steps(table[order].tolist(), rows, children)
+        return Ways(table[order].tolist(), rows, children)
 
 
 def _ranked(scores: Floats) -> Ints:
@@ -286,7 +286,7 @@ def grammar_k_best(spec: Ints, topo: Ints, theta: Floats, k: int) -> tuple[Float
     the r-th step of its node is followed in the queue by the state that takes step r + 1.
     """
     cells = fill_best(spec, topo, theta, np.empty(work_numbers(spec, topo)))
-    descent = Descent(spec, topo, theta, cells)
+    descent = WaysDown(spec, topo, theta, cells)
     scores: list[float] = []
     labels: list[Ints] = []
     roots = descent.steps(None)
@@ -317,7 +317,7 @@ def grammar_sample(spec: Ints, topo: Ints, theta: Floats, uniform: Floats) -> li
     n, n_cells = int(spec[0]), int(topo[0] + topo[1])
     cells = np.empty((n_cells, n))
     fill_chart(spec, topo, theta, cells, np.empty(2 * n), True)
-    descent = Descent(spec, topo, theta, cells)
+    descent = WaysDown(spec, topo, theta, cells)
     mass: dict[Node | None, list[float]] = {}
     labels = []
     for draws in uniform:
