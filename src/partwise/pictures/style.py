@@ -36,6 +36,7 @@ _RULES: Final = """
 .pw-grid{fill:none;stroke:var(--pw-faint);stroke-width:1}
 .pw-curve{fill:none;stroke-width:2;stroke-linejoin:round}
 .pw-bar{fill:var(--pw-s0);fill-opacity:.55;stroke:var(--pw-s0);stroke-width:1}
+.pw-band{fill:var(--pw-faint);fill-opacity:.5}
 .pw-whisker{stroke:var(--pw-s0);stroke-width:4;stroke-opacity:.4;fill:none}
 .pw-s1{stroke-dasharray:7 4}
 .pw-s2{stroke-dasharray:2 3}

@@ -14,6 +14,7 @@ from ..formats.validate import validate
 from ..tasks.comparison import Comparison
 from ..tasks.labels import spelled
 from .facts import DataFacts
+from .wording import plural
 
 if TYPE_CHECKING:
     from ..formats.choice import Chosen
@@ -69,17 +70,12 @@ def data_facts(
     oddities += _repeated(found, where)
     if found.unscored:
         oddities.append(
-            f"{_count(found.unscored, found.position)} without a known label, which are not scored."
+            f"{plural(found.unscored, found.position)} without a known label, which are not scored."
         )
     return DataFacts(
         role, "<stdin>" if path == "-" else path, found.example, found.position, len(found.lengths),
         int(found.lengths.sum()), lengths, labels, oddities, quoted, given.file,
     )  # fmt: skip
-
-
-def _count(n: int, what: str) -> str:
-    plural = {"vertex": "vertices"}.get(what, f"{what}s")
-    return f"{n:,} {what if n == 1 else plural}"
 
 
 def _some(names: list[str]) -> str:
@@ -102,7 +98,7 @@ def _faults(
         return [], []
     scheme = f" (its tags read as {verdict.scheme})" if verdict.scheme else ""
     n = len(verdict.faults)
-    told = f"partwise validate finds {_count(n, 'fault')}{scheme}."
+    told = f"partwise validate finds {plural(n, 'fault')}{scheme}."
     return [told], [" ".join(str(fault).splitlines()) for fault in verdict.faults[:_MOST_FAULTS]]
 
 
@@ -131,19 +127,19 @@ def _odd_labels(labels: dict[str, int], model: Model, found: Comparison, where: 
             n = sum(labels[name] for name in unknown)
             counted = "it counts as an error" if n == 1 else "they count as errors"
             made.append(
-                f"{_count(n, found.unit)} with a label that the model does not know "
+                f"{plural(n, found.unit)} with a label that the model does not know "
                 f"({_some(unknown)}); {counted}."
             )
         absent = [name for name in known if name not in labels and found.unit != "phrase"]
         if absent:
             made.append(
-                f"{_count(len(absent), 'label')} of the model not in the {where}: {_some(absent)}."
+                f"{plural(len(absent), 'label')} of the model not in the {where}: {_some(absent)}."
             )
     rare = [name for name, n in labels.items() if n < _RARE]
     if rare:
         what = "part of speech" if found.by_tag else "label"
         made.append(
-            f"{_count(len(rare), what).replace('part of speechs', 'parts of speech')} with fewer "
+            f"{plural(len(rare), what)} with fewer "
             f"than {_RARE} occurrences, whose scores mean little: {_some(rare)}."
         )
     return made
@@ -158,7 +154,7 @@ def _repeated(found: Comparison, where: str) -> list[str]:
     torn = sum(some.total() for some in labels.values() if len(some) > 1)
     made = []
     if again:
-        made.append(f"{_count(again, found.example)} equal to an earlier one of the same {where}.")
+        made.append(f"{plural(again, found.example)} equal to an earlier one of the same {where}.")
     if torn:
-        made.append(f"{_count(torn, found.example)} equal to another one with other labels.")
+        made.append(f"{plural(torn, found.example)} equal to another one with other labels.")
     return made

@@ -1,0 +1,497 @@
+"""What a report says: the facts as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from ..metrics.calibration import Calibration
+from ..pictures import Axis, Chart, gap_chart, hues, objective_chart, passes_chart, score_chart
+from ..tasks.comparison import Quote
+from ..training.certificate import in_words
+from .document import (
+    Bar,
+    Block,
+    Bullets,
+    Cell,
+    Definitions,
+    Document,
+    Drawing,
+    Either,
+    Figure,
+    Group,
+    Heading,
+    Interval,
+    Items,
+    Mark,
+    Paragraph,
+    Program,
+    Section,
+    Shade,
+    Table,
+    Text,
+    code,
+    label,
+)
+from .explained import TRANSITIONS
+from .facts import Confusions, DataFacts, Facts, FeatureTable, WrongExample
+from .wording import (
+    calibration_in_words,
+    interval,
+    lead_in_words,
+    no_probabilities,
+    objective_in_words,
+    per_cent,
+    plural,
+    probability,
+    several,
+)
+
+if TYPE_CHECKING:
+    from ..explain.explanation import Part
+
+__all__ = ["document_of"]
+
+_MOST_LABELS: Final = 40
+_MOST_ROWS: Final = 6
+#: Longer names of features need wider tables.
+_LONG: Final = 20
+#: What the names mean that are not made of the data.
+_MEANINGS: Final = {
+    "__BOS__": "marks the first token of a sentence",
+    "__EOS__": "marks the last token of a sentence",
+    "constant": "stands for a weight that does not depend on the input",
+}
+_AS_BAR: Final = (Mark("as a bar", "unseen"), "drawn")
+
+
+def document_of(facts: Facts) -> Document:
+    """Return the document of some facts."""
+    example = facts.data[-1].example
+    sections = [
+        Section("data", "Data", "Data", [b for one in facts.data for b in _data(one)]),
+        Section("certificate", "Certificate", "Objective and certificate", _certificate(facts)),
+        Section("scores", "Scores", "Scores", _scores(facts)),
+        Section("confusion", "Confusion", "Confusion", _confusion(facts)),
+        Section("calibration", "Calibration", "Calibration", _calibration(facts)),
+        Section("features", "Features", "Strongest features", _features(facts)),
+        Section("wrong", "Sure and wrong", f"Sure and wrong: {example}s", _wrong(facts)),
+        Section("use", "How to use it", "How to use it", _use(facts)),
+        Section("made", "How it was made", "How it was made", _made(facts)),
+    ]
+    lead = lead_in_words(facts)
+    return Document(facts.model.name, lead, _figures(facts), sections, facts.versions["partwise"])
+
+
+def _figures(facts: Facts) -> list[tuple[str, str, str]]:
+    best, certificate, data = facts.measures[0], facts.model.certificate, facts.data[-1]
+    certified = certificate.known and certificate.consistent
+    zeros = facts.model.n_weights - facts.model.n_nonzero
+    return [
+        (best.title, per_cent(best.score.value),
+         f"{per_cent(facts.level, 0)} interval: {interval(best.score)}"),
+        ("certified relative gap", f"{certificate.relative_gap:.1e}" if certified else "none",
+         f"asked for: {certificate.tol:g}"),
+        (f"{data.example}s scored", f"{data.n_examples:,}",
+         "" if data.lengths is None else plural(data.n_positions, data.position)),
+        ("weights", f"{facts.model.n_weights:,}",
+         f"{zeros:,} of them 0" if zeros else "none of them 0"),
+    ]  # fmt: skip
+
+
+def _data(data: DataFacts) -> list[Block]:
+    rows: list[tuple[Text, Text]] = [
+        ("file", code(data.path)) if data.file else ("source", data.path),
+        (f"{data.example}s", f"{data.n_examples:,}"),
+    ]
+    if data.lengths is not None:
+        low, middle, high = data.lengths
+        rows.append((several(data.position), f"{data.n_positions:,}"))
+        rows.append(("length", f"from {low:,} to {high:,}, half of them up to {middle:g}"))
+    names = [*data.labels.items()]
+    shown: list[Text] = [(label(name), f" ({n:,})") for name, n in names[:_MOST_LABELS]]
+    more = f" and {len(names) - _MOST_LABELS:,} more" if len(names) > _MOST_LABELS else ""
+    rows.append((f"labels ({len(names):,})", (Items(shown), more)))
+    odd: list[Text] = [*data.oddities]
+    if data.quoted:
+        odd.append(("The first faults:", Bullets([*map(code, data.quoted)])))
+    rows.append(("oddities", Bullets(odd) if odd else "none found"))
+    return [Heading(f"{'File' if data.file else 'Data'} for {data.role}"), Definitions(rows)]
+
+
+def _certificate(facts: Facts) -> list[Block]:
+    model, certificate, course = facts.model, facts.model.certificate, facts.course
+    blocks: list[Block] = [Paragraph(text) for text in objective_in_words(model)]
+    if certificate.known:
+        state = "Certified" if certificate.converged else "Not certified to the gap asked for"
+        blocks += [
+            Paragraph((Mark(f"{state}:", "strong"), f" {in_words(certificate)}.")),
+            Paragraph(
+                f"Training took {certificate.passes:.1f} passes over the data and "
+                f"{certificate.seconds:.1f} seconds; {certificate.verdict}. The certificate is "
+                "about the objective, not about how well the model predicts: the scores below are."
+            ),
+        ]
+    else:
+        blocks.append(Paragraph(f"Nothing is certified: {certificate.verdict}."))
+    if course.trace:
+        charts = [objective_chart(course.trace), gap_chart(course.trace, certificate.tol)]
+        blocks.append(_charts(charts))
+    elif certificate.known and not course.path:
+        how = code("partwise train --report")
+        told = ("A model file does not hold the course of its training; ", how, " draws it.")
+        blocks.append(Either([Paragraph(told)]))
+    if course.path:
+        charts = [score_chart(course.path, model.l2, course.score_name), passes_chart(course.path)]
+        blocks.append(Either([Heading("The path over l2"), _charts(charts)]))
+    return blocks
+
+
+def _charts(charts: Sequence[Chart | None]) -> Group:
+    return Group([Figure(one) for one in charts if one is not None], "figures")
+
+
+def _scores(facts: Facts) -> list[Block]:
+    blocks: list[Block] = []
+    if facts.on_training_data:
+        told = "These are scores on the training data, which are better than those on new data."
+        blocks.append(Paragraph(told, "note"))
+    heads = [("measure", ""), ("score", "n"), ("interval", "n"), ("from 0 to 100%", "drawn")]
+    rows: list[list[Cell]] = [
+        [one.title, per_cent(one.score.value), interval(one.score), Interval(one.score)]
+        for one in facts.measures
+    ]
+    blocks += [
+        Paragraph(
+            f"Intervals: {per_cent(facts.level, 0)} of {facts.resamples:,} resamples, each of as "
+            f"many {facts.data[-1].example}s as there are, drawn with replacement."
+        ),
+        Table("All examples together, in per cent.", heads, rows),
+    ]
+    if facts.labels:
+        title = "Scores by part of speech" if facts.by_tag else "Scores by label"
+        blocks += [Heading(title), _by_label(facts)]
+    return blocks
+
+
+def _by_label(facts: Facts) -> Table:
+    if facts.by_tag:
+        return Table(
+            "Words with the right head, in per cent, with intervals.",
+            [("part of speech", ""), ("head right", "n"), ("words", "n"),
+             ("from 0 to 100%", "drawn")],
+            [[label(one.label), one.recall, f"{one.support:,}", Interval(one.f1)]
+             for one in facts.labels],
+        )  # fmt: skip
+    return Table(
+        f"By label of {several(facts.unit)}, in per cent with intervals; how often each label is "
+        "in the data, and how often it was predicted.",
+        [("label", ""), ("precision", "n"), ("recall", "n"), ("F1", "n"), ("in the data", "n"),
+         ("predicted", "n"), ("F1 from 0 to 100%", "drawn")],
+        [[label(one.label), one.precision, one.recall, one.f1, f"{one.support:,}",
+          f"{one.predicted:,}", Interval(one.f1)] for one in facts.labels],
+        name="Scores by label",
+    )  # fmt: skip
+
+
+def _confusion(facts: Facts) -> list[Block]:
+    found = facts.confusions
+    if found is None:
+        return [Paragraph("The model predicts no labels that could be confused.")]
+    blocks: list[Block] = []
+    if "" in found.labels:
+        blocks.append(
+            Paragraph((
+                f"A {facts.unit} is confused with another one if both cover the same words. ",
+                Mark("Nothing", "em"),
+                f" stands for a {facts.unit} that only one side has, often because it begins or "
+                "ends elsewhere.",
+            ))
+        )  # fmt: skip
+    frequent: list[Block] = []
+    if found.frequent:
+        heads = [("right", ""), ("predicted", ""), ("times", "n")]
+        rows: list[list[Cell]] = [[label(a), label(b), f"{n:,}"] for a, b, n in found.frequent]
+        frequent.append(Table("The most frequent confusions.", heads, rows))
+    # The table of all holds them too, unless labels are left out of it.
+    blocks.append(Either([_matrix(found), *(frequent if found.others else [])], frequent))
+    return blocks
+
+
+def _matrix(found: Confusions) -> Table:
+    heads: list[tuple[Text, str]] = [("right \\ predicted", "")]
+    heads += [(label(name), "") for name in found.labels]
+    rows: list[list[Cell]] = []
+    for at, (name, counts) in enumerate(zip(found.labels, found.table, strict=True)):
+        most = max([n for place, n in enumerate(counts) if place != at], default=0)
+        rows.append([label(name), *(_count(n, most, p == at, name) for p, n in enumerate(counts))])
+    left = "label" if found.others == 1 else "labels"
+    more = f" {found.others:,} {left} with fewer errors left out." if found.others else ""
+    caption = (
+        "Rows are right labels, columns predicted ones; the framed numbers are right predictions. "
+        f"The stronger its colour, the larger the part of a cell in the errors of its row.{more}"
+    )
+    return Table(caption, heads, rows, "matrix", "Confusions")
+
+
+def _count(n: int, most: int, same: bool, name: str) -> Cell:
+    if same:
+        return Shade(f"{n:,}", "same") if name else ""
+    return Shade(f"{n:,}", f"shade-{min(9, 1 + 8 * n // most)}" if n else "zero")
+
+
+def _calibration(facts: Facts) -> list[Block]:
+    found, unit = facts.calibration, facts.odds_unit
+    if found is None:
+        return [Paragraph(no_probabilities(facts))]
+    heads = [("probability", ""), (several(unit), "n"), ("mean probability", "n"), ("right", "n")]
+    rows = [
+        [f"{one.low:.1f} to {one.high:.1f}", f"{one.n:,}", per_cent(one.probability),
+         per_cent(one.correct)]
+        for one in found.bins
+    ]  # fmt: skip
+    table = Table(f"The {several(unit)} by the probability of what is predicted.", heads, rows)
+    charts = [_reliability(found, unit), _counts(found, unit)]
+    return [
+        Paragraph(calibration_in_words(found, unit)),
+        Either([_charts(charts)], [table]),
+    ]
+
+
+def _reliability(found: Calibration, unit: str) -> Chart:
+    """Draw how often predictions of each probability are right."""
+    chart = Chart(
+        "Reliability", _odds_axis(), Axis("fraction that is right", 0.0, 1.0),
+        f"Of the {unit}s with a probability of 0.8, 80% should be right.", _bins_in_words(found),
+    )  # fmt: skip
+    chart.line([(0.0, 0.0), (1.0, 1.0)], 3, "what it should be")
+    chart.line([(one.probability, one.correct) for one in found.bins], 0, "what it is", marked=True)
+    return chart
+
+
+def _counts(found: Calibration, unit: str) -> Chart:
+    """Draw how many predictions there are of each probability."""
+    most = max(one.n for one in found.bins)
+    chart = Chart(
+        "Number of predictions", _odds_axis(), Axis(f"number of {unit}s", 0.0, 1.08 * most),
+        "How many predictions have such a probability.", _bins_in_words(found),
+    )  # fmt: skip
+    chart.bars([(one.low, one.high, one.n) for one in found.bins])
+    return chart
+
+
+def _odds_axis() -> Axis:
+    return Axis("probability that the model gave", 0.0, 1.0)
+
+
+def _bins_in_words(found: Calibration) -> str:
+    return "; ".join(
+        f"from {one.low:.1f} to {one.high:.1f}: {one.n:,}, {per_cent(one.correct, 1)} right"
+        for one in found.bins
+    )
+
+
+def _features(facts: Facts) -> list[Block]:
+    blocks: list[Block] = []
+    if facts.model.kernel is not None:
+        blocks.append(
+            Paragraph("A model with a kernel has no weights of features: it compares an example "
+                      "with those that it was trained on.")
+        )  # fmt: skip
+    elif facts.wrong is None:
+        told = "Names of features are made of the data, so they are left out as all quotations are."
+        blocks.append(Paragraph(told))
+    if facts.features:
+        told = (
+            "The largest weights by size. A weight above 0{} speaks for the label, one below 0{} "
+        )
+        told += "against it."
+        with_bars = Paragraph(told.format(" (a filled bar)", " (an empty bar)"))
+        longest = max(len(row.feature) for found in facts.features for row in found.rows)
+        tables = [*map(_weights, facts.features)]
+        blocks += [
+            Either([with_bars], [Paragraph(told.format("", ""))]),
+            Group(tables, "grid wide" if longest > _LONG else "grid"),
+        ]
+        blocks += _names_in_words({row.feature for found in facts.features for row in found.rows})
+    elif facts.wrong is not None and facts.model.kernel is None:
+        blocks.append(Paragraph("All weights are 0."))
+    return blocks
+
+
+def _weights(found: FeatureTable) -> Table:
+    most = max((abs(row.weight) for row in found.rows), default=0.0)
+    mixed = len({row.label for row in found.rows}) > 1
+    named = any(row.feature != "constant" for row in found.rows) or not mixed
+    heads: list[tuple[Text, str]] = [("weight", "n"), _AS_BAR]
+    heads[:0] = [("label", "")] * mixed + [("feature", "f")] * named
+    rows: list[list[Cell]] = [
+        [*[label(row.label)] * mixed, *[label(row.feature)] * named, f"{row.weight:+.3f}",
+         Bar(row.weight, most)]
+        for row in found.rows
+    ]  # fmt: skip
+    title = "Transitions and the like" if found.label == TRANSITIONS else found.label
+    return Table(("Largest weights: ", label(title)), heads, rows, name=f"Weights: {title}")
+
+
+def _names_in_words(names: Collection[str]) -> list[Block]:
+    """Return a sentence on the names of features that are not made of the data, if there are any.
+
+    Parameters
+    ----------
+    names : collection of str
+        The names that are shown.
+    """
+    told: list[Text] = []
+    for name in (name for name in _MEANINGS if name in names):
+        told += ["; " if told else "Among the features, ", code(name), f" {_MEANINGS[name]}"]
+    return [Paragraph((*told, "."), "which")] if told else []
+
+
+def _wrong(facts: Facts) -> list[Block]:
+    example = facts.data[-1].example
+    if facts.wrong is None:
+        return [Paragraph("Quotations of the data are left out.")]
+    if not facts.wrong:
+        return [Paragraph(f"No {example} is wrong.")]
+    how = "probability" if facts.calibration is not None else "margin"
+    intro = Paragraph(
+        f"The wrong {example}s in which a wrong answer has the largest {how}. They often show "
+        "errors of the data, or what the features do not see."
+    )
+    colours = hues(row.label for row in facts.labels)
+    drawn = [wrong_example(one, example, colours) for one in facts.wrong]
+    quoted: list[Text] = [
+        (f"{_numbered(example, one)}, {one.sure}: ", *_quoted(one.quote)) for one in facts.wrong
+    ]
+    return [intro, Either(drawn, [Bullets(quoted)])]
+
+
+def _numbered(example: str, found: WrongExample) -> str:
+    return f"{example.capitalize()} {found.number:,}"
+
+
+def _quoted(quote: Quote) -> tuple[Text, ...]:
+    if quote.words:
+        return (code(" ".join(quote.words)),)
+    return "predicted ", code(str(quote.found)), ", right ", code(str(quote.right))
+
+
+def wrong_example(found: WrongExample, example: str, colours: dict[str, int]) -> Group:
+    """Return an example that is wrong, with what explains it.
+
+    Parameters
+    ----------
+    found : WrongExample
+        The example.
+    example : str
+        What examples are called.
+    colours : dict
+        The colours of labels.
+    """
+    name = _numbered(example, found)
+    # Wrong neighbours often have the same rival, and then the same rows explain all of them.
+    alike: dict[tuple[Any, ...], list[Part]] = {}
+    for part in found.parts:
+        compared = part.runner_up is not None and part.runner_up.differences
+        alike.setdefault((None if compared else part.label, *_rows(part)), []).append(part)
+    tables = [_parts(some, f"{name}, explanation {k}") for k, some in enumerate(alike.values(), 1)]
+    names = {one.feature for part in found.parts for one in _rows(part)[:_MOST_ROWS]}
+    return Group(
+        [
+            Heading(f"{name}: {found.sure}"),
+            Drawing(found.quote, colours),
+            Group(tables, "grid wide"),
+            *_names_in_words(names),
+        ],
+        "example",
+    )
+
+
+def _rows(part: Part) -> list[Any]:
+    """Return what explains a part, the largest first."""
+    rival = part.runner_up
+    rows: Sequence[Any] = part.contributions
+    if rival is not None and rival.differences:
+        rows = rival.differences
+    return sorted(rows, key=lambda one: -abs(one.product))
+
+
+def _parts(parts: Sequence[Part], name: str) -> Group:
+    """Return the table that explains some parts, all by the same rows."""
+    shown = _rows(parts[0])
+    rest = shown[_MOST_ROWS:]
+    most = max((abs(one.product) for one in shown), default=0.0)
+    rows: list[list[Cell]] = [
+        [Mark(one.feature, "label"), _for(one), f"{one.product:+.3f}", Bar(one.product, most)]
+        for one in shown[:_MOST_ROWS]
+    ]
+    if rest:
+        total = sum(one.product for one in rest)
+        rows.append([f"{len(rest):,} more", "", f"{total:+.3f}", ""])
+    heads: list[tuple[Text, str]] = [("feature", "f"), ("of", ""), ("adds", "n"), _AS_BAR]
+    return Group([*map(_heading, parts), Table(_caption(parts), heads, rows, name=name)])
+
+
+def _heading(part: Part) -> Heading:
+    sure = f", probability {probability(part.probability)}" if part.probability is not None else ""
+    where = f"\u201c{part.text}\u201d: " if part.text else ""
+    return Heading((where, label(part.label), sure), 4)
+
+
+def _caption(parts: Sequence[Part]) -> Text:
+    first = parts[0]
+    if first.runner_up is None or not first.runner_up.differences:
+        return ("What the features add to the score of ", label(first.label), ".")
+    pairs = dict.fromkeys((one.label, one.runner_up.label) for one in parts if one.runner_up)
+    named: list[Text] = []
+    for wrong, rival in pairs:
+        named += [", and " if named else "Why ", label(wrong), " and not ", label(rival)]
+    margin = f": what the features add to the margin of {first.runner_up.margin:.3f}."
+    return (*named, margin)
+
+
+def _for(one: Any) -> Text:
+    """Return what the weight of a contribution or a difference is for."""
+    where = getattr(one, "where", "")
+    instead = getattr(one, "instead", "")
+    at = f" ({where})" if where else ""
+    if not instead:
+        return (label(one.label) if one.label else "", at)
+    if not one.label:
+        return (label(instead), ", in the other answer", at)
+    return (label(one.label), " not ", label(instead), at)
+
+
+def _use(facts: Facts) -> list[Block]:
+    return [
+        Heading("From the command line"),
+        Program("\n".join(facts.usage.commands), "sh", "Commands"),
+        Heading("From Python"),
+        Program(facts.usage.program, "python", "Program"),
+    ]
+
+
+def _made(facts: Facts) -> list[Block]:
+    model = facts.model
+    rows: list[tuple[Text, Text]] = [("command", code(facts.command or "none: from Python"))]
+    if model.path is None:
+        rows.append(("model file", "none; the model was given in Python"))
+    else:
+        rows.append(("model file", code(model.path)))
+        rows.append(("written by", f"partwise {model.written_by}"))
+    rows += [
+        ("structure", f"{model.structure}, {plural(model.n_features, 'feature')}, "
+                      f"{plural(model.n_labels, 'label')}"),
+        ("seed", "not stored" if facts.seed is None else str(facts.seed)),
+        ("versions", ", ".join(f"{name} {held}" for name, held in facts.versions.items())),
+    ]  # fmt: skip
+    if model.kernel:
+        rows.append(("kernel", model.kernel))
+    blocks: list[Block] = [Definitions(rows)]
+    settings: list[tuple[Text, Text]] = [
+        (code(name), code(repr(value))) for name, value in model.every_setting.items()
+    ]
+    if settings:
+        blocks += [Heading("Settings of the training"), Definitions(settings)]
+    return blocks
