@@ -10,7 +10,7 @@ from sklearn.metrics import ConfusionMatrixDisplay
 from sklearn.model_selection import LearningCurveDisplay as _LearningCurveDisplay
 
 from ..errors import MismatchError
-from ..metrics.pairs import pairs
+from ..metrics.counts import pairs
 from .axes import one_axes, require_matplotlib, styled
 
 __all__ = ["CalibrationDisplay", "ConfusionDisplay", "LearningCurveDisplay"]
