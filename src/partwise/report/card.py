@@ -7,22 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from ..pictures import plain_text
-from .document import (
-    Block,
-    Bullets,
-    Cell,
-    Definitions,
-    Either,
-    Group,
-    Heading,
-    Items,
-    Mark,
-    Paragraph,
-    Program,
-    Shade,
-    Table,
-    Text,
-)
+from . import document as doc
+from .document import Block, Cell, Text
 from .facts import Facts, Ratio
 from .sections import document_of
 from .wording import interval
@@ -78,26 +64,26 @@ def model_card(facts: Facts) -> str:
 def _blocks(blocks: Iterable[Block]) -> Iterator[str]:
     for block in blocks:
         match block:
-            case Paragraph():
+            case doc.Paragraph():
                 yield _text(block.text)
-            case Heading():
+            case doc.Heading():
                 yield f"{'#' * block.level} {_text(block.text)}"
-            case Definitions():
+            case doc.Definitions():
                 yield _bullets([(name, ": ", value) for name, value in block.rows])
-            case Bullets():
+            case doc.Bullets():
                 yield _bullets(block.items)
-            case Table():
+            case doc.Table():
                 yield _text(block.caption)
                 yield _table(block)
-            case Program():
+            case doc.Program():
                 yield _program(block)
-            case Group():
+            case doc.Group():
                 yield from _blocks(block.blocks)
-            case Either():
+            case doc.Either():
                 yield from _blocks(block.card)
 
 
-def _table(table: Table) -> str:
+def _table(table: doc.Table) -> str:
     kept = [at for at, (_, kind) in enumerate(table.heads) if kind != "drawn"]
     lines = [[_text(table.heads[at][0], True) for at in kept], ["---"] * len(kept)]
     lines += [[_cell(row[at]) for at in kept] for row in table.rows]
@@ -108,9 +94,9 @@ def _cell(cell: Cell) -> str:
     match cell:
         case Ratio():
             return f"{100 * cell.value:.1f} ({interval(cell)})"
-        case Shade():
+        case doc.Shade():
             return cell.text
-        case str() | Mark() | Items() | Bullets() | tuple():
+        case str() | doc.Mark() | doc.Items() | doc.Bullets() | tuple():
             return _text(cell, True)
     return ""
 
@@ -125,15 +111,15 @@ def _text(text: Text, in_table: bool = False) -> str:
     match text:
         case str():
             return _plain(text)
-        case Mark(kind="em"):
+        case doc.Mark(kind="em"):
             return f"*{_plain(text.text)}*"
-        case Mark(kind="strong"):
+        case doc.Mark(kind="strong"):
             return f"**{_plain(text.text)}**"
-        case Mark():
+        case doc.Mark():
             return _code(text.text, in_table)
-        case Items():
+        case doc.Items():
             return ", ".join(_text(item, in_table) for item in text.items)
-        case Bullets():
+        case doc.Bullets():
             return "\n" + _bullets(text.items)
     return "".join(_text(piece, in_table) for piece in text)
 
@@ -153,7 +139,7 @@ def _code(text: str, in_table: bool) -> str:
     return found.replace("|", "\\|") if in_table else found
 
 
-def _program(program: Program) -> str:
+def _program(program: doc.Program) -> str:
     fence = "`" * max(3, _longest(program.text) + 1)
     return f"{fence}{program.language}\n{plain_text(program.text)}\n{fence}"
 

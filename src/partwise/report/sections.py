@@ -9,30 +9,8 @@ from ..metrics.calibration import Calibration
 from ..pictures import Axis, Chart, gap_chart, hues, objective_chart, passes_chart, score_chart
 from ..tasks.comparison import Quote
 from ..training.certificate import in_words
-from .document import (
-    Bar,
-    Block,
-    Bullets,
-    Cell,
-    Definitions,
-    Document,
-    Drawing,
-    Either,
-    Figure,
-    Group,
-    Heading,
-    Interval,
-    Items,
-    Mark,
-    Paragraph,
-    Program,
-    Section,
-    Shade,
-    Table,
-    Text,
-    code,
-    label,
-)
+from . import document as doc
+from .document import Block, Cell, Text, code, label
 from .explained import TRANSITIONS
 from .facts import Confusions, DataFacts, Facts, FeatureTable, WrongExample
 from .wording import (
@@ -62,25 +40,27 @@ _MEANINGS: Final = {
     "__EOS__": "marks the last token of a sentence",
     "constant": "stands for a weight that does not depend on the input",
 }
-_AS_BAR: Final = (Mark("as a bar", "unseen"), "drawn")
+_AS_BAR: Final = (doc.Mark("as a bar", "unseen"), "drawn")
 
 
-def document_of(facts: Facts) -> Document:
+def document_of(facts: Facts) -> doc.Document:
     """Return the document of some facts."""
     example = facts.data[-1].example
     sections = [
-        Section("data", "Data", "Data", [b for one in facts.data for b in _data(one)]),
-        Section("certificate", "Certificate", "Objective and certificate", _certificate(facts)),
-        Section("scores", "Scores", "Scores", _scores(facts)),
-        Section("confusion", "Confusion", "Confusion", _confusion(facts)),
-        Section("calibration", "Calibration", "Calibration", _calibration(facts)),
-        Section("features", "Features", "Strongest features", _features(facts)),
-        Section("wrong", "Sure and wrong", f"Sure and wrong: {example}s", _wrong(facts)),
-        Section("use", "How to use it", "How to use it", _use(facts)),
-        Section("made", "How it was made", "How it was made", _made(facts)),
+        doc.Section("data", "Data", "Data", [b for one in facts.data for b in _data(one)]),
+        doc.Section("certificate", "Certificate", "Objective and certificate", _certificate(facts)),
+        doc.Section("scores", "Scores", "Scores", _scores(facts)),
+        doc.Section("confusion", "Confusion", "Confusion", _confusion(facts)),
+        doc.Section("calibration", "Calibration", "Calibration", _calibration(facts)),
+        doc.Section("features", "Features", "Strongest features", _features(facts)),
+        doc.Section("wrong", "Sure and wrong", f"Sure and wrong: {example}s", _wrong(facts)),
+        doc.Section("use", "How to use it", "How to use it", _use(facts)),
+        doc.Section("made", "How it was made", "How it was made", _made(facts)),
     ]
     lead = lead_in_words(facts)
-    return Document(facts.model.name, lead, _figures(facts), sections, facts.versions["partwise"])
+    return doc.Document(
+        facts.model.name, lead, _figures(facts), sections, facts.versions["partwise"]
+    )
 
 
 def _figures(facts: Facts) -> list[tuple[str, str, str]]:
@@ -111,85 +91,88 @@ def _data(data: DataFacts) -> list[Block]:
     names = [*data.labels.items()]
     shown: list[Text] = [(label(name), f" ({n:,})") for name, n in names[:_MOST_LABELS]]
     more = f" and {len(names) - _MOST_LABELS:,} more" if len(names) > _MOST_LABELS else ""
-    rows.append((f"labels ({len(names):,})", (Items(shown), more)))
+    rows.append((f"labels ({len(names):,})", (doc.Items(shown), more)))
     odd: list[Text] = [*data.oddities]
     if data.quoted:
-        odd.append(("The first faults:", Bullets([*map(code, data.quoted)])))
-    rows.append(("oddities", Bullets(odd) if odd else "none found"))
-    return [Heading(f"{'File' if data.file else 'Data'} for {data.role}"), Definitions(rows)]
+        odd.append(("The first faults:", doc.Bullets([*map(code, data.quoted)])))
+    rows.append(("oddities", doc.Bullets(odd) if odd else "none found"))
+    return [
+        doc.Heading(f"{'File' if data.file else 'Data'} for {data.role}"),
+        doc.Definitions(rows),
+    ]
 
 
 def _certificate(facts: Facts) -> list[Block]:
     model, certificate, course = facts.model, facts.model.certificate, facts.course
-    blocks: list[Block] = [Paragraph(text) for text in objective_in_words(model)]
+    blocks: list[Block] = [doc.Paragraph(text) for text in objective_in_words(model)]
     if certificate.known:
         state = "Certified" if certificate.converged else "Not certified to the gap asked for"
         blocks += [
-            Paragraph((Mark(f"{state}:", "strong"), f" {in_words(certificate)}.")),
-            Paragraph(
+            doc.Paragraph((doc.Mark(f"{state}:", "strong"), f" {in_words(certificate)}.")),
+            doc.Paragraph(
                 f"Training took {certificate.passes:.1f} passes over the data and "
                 f"{certificate.seconds:.1f} seconds; {certificate.verdict}. The certificate is "
                 "about the objective, not about how well the model predicts: the scores below are."
             ),
         ]
     else:
-        blocks.append(Paragraph(f"Nothing is certified: {certificate.verdict}."))
+        blocks.append(doc.Paragraph(f"Nothing is certified: {certificate.verdict}."))
     if course.trace:
         charts = [objective_chart(course.trace), gap_chart(course.trace, certificate.tol)]
         blocks.append(_charts(charts))
     elif certificate.known and not course.path:
         how = code("partwise train --report")
         told = ("A model file does not hold the course of its training; ", how, " draws it.")
-        blocks.append(Either([Paragraph(told)]))
+        blocks.append(doc.Either([doc.Paragraph(told)]))
     if course.path:
         charts = [score_chart(course.path, model.l2, course.score_name), passes_chart(course.path)]
-        blocks.append(Either([Heading("The path over l2"), _charts(charts)]))
+        blocks.append(doc.Either([doc.Heading("The path over l2"), _charts(charts)]))
     return blocks
 
 
-def _charts(charts: Sequence[Chart | None]) -> Group:
-    return Group([Figure(one) for one in charts if one is not None], "figures")
+def _charts(charts: Sequence[Chart | None]) -> doc.Group:
+    return doc.Group([doc.Figure(one) for one in charts if one is not None], "figures")
 
 
 def _scores(facts: Facts) -> list[Block]:
     blocks: list[Block] = []
     if facts.on_training_data:
         told = "These are scores on the training data, which are better than those on new data."
-        blocks.append(Paragraph(told, "note"))
+        blocks.append(doc.Paragraph(told, "note"))
     heads = [("measure", ""), ("score", "n"), ("interval", "n"), ("from 0 to 100%", "drawn")]
     rows: list[list[Cell]] = [
-        [one.title, per_cent(one.score.value), interval(one.score), Interval(one.score)]
+        [one.title, per_cent(one.score.value), interval(one.score), doc.Interval(one.score)]
         for one in facts.measures
     ]
     blocks += [
-        Paragraph(
+        doc.Paragraph(
             f"Intervals: {per_cent(facts.level, 0)} of {facts.resamples:,} resamples, each of as "
             f"many {facts.data[-1].example}s as there are, drawn with replacement."
         ),
-        Table("All examples together, in per cent.", heads, rows),
+        doc.Table("All examples together, in per cent.", heads, rows),
     ]
     if facts.labels:
         title = "Scores by part of speech" if facts.by_tag else "Scores by label"
-        blocks += [Heading(title), _by_label(facts)]
+        blocks += [doc.Heading(title), _by_label(facts)]
     return blocks
 
 
-def _by_label(facts: Facts) -> Table:
+def _by_label(facts: Facts) -> doc.Table:
     if facts.by_tag:
-        return Table(
+        return doc.Table(
             "Words with the right head, in per cent, with intervals.",
             [("part of speech", ""), ("head right", "n"), ("words", "n"),
              ("from 0 to 100%", "drawn")],
-            [[label(one.label), one.recall, f"{one.support:,}", Interval(one.f1)]
+            [[label(one.label), one.recall, f"{one.support:,}", doc.Interval(one.f1)]
              for one in facts.labels],
         )  # fmt: skip
-    return Table(
+    return doc.Table(
         f"By label of {several(facts.unit)}, in per cent with intervals; how often each label is "
         "in the data, and how often it was predicted.",
         [("label", ""), ("precision", "n"), ("recall", "n"), ("F1", "n"), ("in the data", "n"),
          ("predicted", "n"), ("F1 from 0 to 100%", "drawn")],
         [[label(one.label), one.precision, one.recall, one.f1, f"{one.support:,}",
-          f"{one.predicted:,}", Interval(one.f1)] for one in facts.labels],
+          f"{one.predicted:,}", doc.Interval(one.f1)] for one in facts.labels],
         name="Scores by label",
     )  # fmt: skip
 
@@ -197,13 +180,13 @@ def _by_label(facts: Facts) -> Table:
 def _confusion(facts: Facts) -> list[Block]:
     found = facts.confusions
     if found is None:
-        return [Paragraph("The model predicts no labels that could be confused.")]
+        return [doc.Paragraph("The model predicts no labels that could be confused.")]
     blocks: list[Block] = []
     if "" in found.labels:
         blocks.append(
-            Paragraph((
+            doc.Paragraph((
                 f"A {facts.unit} is confused with another one if both cover the same words. ",
-                Mark("Nothing", "em"),
+                doc.Mark("Nothing", "em"),
                 f" stands for a {facts.unit} that only one side has, often because it begins or "
                 "ends elsewhere.",
             ))
@@ -212,13 +195,13 @@ def _confusion(facts: Facts) -> list[Block]:
     if found.frequent:
         heads = [("right", ""), ("predicted", ""), ("times", "n")]
         rows: list[list[Cell]] = [[label(a), label(b), f"{n:,}"] for a, b, n in found.frequent]
-        frequent.append(Table("The most frequent confusions.", heads, rows))
+        frequent.append(doc.Table("The most frequent confusions.", heads, rows))
     # The table of all holds them too, unless labels are left out of it.
-    blocks.append(Either([_matrix(found), *(frequent if found.others else [])], frequent))
+    blocks.append(doc.Either([_matrix(found), *(frequent if found.others else [])], frequent))
     return blocks
 
 
-def _matrix(found: Confusions) -> Table:
+def _matrix(found: Confusions) -> doc.Table:
     heads: list[tuple[Text, str]] = [("right \\ predicted", "")]
     heads += [(label(name), "") for name in found.labels]
     rows: list[list[Cell]] = []
@@ -231,30 +214,30 @@ def _matrix(found: Confusions) -> Table:
         "Rows are right labels, columns predicted ones; the framed numbers are right predictions. "
         f"The stronger its colour, the larger the part of a cell in the errors of its row.{more}"
     )
-    return Table(caption, heads, rows, "matrix", "Confusions")
+    return doc.Table(caption, heads, rows, "matrix", "Confusions")
 
 
 def _count(n: int, most: int, same: bool, name: str) -> Cell:
     if same:
-        return Shade(f"{n:,}", "same") if name else ""
-    return Shade(f"{n:,}", f"shade-{min(9, 1 + 8 * n // most)}" if n else "zero")
+        return doc.Shade(f"{n:,}", "same") if name else ""
+    return doc.Shade(f"{n:,}", f"shade-{min(9, 1 + 8 * n // most)}" if n else "zero")
 
 
 def _calibration(facts: Facts) -> list[Block]:
     found, unit = facts.calibration, facts.odds_unit
     if found is None:
-        return [Paragraph(no_probabilities(facts))]
+        return [doc.Paragraph(no_probabilities(facts))]
     heads = [("probability", ""), (several(unit), "n"), ("mean probability", "n"), ("right", "n")]
     rows = [
         [f"{one.low:.1f} to {one.high:.1f}", f"{one.n:,}", per_cent(one.probability),
          per_cent(one.correct)]
         for one in found.bins
     ]  # fmt: skip
-    table = Table(f"The {several(unit)} by the probability of what is predicted.", heads, rows)
+    table = doc.Table(f"The {several(unit)} by the probability of what is predicted.", heads, rows)
     charts = [_reliability(found, unit), _counts(found, unit)]
     return [
-        Paragraph(calibration_in_words(found, unit)),
-        Either([_charts(charts)], [table]),
+        doc.Paragraph(calibration_in_words(found, unit)),
+        doc.Either([_charts(charts)], [table]),
     ]
 
 
@@ -294,32 +277,33 @@ def _bins_in_words(found: Calibration) -> str:
 def _features(facts: Facts) -> list[Block]:
     blocks: list[Block] = []
     if facts.model.kernel is not None:
-        blocks.append(
-            Paragraph("A model with a kernel has no weights of features: it compares an example "
-                      "with those that it was trained on.")
-        )  # fmt: skip
+        told = (
+            "A model with a kernel has no weights of features: it compares an example with those "
+            "that it was trained on."
+        )
+        blocks.append(doc.Paragraph(told))
     elif facts.wrong is None:
         told = "Names of features are made of the data, so they are left out as all quotations are."
-        blocks.append(Paragraph(told))
+        blocks.append(doc.Paragraph(told))
     if facts.features:
         told = (
             "The largest weights by size. A weight above 0{} speaks for the label, one below 0{} "
         )
         told += "against it."
-        with_bars = Paragraph(told.format(" (a filled bar)", " (an empty bar)"))
+        with_bars = doc.Paragraph(told.format(" (a filled bar)", " (an empty bar)"))
         longest = max(len(row.feature) for found in facts.features for row in found.rows)
         tables = [*map(_weights, facts.features)]
         blocks += [
-            Either([with_bars], [Paragraph(told.format("", ""))]),
-            Group(tables, "grid wide" if longest > _LONG else "grid"),
+            doc.Either([with_bars], [doc.Paragraph(told.format("", ""))]),
+            doc.Group(tables, "grid wide" if longest > _LONG else "grid"),
         ]
         blocks += _names_in_words({row.feature for found in facts.features for row in found.rows})
     elif facts.wrong is not None and facts.model.kernel is None:
-        blocks.append(Paragraph("All weights are 0."))
+        blocks.append(doc.Paragraph("All weights are 0."))
     return blocks
 
 
-def _weights(found: FeatureTable) -> Table:
+def _weights(found: FeatureTable) -> doc.Table:
     most = max((abs(row.weight) for row in found.rows), default=0.0)
     mixed = len({row.label for row in found.rows}) > 1
     named = any(row.feature != "constant" for row in found.rows) or not mixed
@@ -327,11 +311,11 @@ def _weights(found: FeatureTable) -> Table:
     heads[:0] = [("label", "")] * mixed + [("feature", "f")] * named
     rows: list[list[Cell]] = [
         [*[label(row.label)] * mixed, *[label(row.feature)] * named, f"{row.weight:+.3f}",
-         Bar(row.weight, most)]
+         doc.Bar(row.weight, most)]
         for row in found.rows
     ]  # fmt: skip
     title = "Transitions and the like" if found.label == TRANSITIONS else found.label
-    return Table(("Largest weights: ", label(title)), heads, rows, name=f"Weights: {title}")
+    return doc.Table(("Largest weights: ", label(title)), heads, rows, name=f"Weights: {title}")
 
 
 def _names_in_words(names: Collection[str]) -> list[Block]:
@@ -345,17 +329,17 @@ def _names_in_words(names: Collection[str]) -> list[Block]:
     told: list[Text] = []
     for name in (name for name in _MEANINGS if name in names):
         told += ["; " if told else "Among the features, ", code(name), f" {_MEANINGS[name]}"]
-    return [Paragraph((*told, "."), "which")] if told else []
+    return [doc.Paragraph((*told, "."), "which")] if told else []
 
 
 def _wrong(facts: Facts) -> list[Block]:
     example = facts.data[-1].example
     if facts.wrong is None:
-        return [Paragraph("Quotations of the data are left out.")]
+        return [doc.Paragraph("Quotations of the data are left out.")]
     if not facts.wrong:
-        return [Paragraph(f"No {example} is wrong.")]
+        return [doc.Paragraph(f"No {example} is wrong.")]
     how = "probability" if facts.calibration is not None else "margin"
-    intro = Paragraph(
+    intro = doc.Paragraph(
         f"The wrong {example}s in which a wrong answer has the largest {how}. They often show "
         "errors of the data, or what the features do not see."
     )
@@ -364,7 +348,7 @@ def _wrong(facts: Facts) -> list[Block]:
     quoted: list[Text] = [
         (f"{_numbered(example, one)}, {one.sure}: ", *_quoted(one.quote)) for one in facts.wrong
     ]
-    return [intro, Either(drawn, [Bullets(quoted)])]
+    return [intro, doc.Either(drawn, [doc.Bullets(quoted)])]
 
 
 def _numbered(example: str, found: WrongExample) -> str:
@@ -377,7 +361,7 @@ def _quoted(quote: Quote) -> tuple[Text, ...]:
     return "predicted ", code(str(quote.found)), ", right ", code(str(quote.right))
 
 
-def wrong_example(found: WrongExample, example: str, colours: dict[str, int]) -> Group:
+def wrong_example(found: WrongExample, example: str, colours: dict[str, int]) -> doc.Group:
     """Return an example that is wrong, with what explains it.
 
     Parameters
@@ -397,11 +381,11 @@ def wrong_example(found: WrongExample, example: str, colours: dict[str, int]) ->
         alike.setdefault((None if compared else part.label, *_rows(part)), []).append(part)
     tables = [_parts(some, f"{name}, explanation {k}") for k, some in enumerate(alike.values(), 1)]
     names = {one.feature for part in found.parts for one in _rows(part)[:_MOST_ROWS]}
-    return Group(
+    return doc.Group(
         [
-            Heading(f"{name}: {found.sure}"),
-            Drawing(found.quote, colours),
-            Group(tables, "grid wide"),
+            doc.Heading(f"{name}: {found.sure}"),
+            doc.Drawing(found.quote, colours),
+            doc.Group(tables, "grid wide"),
             *_names_in_words(names),
         ],
         "example",
@@ -417,26 +401,31 @@ def _rows(part: Part) -> list[Any]:
     return sorted(rows, key=lambda one: -abs(one.product))
 
 
-def _parts(parts: Sequence[Part], name: str) -> Group:
+def _parts(parts: Sequence[Part], name: str) -> doc.Group:
     """Return the table that explains some parts, all by the same rows."""
     shown = _rows(parts[0])
     rest = shown[_MOST_ROWS:]
     most = max((abs(one.product) for one in shown), default=0.0)
     rows: list[list[Cell]] = [
-        [Mark(one.feature, "label"), _for(one), f"{one.product:+.3f}", Bar(one.product, most)]
+        [
+            doc.Mark(one.feature, "label"),
+            _for(one),
+            f"{one.product:+.3f}",
+            doc.Bar(one.product, most),
+        ]
         for one in shown[:_MOST_ROWS]
     ]
     if rest:
         total = sum(one.product for one in rest)
         rows.append([f"{len(rest):,} more", "", f"{total:+.3f}", ""])
     heads: list[tuple[Text, str]] = [("feature", "f"), ("of", ""), ("adds", "n"), _AS_BAR]
-    return Group([*map(_heading, parts), Table(_caption(parts), heads, rows, name=name)])
+    return doc.Group([*map(_heading, parts), doc.Table(_caption(parts), heads, rows, name=name)])
 
 
-def _heading(part: Part) -> Heading:
+def _heading(part: Part) -> doc.Heading:
     sure = f", probability {probability(part.probability)}" if part.probability is not None else ""
     where = f"\u201c{part.text}\u201d: " if part.text else ""
-    return Heading((where, label(part.label), sure), 4)
+    return doc.Heading((where, label(part.label), sure), 4)
 
 
 def _caption(parts: Sequence[Part]) -> Text:
@@ -465,10 +454,10 @@ def _for(one: Any) -> Text:
 
 def _use(facts: Facts) -> list[Block]:
     return [
-        Heading("From the command line"),
-        Program("\n".join(facts.usage.commands), "sh", "Commands"),
-        Heading("From Python"),
-        Program(facts.usage.program, "python", "Program"),
+        doc.Heading("From the command line"),
+        doc.Program("\n".join(facts.usage.commands), "sh", "Commands"),
+        doc.Heading("From Python"),
+        doc.Program(facts.usage.program, "python", "Program"),
     ]
 
 
@@ -488,10 +477,10 @@ def _made(facts: Facts) -> list[Block]:
     ]  # fmt: skip
     if model.kernel:
         rows.append(("kernel", model.kernel))
-    blocks: list[Block] = [Definitions(rows)]
+    blocks: list[Block] = [doc.Definitions(rows)]
     settings: list[tuple[Text, Text]] = [
         (code(name), code(repr(value))) for name, value in model.every_setting.items()
     ]
     if settings:
-        blocks += [Heading("Settings of the training"), Definitions(settings)]
+        blocks += [doc.Heading("Settings of the training"), doc.Definitions(settings)]
     return blocks
