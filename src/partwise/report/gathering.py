@@ -18,10 +18,17 @@ from ..models.file import read_header
 from ..models.held_model import held_model
 from ..models.model import Model
 from ..tasks.source import Source
-from .data_facts import data_facts
+from .compared import (
+    LEVEL,
+    RESAMPLES,
+    calibrated,
+    confusions,
+    data_facts,
+    label_scores,
+    measures,
+)
 from .explained import strongest_features, wrong_examples
 from .facts import Course, Facts, ModelFacts
-from .scored import LEVEL, RESAMPLES, calibrated, confusions, label_scores, measures
 from .usage import usage_of
 
 if TYPE_CHECKING:
