@@ -5,9 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
-
-import numpy as np
 
 from ..errors import DataError
 from .counts import pairs, ratio
@@ -285,7 +284,7 @@ def las_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
 
 
 def _is_head(word: Any) -> bool:
-    return isinstance(word, (int, np.integer))
+    return isinstance(word, Integral)
 
 
 def _head(word: Any) -> int:

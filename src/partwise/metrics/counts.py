@@ -7,8 +7,6 @@ from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import numpy as np
-
 from ..errors import DataError
 from ..values import one_of
 
@@ -202,6 +200,9 @@ def weights_of(gold: Sequence[Any], found: Sequence[Any], sample_weight: Any) ->
         )
     if sample_weight is None:
         return [1.0] * len(gold)
+    # The command knows its options, and the wheel is built, without numpy.
+    import numpy as np
+
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != (len(gold),):
         raise DataError(
@@ -214,6 +215,8 @@ def weights_of(gold: Sequence[Any], found: Sequence[Any], sample_weight: Any) ->
 
 def plain(labels: Any) -> Any:
     """Return labels in one form, so that equal tuples, lists and arrays of labels are equal."""
+    import numpy as np
+
     if isinstance(labels, np.ndarray):
         labels = labels.tolist()
     if not isinstance(labels, (list, tuple)):
