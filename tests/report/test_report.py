@@ -167,9 +167,9 @@ def test_a_page_and_a_card_say_the_same(run: Run, folder: Path, tmp_path: Path) 
 
 def test_rows_that_explain_two_tokens_are_printed_once() -> None:
     from partwise.explain.explanation import Difference, Part, RunnerUp
+    from partwise.report.explained import wrong_example
     from partwise.report.facts import WrongExample
     from partwise.report.page import html_block
-    from partwise.report.sections import wrong_example
     from partwise.tasks.comparison import Quote
 
     rows = (Difference("0 x", "label", "__BOS__", "A", "B", 1.0, 0.5, 0.5),)

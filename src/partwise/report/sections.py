@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
 from ..metrics.calibration import Calibration
-from ..pictures import Axis, Chart, gap_chart, hues, objective_chart, passes_chart, score_chart
-from ..tasks.comparison import Quote
+from ..pictures import Axis, Chart, gap_chart, objective_chart, passes_chart, score_chart
 from ..training.certificate import in_words
 from . import document as doc
 from .document import Block, Cell, Text, code, label
-from .explained import TRANSITIONS
-from .facts import Confusions, DataFacts, Facts, FeatureTable, WrongExample
+from .explained import feature_blocks, wrong_blocks
+from .facts import Confusions, DataFacts, Facts
 from .wording import (
     calibration_in_words,
     interval,
@@ -21,26 +20,15 @@ from .wording import (
     objective_in_words,
     per_cent,
     plural,
-    probability,
     several,
 )
 
 if TYPE_CHECKING:
-    from ..explain.explanation import Part
+    pass
 
 __all__ = ["document_of"]
 
 _MOST_LABELS: Final = 40
-_MOST_ROWS: Final = 6
-#: Longer names of features need wider tables.
-_LONG: Final = 20
-#: What the names mean that are not made of the data.
-_MEANINGS: Final = {
-    "__BOS__": "marks the first token of a sentence",
-    "__EOS__": "marks the last token of a sentence",
-    "constant": "stands for a weight that does not depend on the input",
-}
-_AS_BAR: Final = (doc.Mark("as a bar", "unseen"), "drawn")
 
 
 def document_of(facts: Facts) -> doc.Document:
@@ -52,8 +40,8 @@ def document_of(facts: Facts) -> doc.Document:
         doc.Section("scores", "Scores", "Scores", _scores(facts)),
         doc.Section("confusion", "Confusion", "Confusion", _confusion(facts)),
         doc.Section("calibration", "Calibration", "Calibration", _calibration(facts)),
-        doc.Section("features", "Features", "Strongest features", _features(facts)),
-        doc.Section("wrong", "Sure and wrong", f"Sure and wrong: {example}s", _wrong(facts)),
+        doc.Section("features", "Features", "Strongest features", feature_blocks(facts)),
+        doc.Section("wrong", "Sure and wrong", f"Sure and wrong: {example}s", wrong_blocks(facts)),
         doc.Section("use", "How to use it", "How to use it", _use(facts)),
         doc.Section("made", "How it was made", "How it was made", _made(facts)),
     ]
@@ -272,184 +260,6 @@ def _bins_in_words(found: Calibration) -> str:
         f"from {one.low:.1f} to {one.high:.1f}: {one.n:,}, {per_cent(one.correct, 1)} right"
         for one in found.bins
     )
-
-
-def _features(facts: Facts) -> list[Block]:
-    blocks: list[Block] = []
-    if facts.model.kernel is not None:
-        told = (
-            "A model with a kernel has no weights of features: it compares an example with those "
-            "that it was trained on."
-        )
-        blocks.append(doc.Paragraph(told))
-    elif facts.wrong is None:
-        told = "Names of features are made of the data, so they are left out as all quotations are."
-        blocks.append(doc.Paragraph(told))
-    if facts.features:
-        told = (
-            "The largest weights by size. A weight above 0{} speaks for the label, one below 0{} "
-        )
-        told += "against it."
-        with_bars = doc.Paragraph(told.format(" (a filled bar)", " (an empty bar)"))
-        longest = max(len(row.feature) for found in facts.features for row in found.rows)
-        tables = [*map(_weights, facts.features)]
-        blocks += [
-            doc.Either([with_bars], [doc.Paragraph(told.format("", ""))]),
-            doc.Group(tables, "grid wide" if longest > _LONG else "grid"),
-        ]
-        blocks += _names_in_words({row.feature for found in facts.features for row in found.rows})
-    elif facts.wrong is not None and facts.model.kernel is None:
-        blocks.append(doc.Paragraph("All weights are 0."))
-    return blocks
-
-
-def _weights(found: FeatureTable) -> doc.Table:
-    most = max((abs(row.weight) for row in found.rows), default=0.0)
-    mixed = len({row.label for row in found.rows}) > 1
-    named = any(row.feature != "constant" for row in found.rows) or not mixed
-    heads: list[tuple[Text, str]] = [("weight", "n"), _AS_BAR]
-    heads[:0] = [("label", "")] * mixed + [("feature", "f")] * named
-    rows: list[list[Cell]] = [
-        [*[label(row.label)] * mixed, *[label(row.feature)] * named, f"{row.weight:+.3f}",
-         doc.Bar(row.weight, most)]
-        for row in found.rows
-    ]  # fmt: skip
-    title = "Transitions and the like" if found.label == TRANSITIONS else found.label
-    return doc.Table(("Largest weights: ", label(title)), heads, rows, name=f"Weights: {title}")
-
-
-def _names_in_words(names: Collection[str]) -> list[Block]:
-    """Return a sentence on the names of features that are not made of the data, if there are any.
-
-    Parameters
-    ----------
-    names : collection of str
-        The names that are shown.
-    """
-    told: list[Text] = []
-    for name in (name for name in _MEANINGS if name in names):
-        told += ["; " if told else "Among the features, ", code(name), f" {_MEANINGS[name]}"]
-    return [doc.Paragraph((*told, "."), "which")] if told else []
-
-
-def _wrong(facts: Facts) -> list[Block]:
-    example = facts.data[-1].example
-    if facts.wrong is None:
-        return [doc.Paragraph("Quotations of the data are left out.")]
-    if not facts.wrong:
-        return [doc.Paragraph(f"No {example} is wrong.")]
-    how = "probability" if facts.calibration is not None else "margin"
-    intro = doc.Paragraph(
-        f"The wrong {example}s in which a wrong answer has the largest {how}. They often show "
-        "errors of the data, or what the features do not see."
-    )
-    colours = hues(row.label for row in facts.labels)
-    drawn = [wrong_example(one, example, colours) for one in facts.wrong]
-    quoted: list[Text] = [
-        (f"{_numbered(example, one)}, {one.sure}: ", *_quoted(one.quote)) for one in facts.wrong
-    ]
-    return [intro, doc.Either(drawn, [doc.Bullets(quoted)])]
-
-
-def _numbered(example: str, found: WrongExample) -> str:
-    return f"{example.capitalize()} {found.number:,}"
-
-
-def _quoted(quote: Quote) -> tuple[Text, ...]:
-    if quote.words:
-        return (code(" ".join(quote.words)),)
-    return "predicted ", code(str(quote.found)), ", right ", code(str(quote.right))
-
-
-def wrong_example(found: WrongExample, example: str, colours: dict[str, int]) -> doc.Group:
-    """Return an example that is wrong, with what explains it.
-
-    Parameters
-    ----------
-    found : WrongExample
-        The example.
-    example : str
-        What examples are called.
-    colours : dict
-        The colours of labels.
-    """
-    name = _numbered(example, found)
-    # Wrong neighbours often have the same rival, and then the same rows explain all of them.
-    alike: dict[tuple[Any, ...], list[Part]] = {}
-    for part in found.parts:
-        compared = part.runner_up is not None and part.runner_up.differences
-        alike.setdefault((None if compared else part.label, *_rows(part)), []).append(part)
-    tables = [_parts(some, f"{name}, explanation {k}") for k, some in enumerate(alike.values(), 1)]
-    names = {one.feature for part in found.parts for one in _rows(part)[:_MOST_ROWS]}
-    return doc.Group(
-        [
-            doc.Heading(f"{name}: {found.sure}"),
-            doc.Drawing(found.quote, colours),
-            doc.Group(tables, "grid wide"),
-            *_names_in_words(names),
-        ],
-        "example",
-    )
-
-
-def _rows(part: Part) -> list[Any]:
-    """Return what explains a part, the largest first."""
-    rival = part.runner_up
-    rows: Sequence[Any] = part.contributions
-    if rival is not None and rival.differences:
-        rows = rival.differences
-    return sorted(rows, key=lambda one: -abs(one.product))
-
-
-def _parts(parts: Sequence[Part], name: str) -> doc.Group:
-    """Return the table that explains some parts, all by the same rows."""
-    shown = _rows(parts[0])
-    rest = shown[_MOST_ROWS:]
-    most = max((abs(one.product) for one in shown), default=0.0)
-    rows: list[list[Cell]] = [
-        [
-            doc.Mark(one.feature, "label"),
-            _for(one),
-            f"{one.product:+.3f}",
-            doc.Bar(one.product, most),
-        ]
-        for one in shown[:_MOST_ROWS]
-    ]
-    if rest:
-        total = sum(one.product for one in rest)
-        rows.append([f"{len(rest):,} more", "", f"{total:+.3f}", ""])
-    heads: list[tuple[Text, str]] = [("feature", "f"), ("of", ""), ("adds", "n"), _AS_BAR]
-    return doc.Group([*map(_heading, parts), doc.Table(_caption(parts), heads, rows, name=name)])
-
-
-def _heading(part: Part) -> doc.Heading:
-    sure = f", probability {probability(part.probability)}" if part.probability is not None else ""
-    where = f"\u201c{part.text}\u201d: " if part.text else ""
-    return doc.Heading((where, label(part.label), sure), 4)
-
-
-def _caption(parts: Sequence[Part]) -> Text:
-    first = parts[0]
-    if first.runner_up is None or not first.runner_up.differences:
-        return ("What the features add to the score of ", label(first.label), ".")
-    pairs = dict.fromkeys((one.label, one.runner_up.label) for one in parts if one.runner_up)
-    named: list[Text] = []
-    for wrong, rival in pairs:
-        named += [", and " if named else "Why ", label(wrong), " and not ", label(rival)]
-    margin = f": what the features add to the margin of {first.runner_up.margin:.3f}."
-    return (*named, margin)
-
-
-def _for(one: Any) -> Text:
-    """Return what the weight of a contribution or a difference is for."""
-    where = getattr(one, "where", "")
-    instead = getattr(one, "instead", "")
-    at = f" ({where})" if where else ""
-    if not instead:
-        return (label(one.label) if one.label else "", at)
-    if not one.label:
-        return (label(instead), ", in the other answer", at)
-    return (label(one.label), " not ", label(instead), at)
 
 
 def _use(facts: Facts) -> list[Block]:
