@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..metrics.labels import Score, SpanScores
+from ..metrics.counts import Score, SpanScores
 from .silence import silenced
 
 if TYPE_CHECKING:
