@@ -18,11 +18,11 @@ from partwise.training.certificate import ConvergenceWarning, in_words
 from partwise.training.path_table import at_edge, edge_words
 
 from .cluster import check_cluster, walking
+from .files import check_apart, check_target
 from .options import given_options
 from .outcome import DONE, STOPPED_EARLY, Outcome, UsageError, certificate_record, named
-from .report_files import check_report, report_lines, reported, wants_report
+from .report import check_report, report_lines, reported, wants_report
 from .resemblance import explained
-from .targets import check_apart, check_target
 from .training import check_stdin, sample_weight, scored, trainer_of
 
 if TYPE_CHECKING:

@@ -16,10 +16,11 @@ from partwise.compiled.compilation import noted_compilation
 from partwise.errors import DataError
 from partwise.memory import byte_count
 from partwise.tasks.registry import task_name, task_of
-from partwise.tasks.silence import silenced
+from partwise.tasks.source import silenced
 from partwise.training.certificate import CLOSER_SIZES, Certificate, ConvergenceWarning, in_words
 
 from .cluster import check_cluster, cluster_source, cluster_trainer
+from .files import check_apart, check_target
 from .options import given_options
 from .outcome import (
     DONE,
@@ -29,9 +30,8 @@ from .outcome import (
     certificate_record,
     named,
 )
-from .report_files import check_report, report_lines, reported, wants_report
+from .report import check_report, report_lines, reported, wants_report
 from .resemblance import explained
-from .targets import check_apart, check_target
 from .training import check_stdin, in_parts, sample_weight, scored, trainer_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..tasks.comparison import Comparison, Odds, Quote
-from ..tasks.silence import silenced
+from ..tasks.source import silenced
 from .facts import WrongExample
 from .wording import probability
 
