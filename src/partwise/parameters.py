@@ -399,17 +399,17 @@ class Declared:
         """Return the names of the parameters."""
         return sorted(cls._fields)
 
-    def values(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """Return the values of the parameters by name."""
         return {name: getattr(self, name) for name in self.names()}
 
     def fresh(self) -> Self:
         """Return another one with the same parameters, and nothing else."""
-        return type(self)(**self.values())
+        return type(self)(**self.as_dict())
 
     def check(self) -> None:
         """Raise a DataError if a parameter is invalid, as far as can be seen without the data."""
-        self.check_values(**self.values())
+        self.check_values(**self.as_dict())
 
     @classmethod
     def check_values(cls, **given: Any) -> None:

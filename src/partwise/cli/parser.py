@@ -13,9 +13,9 @@ import partwise
 from partwise.formats.tag_schemes import SCHEME_ALIASES, TAG_SCHEMES
 from partwise.near_names import did_you_mean
 from partwise.tasks.base import Task
-from partwise.tasks.parameters import PathParameters
+from partwise.tasks.parameters import PathParameters, flagged
 from partwise.tasks.registry import all_tasks
-from partwise.training.path_table import WARM_STARTS
+from partwise.training.path_table import Grid
 from partwise.training.settings import Parameters
 
 from .cluster import add_cluster_options
@@ -174,12 +174,8 @@ def _path(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
     add("--dev", metavar="FILE", help="a file to choose l2 by")
     add("--folds", type=natural, metavar="K", help="without --dev: cross-validation with K folds")
     add("--model", metavar="BEST", help="where to write the best model")
-    add_parameters(parser, PathParameters)
-    add(
-        "--warm-start", choices=WARM_STARTS, default="extrapolated",
-        help="start each fit at what the last two predict, or where the last one ended (default: "
-        "extrapolated)",
-    )  # fmt: skip
+    add_parameters(parser, PathParameters, leave=[*flagged(Grid)])
+    add_parameters(parser, Grid)
     add("--plot", metavar="PNG", help="draw scores and passes against l2")
     add_report(parser, "--dev, or with --folds on TRAIN itself")
     _how(parser, leave=("l2",), each=" for one l2", tol=1e-3)

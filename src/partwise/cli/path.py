@@ -13,9 +13,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from partwise.compiled.compilation import noted_compilation
+from partwise.tasks.parameters import given_parameters
 from partwise.tasks.registry import task_of
 from partwise.training.certificate import ConvergenceWarning, in_words
-from partwise.training.path_table import at_edge, edge_words
+from partwise.training.path_table import Grid, at_edge, edge_words
 
 from .cluster import check_cluster, walking
 from .files import check_apart, check_target
@@ -86,13 +87,10 @@ class _Walk:
     def __init__(
         self, arguments: argparse.Namespace, task: Task[Any], given: dict[str, Any]
     ) -> None:
-        from partwise.training.path import Grid
-
         self.arguments = arguments
         self.task = task
         self.given = given
-        a = arguments
-        self.grid = Grid(a.l2_max, a.factor, a.steps, a.extend, a.warm_start)
+        self.grid = Grid(**given_parameters(Grid, vars(arguments)))
         self.table = _Table(arguments)
         self.trainer = trainer_of(arguments, task, given, self.table.callbacks)
         self.weight: Any = None  # of the examples

@@ -12,8 +12,7 @@ from sklearn.base import clone, is_classifier
 from ..errors import DataError
 from ..models.model import Model
 from ..models.training_examples import check_weights
-from ..training.path import Grid
-from ..training.path_table import PathRow, at_edge, choose, pooled
+from ..training.path_table import Grid, GridParameters, PathRow, at_edge, choose, pooled
 from .descent import descend, descend_grid, grid_tables, warn_at_edge
 from .estimator import Estimator, held_out_score
 from .parameters import PathParameters
@@ -110,7 +109,7 @@ class PathEstimator(PathParameters, Estimator, without=("l2", "warm_start", "out
         self
         """
         self.check()
-        grid = Grid(self.l2_max, self.factor, self.steps, self.extend)
+        grid = Grid(**{name: getattr(self, name) for name in GridParameters.names()})
         plain = self._plain()
         source, weight = plain._given(**given)
         source = source.checked()
@@ -168,7 +167,7 @@ class PathEstimator(PathParameters, Estimator, without=("l2", "warm_start", "out
 
     def _plain(self) -> Estimator:
         """Make the estimator with a given l2 and the same parameters."""
-        kind, own = self._plain_class(), self.values()
+        kind, own = self._plain_class(), self.as_dict()
         return kind(**{name: own[name] for name in kind.names() if name in own})
 
     def _take_over(self, fitted: Estimator) -> None:
@@ -265,7 +264,7 @@ def path(
         )
     made = clone(estimator).set_params(tol=tol, warm_start=False)
     score = held_out_score(made, dev, scoring)
-    grid = Grid(l2_max, factor, steps, extend, warm_start)
+    grid = Grid(l2_max=l2_max, factor=factor, steps=steps, extend=extend, warm_start=warm_start)
     given = made._given(X, **fit_arguments) if y is None else made._given(X, y, **fit_arguments)
     source, weight = given
     found = descend_grid(made, grid, source, weight, score, each)

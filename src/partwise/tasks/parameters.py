@@ -13,14 +13,12 @@ from ..parameters import (
     CountFrom0,
     Declared,
     Flag,
-    Fraction,
     HashSize,
     OneOf,
     Parameter,
-    Positive,
     declared,
 )
-from ..training.path_table import RULES
+from ..training.path_table import RULES, GridParameters
 from ..training.settings import Parameters
 
 __all__ = [
@@ -109,17 +107,11 @@ class FeatureParameters(Declared):
             )
 
 
-class PathParameters(Declared):
+class PathParameters(GridParameters):
     """The parameters of a path over l2, and of the choice of the best one.
 
     Parameters
     ----------
-    l2_max, factor, steps : float, float, int
-        The values of l2: ``l2_max * factor**k`` for k = 0, ..., steps - 1.
-    extend : int
-        How many further values there may be at an end of the range, if the best lies there: with
-        held-out data smaller ones are tried until one is not the best, with folds all of them. If
-        the best lies at an end nevertheless, a `GridEdgeWarning` says so.
     rule : {"best", "one-se"}
         "best" chooses the l2 with the best mean score. "one-se" chooses the largest l2 whose mean
         score is within one standard error of the best.
@@ -134,21 +126,6 @@ class PathParameters(Declared):
             "(default: {default})",
         ),
     ] = "best"
-    l2_max: Annotated[Positive, Flag("--l2-max", "first l2 (default: {default})", "X")] = 1000.0
-    factor: Annotated[
-        Fraction,
-        Flag("--factor", "the next l2 is X times the last, 0 < X < 1 (default: {default})", "X"),
-    ] = 0.7
-    steps: Annotated[Count, Flag("--steps", "values of l2 (default: {default})", "N")] = 24
-    extend: Annotated[
-        CountFrom0,
-        Flag(
-            "--extend",
-            "if the best l2 is the smallest or the largest, go on beyond it for up to N values "
-            "(default: {default})",
-            "N",
-        ),
-    ] = 0
 
 
 def flagged(kind: type[Declared]) -> dict[str, list[Parameter]]:
