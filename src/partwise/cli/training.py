@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,9 @@ from partwise.errors import DataError, OptionError
 from partwise.tasks.parameters import given_parameters
 from partwise.training.settings import Parameters
 
+from .files import check_apart, check_target
 from .outcome import UsageError, logged_warnings
+from .report import check_report, reported
 
 if TYPE_CHECKING:
     from partwise.arrays import Floats
@@ -21,15 +24,20 @@ if TYPE_CHECKING:
     from partwise.training.fit import Callback
 
 __all__ = [
+    "check_outputs",
     "check_stdin",
     "checked_name",
     "in_parts",
+    "report_on",
     "sample_weight",
     "scored",
     "solver_options",
     "spelled",
     "trainer_of",
+    "write_model",
 ]
+
+_log = logging.getLogger(__name__)
 
 
 def in_parts(arguments: argparse.Namespace) -> bool:
@@ -49,6 +57,61 @@ def check_stdin(arguments: argparse.Namespace) -> None:
     several = [name for name, path in given.items() if path == "-"]
     if len(several) > 1:
         raise UsageError(f"{several[0]} and {several[1]} cannot both be stdin")
+
+
+def check_outputs(arguments: argparse.Namespace) -> None:
+    """Raise an error for files that cannot be written, before anything is trained."""
+    resume = getattr(arguments, "resume", None)
+    outputs = {"--model": arguments.model, "--plot": arguments.plot}
+    for (option, target), what in zip(outputs.items(), ("a model", "a picture"), strict=True):
+        if target == "-":
+            raise UsageError(f"{option} - is not possible: {what} needs a file of its own")
+        if target is not None:
+            # A model may take the place of the one that its training goes on from.
+            more = () if option == "--model" else (resume,)
+            check_target(arguments, target, option, more=more)
+    check_apart(arguments.plot, "--plot", arguments.model, "--model")
+    outputs["--checkpoint"] = getattr(arguments, "checkpoint", None)
+    check_report(arguments, outputs, (resume,))
+    if arguments.plot:
+        from partwise.plots import require_matplotlib
+
+        require_matplotlib()
+
+
+def write_model(model: Model, path: str) -> None:
+    """Write a model that was trained, and say so."""
+    from partwise.models.file import save_model
+
+    save_model(model, path)
+    _log.info("wrote %s", path)
+
+
+def report_on(
+    arguments: argparse.Namespace,
+    task: Task[Any],
+    given: dict[str, Any],
+    model: Model,
+    source: Any,
+    dev: Any,
+    *course: Any,
+) -> dict[str, Any]:
+    """Write a report on a model that was just trained.
+
+    Parameters
+    ----------
+    source, dev
+        The training file and the held-out file; None if it cannot be read again, or there is none.
+    *course
+        How it was trained, as the arguments of `Course`.
+    """
+    from partwise.report.facts import Course
+
+    trained, scored = (
+        None if held is None else (path, held, given["format"])
+        for path, held in ((arguments.file, source), (arguments.dev, dev))
+    )
+    return reported(arguments, task, model, scored=scored, trained=trained, course=Course(*course))
 
 
 def sample_weight(arguments: argparse.Namespace, source: Any) -> Floats | None:

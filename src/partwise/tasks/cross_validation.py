@@ -69,9 +69,12 @@ class PathEstimator(PathParameters, Estimator, without=("l2", "warm_start", "out
         return next(kind for kind in after if issubclass(kind, Estimator))
 
     @classmethod
-    def from_model(cls, model: Model) -> Any:
-        """Make a fitted estimator from a model; it has a given l2, because l2 is now known."""
-        return cls._plain_class().from_model(model)
+    def from_model(cls, model: Model, *more: Any, **named: Any) -> Any:
+        """Make a fitted estimator from a model; it has a given l2, because l2 is now known.
+
+        Parameters are those of `from_model` of the estimator that is given l2.
+        """
+        return cls._plain_class().from_model(model, *more, **named)
 
     def __init_subclass__(cls, **more: Any) -> None:
         """Give the class a `fit` with the arguments of the estimator that is given l2."""
