@@ -315,7 +315,8 @@ class Parameter(NamedTuple):
         plain, limits = self.kinds[0]
         if plain is str and isinstance(limits, OneOf) and len(limits.choices) > 1:
             return ", or ".join([f"use one of {', '.join(limits.choices)}", *told[1:]])
-        return ", or ".join(filter(None, ["give " + ", ".join(told[:-1] or told), *told[1:][-1:]]))
+        first, last = told[:-1], told[-1]
+        return f"give {', '.join(first)}, or {last}" if first else f"give {last}"
 
     def check_value(self, value: Any) -> None:
         """Raise a DataError unless the value is allowed."""

@@ -31,8 +31,8 @@ __all__ = [
     "options_of",
 ]
 
-#: Between a parameter's description in the help and ``(default: ...)``.
-_SHORT: Final = 0.01
+#: Defaults below this are written as ``1e-4`` in the help.
+_SMALL: Final = 0.01
 
 
 class TrainerParameters(Parameters):
@@ -210,6 +210,6 @@ def _is_switch(parameter: Parameter) -> bool:
 
 def _spelled(value: Any) -> str:
     """Return a default for the help: ``1e-4`` rather than ``0.0001``."""
-    if isinstance(value, float) and 0.0 < value < _SHORT:
+    if isinstance(value, float) and 0.0 < value < _SMALL:
         return f"{value:.0e}".replace("e-0", "e-")
     return f"{value:g}" if isinstance(value, float) else str(value)
