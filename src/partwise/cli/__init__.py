@@ -39,7 +39,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     from ..training.interrupt import ended_in_order
-    from .last_words import last_words
 
     try:
         with ended_in_order(lambda: last_words(sys.argv[1:] if argv is None else argv)):
@@ -49,3 +48,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("partwise: error: interrupted; no file was left half-written\n")
         return 130
+
+
+def last_words(arguments: Sequence[str]) -> None:
+    """Remove incomplete files, and report the signal on stderr, with --json also on stdout.
+
+    The streams may be in the middle of a write and must not be entered again, so the message is
+    written to their file descriptors.
+    """
+    import json
+    import os
+    import sys
+    from contextlib import suppress
+
+    from ..files.whole_files import abandon
+
+    abandon()
+    sentence = "ended by SIGTERM; no file was left half-written"
+    texts = [(sys.stderr, f"partwise: error: {sentence}\n")]
+    if "--json" in arguments:
+        texts.append((sys.stdout, json.dumps({"command": arguments[0], "error": sentence}) + "\n"))
+    for stream, text in texts:
+        with suppress(OSError, ValueError):
+            os.write(stream.fileno(), text.encode())

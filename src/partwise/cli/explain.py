@@ -12,7 +12,7 @@ from partwise.errors import DataError
 from partwise.tasks.missing import missing_of
 from partwise.tasks.registry import task_of
 
-from .given_model import given_model
+from .files import given_model
 from .options import checked_format
 from .outcome import Outcome, UsageError, logged_warnings
 from .resemblance import explained

@@ -9,12 +9,11 @@ from typing import Any
 from partwise.compiled.compilation import noted_compilation
 from partwise.tasks.registry import task_of
 
+from .files import check_target, given_model
 from .filter import answers, can_answer
-from .given_model import given_model
 from .options import checked_format, given_options
 from .outcome import Outcome, UsageError, logged_warnings
 from .resemblance import explained
-from .targets import check_target
 
 __all__ = ["run"]
 

@@ -286,6 +286,6 @@ def on_cluster(
         f"Cluster{kind.__name__}", (ClusterTrainer, kind), {"local": kind, "__doc__": ""}
     )
     found: ClusterTrainer = made(
-        **plain.values(), client=client, blocks=blocks, exchanges=exchanges
+        **plain.as_dict(), client=client, blocks=blocks, exchanges=exchanges
     )
     return found

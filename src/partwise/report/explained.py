@@ -12,7 +12,7 @@ from ..errors import DataError
 from ..metrics.labels import looks_like_spans, span_type
 from ..pictures import hues
 from ..tasks.comparison import Comparison, Odds, Quote
-from ..tasks.silence import silenced
+from ..tasks.source import silenced
 from . import document as doc
 from .document import Block, Cell, Text, code, label
 from .facts import Facts, FeatureTable, WrongExample

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..metrics.counts import Score, SpanScores
-from .silence import silenced
+from .source import silenced
 
 if TYPE_CHECKING:
     from ..models.model import Model

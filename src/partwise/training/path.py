@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -26,95 +26,17 @@ from ..arrays import Floats
 from ..errors import DataError
 from ..problem.evaluation import DualPoint
 from ..problem.problem import Problem
-from ..values import is_integer, is_number, one_of
+from ..values import is_number
 from .fit import Fit
 from .interrupt import Interrupt
 from .loop import train
 from .partial import train_partial
-from .path_table import WARM_STARTS
+from .path_table import check_values
 
 if TYPE_CHECKING:
     from ..models.model import Model
 
-__all__ = ["Descent", "Grid", "best_of_runs", "check_values", "l2_values", "train_path"]
-
-
-def l2_values(l2_max: float = 1000.0, factor: float = 0.7, steps: int = 24) -> tuple[float, ...]:
-    """Return ``l2_max * factor**k`` for k = 0, ..., steps - 1.
-
-    Parameters
-    ----------
-    l2_max : float
-        The largest value.
-    factor : float
-        The ratio of each value to the one before, above 0 and below 1.
-    steps : int
-        The number of values.
-    """
-    if not is_number(l2_max) or not 0.0 < l2_max < math.inf:
-        raise DataError(f"l2_max is {l2_max!r}; it must be a positive number")
-    if not is_number(factor) or not 0.0 < factor < 1.0:
-        raise DataError(f"factor is {factor!r}; it must be a number between 0 and 1")
-    if not is_integer(steps) or steps < 1:
-        raise DataError(f"steps is {steps!r}; give a whole number from 1")
-    values = tuple(float(l2_max) * float(factor) ** k for k in range(int(steps)))
-    check_values(values)
-    return values
-
-
-@dataclass(frozen=True)
-class Grid:
-    """The values of l2 of a path, and those beyond its ends.
-
-    Attributes
-    ----------
-    l2_max, factor, steps : float, float, int
-        The values: ``l2_max * factor**k`` for k = 0, ..., steps - 1.
-    extend : int
-        How many further values there may be at either end.
-    warm_start : {"extrapolated", "plain"}
-        Where each fit starts, as in `train_path`.
-    """
-
-    l2_max: float = 1000.0
-    factor: float = 0.7
-    steps: int = 24
-    extend: int = 0
-    warm_start: str = "extrapolated"
-
-    def __post_init__(self) -> None:
-        """Check the numbers."""
-        if not is_integer(self.extend) or self.extend < 0:
-            raise DataError(f"extend is {self.extend!r}; give a whole number from 0")
-        one_of("warm_start", self.warm_start, WARM_STARTS)
-        values = self.values
-        check_values((*self.larger, *values, *self.smaller))
-
-    @property
-    def values(self) -> tuple[float, ...]:
-        """The values, the largest first."""
-        return l2_values(self.l2_max, self.factor, self.steps)
-
-    @property
-    def smaller(self) -> tuple[float, ...]:
-        """The values beyond the smallest, the largest first."""
-        return l2_values(self.l2_max, self.factor, self.steps + self.extend)[self.steps :]
-
-    @property
-    def larger(self) -> tuple[float, ...]:
-        """The values beyond the largest, the largest first."""
-        return tuple(self.l2_max / self.factor**k for k in range(self.extend, 0, -1))
-
-
-def check_values(values: Sequence[float]) -> None:
-    """Raise a DataError unless there are values of l2, all positive and in falling order."""
-    if not values:
-        raise DataError("there are no values of l2; give at least one")
-    for before, value in zip([math.inf, *values[:-1]], values, strict=True):
-        if not 0.0 < value < before:
-            raise DataError(
-                f"the values of l2 must be positive and fall; {value!r} comes after {before!r}"
-            )
+__all__ = ["Descent", "best_of_runs", "train_path"]
 
 
 def train_path(

@@ -1,17 +1,20 @@
-"""Checks of the files that a verb will write, before it begins its work."""
+"""The files of a verb: checks of those that it will write, before it begins, and its model."""
 
 from __future__ import annotations
 
 import argparse
 import os
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from partwise.errors import DataError
+from partwise.errors import DataError, ModelFileError
 
 from .outcome import UsageError
 
-__all__ = ["check_apart", "check_target"]
+if TYPE_CHECKING:
+    from partwise.models.model import Model
+
+__all__ = ["check_apart", "check_target", "given_model"]
 
 #: The arguments that name files to be read, whatever the verb.
 _READ: Final = ("file", "source", "dev", "sample_weight", "template")
@@ -72,3 +75,20 @@ def check_apart(path: str | None, option: str, other: str | None, other_option: 
         raise UsageError(
             f"{option} and {other_option} are both {path}; choose another name for one"
         )
+
+
+def given_model(arguments: argparse.Namespace) -> Model:
+    """Return the model of a verb whose arguments are MODEL and FILE, in this order."""
+    from partwise.files.container import container_kind
+    from partwise.models.file import KIND, load_model
+
+    try:
+        return load_model(arguments.model)
+    except ModelFileError as error:
+        swapped = container_kind(arguments.model) is None and container_kind(arguments.file) == KIND
+        if not swapped:
+            raise
+        raise ModelFileError(
+            f"{error}; the model comes first: partwise {arguments.command} {arguments.file} "
+            f"{arguments.model}"
+        ) from error
