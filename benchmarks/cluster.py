@@ -290,7 +290,7 @@ def path(arguments: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
     from partwise.dask import parallel_paths
     from partwise.tasks.descent import descend_grid
     from partwise.tasks.registry import task_of
-    from partwise.training.path import Grid
+    from partwise.training.path_table import Grid
 
     task, found = task_of("tag"), []
     given = task.defaults("train")
@@ -298,7 +298,7 @@ def path(arguments: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
     source = task.read(file, given)
     cut = len(source) * 9 // 10
     train, dev = source.take(range(cut)), source.take(range(cut, len(source)))
-    grid = Grid(100.0, 0.6, 12)
+    grid = Grid(l2_max=100.0, factor=0.6, steps=12)
 
     def walk() -> tuple[float, Any]:
         trainer = task.make({"tol": 1e-3}, given)

@@ -85,7 +85,7 @@ SECTIONS: Final = (
         "In `partwise.training`: what a fit tells to its callbacks, and what may be asked of it.",
         (
             *_all_of("partwise.training"), "partwise.training.path.train_path",
-            "partwise.training.runs.best_of_runs",
+            "partwise.training.path.best_of_runs",
         ),
     ),
     Section(

@@ -26,6 +26,12 @@ _SHARED: Final = (
     "share/man/man1/partwise.1",
     "share/man/man1/partwise-train.1",
 )
+#: Files that are no modules, one of each folder.
+_DATA: Final = (
+    "partwise/pictures/drawings.css",
+    "partwise/report/page.css",
+    "partwise/serve/page/index.html",
+)
 
 
 def faults() -> list[str]:
@@ -44,6 +50,8 @@ def faults() -> list[str]:
     compiled = [str(one) for one in files("partwise") or () if one.suffix in (".so", ".pyd")]
     if compiled:
         found.append(f"the wheel must be pure Python, and holds {compiled}")
+    packed = {one.as_posix() for one in files("partwise") or ()}
+    found += [f"{name} is not in the wheel" for name in _DATA if name not in packed]
     for name in _SHARED:
         if not (Path(sys.prefix) / name).is_file():
             found.append(f"{name} is not in {sys.prefix}")

@@ -184,7 +184,7 @@ def tuned(problem: Problem, l2: float, method: Method, limits: Limits) -> list[D
 
     Each has its step. The best ends with the lowest objective; all its neighbours were tried.
     """
-    from partwise.solvers.stochastic.step_search import best_power
+    from partwise.solvers.stochastic.base import best_power
 
     runs: dict[float, Descent] = {}
 

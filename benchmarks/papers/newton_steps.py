@@ -214,7 +214,7 @@ def _heaps(quick: bool) -> list[Claim]:
 
 
 def _block_seconds(block: str, n_labels: int, n: int, rng: np.random.Generator) -> float:
-    from partwise.solvers.coordinate.pairs import PAIRS, solve_by_pairs
+    from partwise.solvers.coordinate.multiplier import PAIRS, solve_by_pairs
     from partwise.solvers.coordinate.subproblem import Newton
 
     room, heap = np.empty((3, n_labels)), np.empty((4, n_labels), dtype=np.int64)

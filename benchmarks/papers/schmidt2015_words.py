@@ -269,7 +269,7 @@ def lambda_claim(quick: bool, parts: Sequence[Part]) -> Claim:
 
 def table_1(quick: bool) -> Outcome:
     """Count the numbers that gradients take, as shares of dense ones."""
-    from partwise.solvers.average.gradient_memory import gradient_memory
+    from partwise.solvers.average.sag import gradient_memory
 
     how = ("sparse", "marginals", "mixed")
     rows, claims = [], []

@@ -113,7 +113,7 @@ def tokens(
     If ``joint``, every feature is there with the last label too. sigma^2 = 10 l as in the paper,
     so l2 = N / (10 l) for N tokens in l contexts.
     """
-    from partwise.solvers.coordinate.contexts import find_contexts
+    from partwise.solvers.coordinate.subproblem import find_contexts
 
     made = [token for rows in train for token in attributes(rows)]
     counts = Counter(attribute for token in made for attribute in token)

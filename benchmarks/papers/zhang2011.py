@@ -272,7 +272,7 @@ def made(problem: Problem, l2: float, name: str, options: dict[str, Any]) -> Sol
 def entropy_of_labels(problem: Problem) -> float:
     """Return log |Y|, the mean over the examples, from scores of 0."""
     from partwise.problem.evaluation import Evaluator
-    from partwise.solvers.linear_theta import first_linear_theta
+    from partwise.solvers.dual_points import first_linear_theta
 
     losses = first_linear_theta(problem, None, 0.0).slope(Evaluator(problem)).losses
     weight = problem.arrays.weight

@@ -315,7 +315,8 @@ class Parameter(NamedTuple):
         plain, limits = self.kinds[0]
         if plain is str and isinstance(limits, OneOf) and len(limits.choices) > 1:
             return ", or ".join([f"use one of {', '.join(limits.choices)}", *told[1:]])
-        return ", or ".join(filter(None, ["give " + ", ".join(told[:-1] or told), *told[1:][-1:]]))
+        first, last = told[:-1], told[-1]
+        return f"give {', '.join(first)}, or {last}" if first else f"give {last}"
 
     def check_value(self, value: Any) -> None:
         """Raise a DataError unless the value is allowed."""
@@ -399,17 +400,17 @@ class Declared:
         """Return the names of the parameters."""
         return sorted(cls._fields)
 
-    def values(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """Return the values of the parameters by name."""
         return {name: getattr(self, name) for name in self.names()}
 
     def fresh(self) -> Self:
         """Return another one with the same parameters, and nothing else."""
-        return type(self)(**self.values())
+        return type(self)(**self.as_dict())
 
     def check(self) -> None:
         """Raise a DataError if a parameter is invalid, as far as can be seen without the data."""
-        self.check_values(**self.values())
+        self.check_values(**self.as_dict())
 
     @classmethod
     def check_values(cls, **given: Any) -> None:

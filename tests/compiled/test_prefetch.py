@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from partwise.compiled.jit import njit
-from partwise.compiled.prefetch import prefetch
+from partwise.compiled.lanes import prefetch
 
 
 @njit

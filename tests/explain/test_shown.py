@@ -26,7 +26,7 @@ from partwise.explain.elements import at, over
 from partwise.explain.explanation import apart
 from partwise.models.hashed_names import HashedNames, hashed_numbers, mixed
 from partwise.models.numbered import NumberedFeatures
-from partwise.problem.layout import Layout
+from partwise.problem.storage import Layout
 
 SCRIPT = "<script>alert('x')</script>&\"'"
 

@@ -15,7 +15,7 @@ from partwise.errors import DataError, ModelFileError
 from partwise.files.container import read_container, write_container
 from partwise.files.whole_files import replacing
 from partwise.formats.source import writing
-from partwise.plots.pictures import _replace as write_picture
+from partwise.plots.training import _replace as write_picture
 
 KILLED = """
 import os, signal, sys

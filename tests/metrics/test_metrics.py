@@ -8,10 +8,9 @@ from seqeval.metrics import classification_report
 from seqeval.metrics.sequence_labeling import get_entities
 
 from partwise.errors import DataError
+from partwise.metrics.counts import Score, SpanScores
 from partwise.metrics.labels import (
     SCHEMES,
-    Score,
-    SpanScores,
     accuracy,
     looks_like_spans,
     sequence_accuracy,

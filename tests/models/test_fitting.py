@@ -13,7 +13,7 @@ from partwise.errors import DataError
 from partwise.models.model import Model
 from partwise.models.transfer import places, transfer_weights
 from partwise.models.vocabulary import Vocabulary, fit_rows
-from partwise.problem.dual_point import DualPoint
+from partwise.problem.evaluation import DualPoint
 from partwise.problem.rows import Rows
 from partwise.tasks.sequences.features import PositionFeatures
 

@@ -13,8 +13,8 @@ from support.positions import PositionLabeller, fit_labeller
 from support.positions import PositionSettings as Settings
 
 from partwise.errors import DataError, MismatchError
-from partwise.problem.layout import Layout
 from partwise.problem.rows import Rows
+from partwise.problem.storage import Layout
 from partwise.structures.base import Constraints
 
 LENGTHS = np.array([3, 0, 1, 4, 2, 3])

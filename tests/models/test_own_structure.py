@@ -19,7 +19,7 @@ from partwise.models.file import read_header
 from partwise.models.fit import Settings, fit_model
 from partwise.models.model import Model
 from partwise.models.numbered import NumberedFeatures
-from partwise.problem.dual_point import DualPoint
+from partwise.problem.evaluation import DualPoint
 from partwise.problem.rows import Rows
 from partwise.structures.multiclass import Multiclass
 

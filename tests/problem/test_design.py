@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 
 from partwise.arrays import Floats, Ints
 from partwise.problem.design import Design, make_design, scatter, scatter_between, score, site_rows
-from partwise.problem.layout import Layout
 from partwise.problem.losses import make_loss
 from partwise.problem.problem import Problem, build_problem
 from partwise.problem.rows import Rows
-from partwise.problem.storage import Storage
+from partwise.problem.storage import Layout, Storage
 from partwise.structures.base import Structure
 from partwise.structures.chain.structure import Chain
 from partwise.structures.multiclass import Multiclass

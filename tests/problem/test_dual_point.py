@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from support.instances import LOSSES, constant, make_instance
 
-from partwise.problem.dual_point import DualPoint
-from partwise.problem.evaluation import Evaluator
+from partwise.problem.evaluation import DualPoint, Evaluator
 from partwise.problem.problem import build_problem
-from partwise.solvers.gold_labels import gold_marginals
+from partwise.solvers.dual_points import gold_marginals
 from partwise.structures.base import Constraints
 from partwise.structures.chain.structure import Chain
 from partwise.training.loop import train

@@ -12,8 +12,8 @@ from partwise.errors import MismatchError
 from partwise.problem.evaluation import Evaluator
 from partwise.problem.problem import Problem
 from partwise.problem.subset import subset
-from partwise.solvers.gold_labels import gold_marginals
-from partwise.solvers.planes.bundle_qp import bundle_gap, bundle_optimum
+from partwise.solvers.dual_points import gold_marginals
+from partwise.solvers.planes.bmrm import bundle_gap, bundle_optimum
 from partwise.solvers.registry import SOLVERS, offered
 from partwise.structures.registry import STRUCTURES
 from partwise.training.loop import train

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from partwise.compiled.lanes import LINE
 from partwise.errors import DataError
 from partwise.problem.design import make_design, scatter, scatter_between, score, site_rows
-from partwise.problem.layout import Layout
 from partwise.problem.rows import Rows
-from partwise.problem.storage import Storage, filled_width
+from partwise.problem.storage import Layout, Storage, filled_width
 from partwise.structures.chain.structure import Chain
 
 

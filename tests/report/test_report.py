@@ -143,15 +143,33 @@ def test_words_of_a_report(run: Run, folder: Path, tmp_path: Path) -> None:
     wanted = {"loss": model.loss, "l1": model.l1, "l2": model.l2, "tol": model.certificate.tol}
     for name, value in wanted.items():
         assert re.search(rf"\b{name}\s*{re.escape(repr(value))}", settings), name
-        assert f"{name}={value!r}" in card.read_text("utf-8")
+        assert f"- `{name}`: `{value!r}`" in card.read_text("utf-8")
     _, _, features = page.text.partition("Strongest features")
     assert re.search(r"constant\s+stands for a weight that does not depend on the input", features)
 
 
+def test_a_page_and_a_card_say_the_same(run: Run, folder: Path, tmp_path: Path) -> None:
+    path, data = model_and_data(folder, "tag")
+    page, card = tmp_path / "r", tmp_path / "card.md"
+    assert run("report", path, data, "--output", page, "--card", card, "-q")[0] == 0
+    shown, text = Page(page.read_text("utf-8")).text, card.read_text("utf-8")
+    titles = re.findall("^## (.*)$", text, re.M)
+    assert titles == re.findall("<h2[^>]*>(.*?)</h2>", page.read_text("utf-8"))
+    # What the page draws, the card has as numbers.
+    text = re.sub("(?s)\n## Calibration\n.*?(?=\n## )", "", text)
+    numbers = set(re.findall(r"[+-]?\d[\d,.]*\d%?", text))
+    assert len(numbers) > 100
+    assert not {number for number in numbers if number not in shown}
+    for drawn in ("bar)", "as a bar", "from 0 to 100%"):
+        assert drawn in shown
+        assert drawn not in text
+
+
 def test_rows_that_explain_two_tokens_are_printed_once() -> None:
     from partwise.explain.explanation import Difference, Part, RunnerUp
+    from partwise.report.explained import wrong_example
     from partwise.report.facts import WrongExample
-    from partwise.report.page_examples import _example
+    from partwise.report.page import html_block
     from partwise.tasks.comparison import Quote
 
     rows = (Difference("0 x", "label", "__BOS__", "A", "B", 1.0, 0.5, 0.5),)
@@ -160,7 +178,7 @@ def test_rows_that_explain_two_tokens_are_printed_once() -> None:
         for where, text in enumerate(["x", "y"])
     ]
     quote = Quote("tags", ["x", "y"], ["B", "B"], ["A", "A"], frozenset({(0,), (1,)}))
-    drawn = str(_example(WrongExample(1, "sure", quote, parts), "sentence", {}))
+    drawn = html_block(wrong_example(WrongExample(1, "sure", quote, parts), "sentence", {}))
     assert drawn.count("<table") == 1
     assert drawn.count("<h4") == 2
     assert "<code>__BOS__</code> marks the first token of a sentence" in drawn
@@ -405,7 +423,7 @@ def test_a_report_needs_no_matplotlib(folder: Path, tmp_path: Path) -> None:
 
 
 def test_tables_of_features_are_those_of_the_labels(folder: Path) -> None:
-    from partwise.report.strongest import strongest_features
+    from partwise.report.explained import strongest_features
 
     path, _ = model_and_data(folder, "tag")
     found = [one.label for one in strongest_features(load_model(path), ["VP", "NP"], True)]

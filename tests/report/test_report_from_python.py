@@ -132,7 +132,7 @@ def test_every_estimator_has_a_report(name: str, tmp_path: Path) -> None:
     assert page.read_text("utf-8") == report_page(facts)
     assert card.read_text("utf-8") == model_card(facts)
     assert "data given in Python" in report_page(facts)
-    assert "Data for scoring: data given in Python" in model_card(facts)
+    assert "### Data for scoring\n\n- source: data given in Python" in model_card(facts)
     assert f"# {type(estimator).__name__}\n" in model_card(facts)
     assert facts.course.trace
     # The model alone gives the same scores, and knows no course.
@@ -277,7 +277,7 @@ def test_gather_takes_an_estimator() -> None:
     given = GivenFile("eight recipes", task_of("tag").source(tagger.model_, X, y), file=False)
     facts = gather(task_of("tag"), tagger, None, trained=given)
     assert facts.on_training_data
-    assert "Data for training and scoring: eight recipes" in model_card(facts)
+    assert "### Data for training and scoring\n\n- source: eight recipes" in model_card(facts)
 
 
 def _written(path: Path, text: str) -> str:

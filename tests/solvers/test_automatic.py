@@ -11,7 +11,7 @@ from support.solvers import solver_of
 
 from partwise import LinearClassifier
 from partwise.errors import MismatchError
-from partwise.problem.dual_point import DualPoint
+from partwise.problem.evaluation import DualPoint
 from partwise.problem.losses import make_loss
 from partwise.problem.problem import Problem, build_problem
 from partwise.problem.rows import Rows

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partwise.compiled.vectors import shrunk_square
-from partwise.solvers.dual_line_search import search_dual_line
+from partwise.solvers.primal import search_dual_line
 
 
 @given(

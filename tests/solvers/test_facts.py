@@ -7,11 +7,11 @@ from support.instances import make_instance
 from support.solver_tables import PAGE, option_table, solver_table, tables_of
 from support.solvers import goal_of
 
-from partwise.cli.solver_options import spelled
+from partwise.cli.training import spelled
 from partwise.errors import MismatchError, OptionError
 from partwise.solvers.automatic import first_choice, first_choices
 from partwise.solvers.facts import facts_of
-from partwise.solvers.options import default_options, offered_options, read_option
+from partwise.solvers.options import default_options, read_option
 from partwise.solvers.registry import SOLVERS, make_solver
 
 
@@ -25,7 +25,7 @@ def test_every_solver_is_described(name: str) -> None:
     facts = facts_of(SOLVERS[name])
     assert facts.summary.endswith((".", "..."))
     assert facts.papers
-    assert [option.name for option in facts.options] == list(offered_options(SOLVERS[name]))
+    assert [option.name for option in facts.options] == list(default_options(SOLVERS[name]))
     for option in facts.options:
         assert option.values, option
         assert len(option.description) > 10, option

@@ -7,8 +7,7 @@ from support.instances import make_instance
 from support.solvers import goal_of
 
 from partwise.arrays import Floats
-from partwise.problem.dual_point import DualPoint
-from partwise.problem.evaluation import Evaluator
+from partwise.problem.evaluation import DualPoint, Evaluator
 from partwise.problem.problem import Problem
 
 

@@ -11,7 +11,7 @@ from support.class_data import classes, drawn
 from support.solvers import solver_of
 
 from partwise.arrays import Floats, Ints
-from partwise.problem.dual_point import DualPoint
+from partwise.problem.evaluation import DualPoint
 from partwise.problem.problem import Problem
 from partwise.solvers.coordinate.dual import DualCoordinateDescent
 from partwise.solvers.coordinate.subproblem import METHODS

@@ -12,10 +12,9 @@ from support.solvers import solver_of
 
 from partwise.compiled.vectors import shrunk
 from partwise.problem.evaluation import Evaluator, Slope
-from partwise.solvers.batch.conjugate_gradient import ConjugateGradient
+from partwise.solvers.batch.conjugate_gradient import ConjugateGradient, _Iterations
+from partwise.solvers.batch.lbfgs import OrthantWise, pseudo_gradient
 from partwise.solvers.batch.newton import TrustRegionNewton
-from partwise.solvers.batch.owlqn import OrthantWise, pseudo_gradient
-from partwise.solvers.batch.stepped import _Iterations
 from partwise.solvers.primal import certified, primal_value
 from partwise.training.loop import train
 

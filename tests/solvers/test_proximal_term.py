@@ -7,7 +7,7 @@ import pytest
 from support.instances import make_instance
 from support.solvers import solver_of
 
-from partwise.solvers.gold_labels import gold_marginals
+from partwise.solvers.dual_points import gold_marginals
 from partwise.solvers.margin.crammer_singer import CrammerSinger
 from partwise.solvers.margin.frank_wolfe import FrankWolfe
 from partwise.solvers.margin.marginal_ascent import MarginalAscent

@@ -12,12 +12,12 @@ from support.solvers import goal_of
 
 from partwise import LinearClassifier
 from partwise.errors import DataError, MismatchError
-from partwise.problem.dual_point import DualPoint
+from partwise.problem.evaluation import DualPoint
 from partwise.solvers.base import Solver
 from partwise.solvers.coordinate.dual import Tolerance
-from partwise.solvers.coordinate.starts import Epsilons
+from partwise.solvers.coordinate.entropy_blocks import Epsilons
 from partwise.solvers.eg.base import Annealing
-from partwise.solvers.options import Preset, offered_options, settled_options
+from partwise.solvers.options import Preset, default_options, settled_options
 from partwise.solvers.registry import SOLVERS, make_solver
 
 #: Values that make sense, for every option that some solver has.
@@ -74,7 +74,7 @@ DUAL_CD: dict[str, tuple[Any, ...]] = {
 }
 NONSENSE = (-1, -0.5, math.nan, math.inf, "nonsense", "", object(), {}, [1.0, 2.0], 1j, b"1")
 
-ALL = [(name, option) for name in SOLVERS for option in offered_options(SOLVERS[name])]
+ALL = [(name, option) for name in SOLVERS for option in default_options(SOLVERS[name])]
 
 
 def sensible(name: str, option: str) -> tuple[Any, ...]:
@@ -217,5 +217,5 @@ def test_a_solver_from_elsewhere_need_not_say_what_it_takes(
             self.speed = speed
 
     monkeypatch.setitem(SOLVERS, "plain", Plain)
-    assert offered_options(Plain) == ("speed",)
+    assert tuple(default_options(Plain)) == ("speed",)
     assert make("plain", speed="any").speed == "any"  # type: ignore[attr-defined]

@@ -14,7 +14,7 @@ from partwise.arrays import Floats, Ints
 from partwise.errors import DataError, MismatchError
 from partwise.structures.base import Constraints, Structure, call
 from partwise.structures.chain.structure import Chain
-from partwise.structures.segments import logspace as segments_logspace
+from partwise.structures.segments import oracles as segments_oracles
 from partwise.structures.segments.structure import SegmentConstraints, SemiMarkov
 
 Segment = tuple[int, int, int]
@@ -133,7 +133,7 @@ class TestSemiMarkov(StructureLaws):
             return
         mu = np.zeros(structure.n_parts(topo))
         work = np.empty(structure.work_size(topo))
-        log_z = segments_logspace.semi_markov_exact(structure.spec, int(topo[0]), theta, mu, work)
+        log_z = segments_oracles.semi_markov_exact(structure.spec, int(topo[0]), theta, mu, work)
         close(log_z, log_sum(table.scores(theta)))
         if log_z > -np.inf:
             close(mu, structure.expected_parts(theta, topo)[1])
@@ -281,9 +281,7 @@ def test_a_boundary_at_which_no_segment_may_end() -> None:
             theta[(length + site) * 2 : (length + site + 1) * 2] = -np.inf
     size = structure.work_size(topo)
     exact, found = np.empty_like(theta), np.empty_like(theta)
-    log_z = segments_logspace.semi_markov_exact(
-        structure.spec, length, theta, exact, np.empty(size)
-    )
+    log_z = segments_oracles.semi_markov_exact(structure.spec, length, theta, exact, np.empty(size))
     # Another example may have left anything in the work array.
     work = np.full(size, np.nan)
     value = call(structure.marginals, structure.spec, topo, theta, found, work)

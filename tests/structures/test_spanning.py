@@ -14,8 +14,7 @@ from support.matrix_tree import check, in_wide_numbers, is_scaled, plain
 from partwise.arrays import Floats
 from partwise.structures.dependency import spanning_oracles as kernels
 from partwise.structures.dependency.arcs import ArcConstraints, arc_ends
-from partwise.structures.dependency.spanning import SpanningTree
-from partwise.structures.dependency.spanning_search import _draw_heads
+from partwise.structures.dependency.spanning import SpanningTree, _draw_heads
 
 
 def trees(length: int, single: bool) -> list[tuple[int, ...]]:

@@ -13,7 +13,6 @@ from partwise.arrays import Floats, Ints
 from partwise.errors import DataError, MismatchError
 from partwise.structures.base import Constraints, Structure
 from partwise.structures.chain.structure import Chain
-from partwise.structures.second_order import logspace as trigram_logspace
 from partwise.structures.second_order import oracles as trigram_kernels
 from partwise.structures.second_order.structure import SecondOrderChain
 
@@ -65,7 +64,7 @@ class TestSecondOrderChain(StructureLaws):
             return
         mu = np.zeros(structure.n_parts(topo))
         work = np.empty(structure.work_size(topo))
-        log_z = trigram_logspace.second_order_exact(structure.spec, int(topo[0]), theta, mu, work)
+        log_z = trigram_kernels.second_order_exact(structure.spec, int(topo[0]), theta, mu, work)
         close(log_z, log_sum(table.scores(theta)))
         if log_z > -np.inf:
             close(mu, structure.expected_parts(theta, topo)[1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from partwise.datasets import dependency_trees as treebank
-from partwise.datasets.arcs import parsed_sentence as parsed
+from partwise.datasets.trees import parsed_sentence as parsed
 from partwise.formats.conll import Sentence
 
 __all__ = ["crossing", "parsed", "treebank"]

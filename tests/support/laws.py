@@ -17,8 +17,19 @@ from hypothesis import strategies as st
 from partwise.arrays import Floats, Ints
 from partwise.structures.base import Constraints, Structure
 from partwise.testing import check_law, laws
-from partwise.testing.cases import PATTERNS, TOLERANCE, Case, close, draw_scores, largest
-from partwise.testing.enumeration import Label, Table, flat, log_sum, probabilities
+from partwise.testing.cases import (
+    PATTERNS,
+    TOLERANCE,
+    Case,
+    Label,
+    Table,
+    close,
+    draw_scores,
+    flat,
+    largest,
+    log_sum,
+    probabilities,
+)
 from partwise.testing.laws import LAWS
 
 __all__ = [

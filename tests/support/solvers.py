@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from partwise.arrays import Floats
-from partwise.problem.dual_point import DualPoint
+from partwise.problem.evaluation import DualPoint
 from partwise.problem.matrix_evaluation import make_evaluator
 from partwise.problem.problem import Problem
 from partwise.solvers.base import Solver

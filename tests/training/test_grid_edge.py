@@ -14,10 +14,11 @@ from partwise.errors import DataError
 from partwise.tasks.cross_validation import path as path_function
 from partwise.tasks.descent import descend_grid
 from partwise.tasks.sequences.sources import Table
-from partwise.training.path import Grid
-from partwise.training.path_table import GridEdgeWarning, PathRow, at_edge
+from partwise.training.path_table import Grid, GridEdgeWarning, PathRow, at_edge
 
 assert path is path_function
+
+GRID: dict[str, Any] = {"l2_max": 8.0, "factor": 0.5, "steps": 3}
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +54,12 @@ def test_at_edge(scores: tuple[float, ...], chosen: int, edge: str | None) -> No
 
 
 def test_the_values_of_a_grid() -> None:
-    grid = Grid(8.0, 0.5, 3, 2)
+    grid = Grid(**GRID, extend=2)
     assert (grid.larger, grid.values, grid.smaller) == ((32.0, 16.0), (8.0, 4.0, 2.0), (1.0, 0.5))
-    assert Grid(8.0, 0.5, 3).smaller == Grid(8.0, 0.5, 3).larger == ()
+    assert Grid(**GRID).smaller == Grid(**GRID).larger == ()
     for wrong in (-1, 1.5, "2", None):
         with pytest.raises(DataError, match=r"extend is .*; give a whole number from 0"):
-            Grid(8.0, 0.5, 3, wrong)  # type: ignore[arg-type]
+            Grid(**GRID, extend=wrong)
 
 
 def scripted(best: float) -> Any:
@@ -84,7 +85,7 @@ def test_a_path_goes_on_while_the_best_is_at_an_end(
     digits: tuple[Any, Any], best: float, extend: int, values: list[float], edge: str | None
 ) -> None:
     trainer = LinearClassifier(tol=1e-2)
-    found = descend_grid(trainer, Grid(8.0, 0.5, 3, extend), Table(*digits), None, scripted(best))
+    found = descend_grid(trainer, Grid(**GRID, extend=extend), Table(*digits), None, scripted(best))
     assert [row["l2"] for row in found.best.rows] == values
     assert found.edge == edge
     nearest = min(values, key=lambda l2: abs(math.log(l2 / best)))
@@ -97,7 +98,7 @@ def test_a_path_goes_on_while_the_best_is_at_an_end(
 
 def test_a_path_that_a_function_ends_is_not_at_an_end(digits: tuple[Any, Any]) -> None:
     trainer = LinearClassifier(tol=1e-2)
-    given = (trainer, Grid(8.0, 0.5, 3, 2), Table(*digits), None, scripted(0.01))
+    given = (trainer, Grid(**GRID, extend=2), Table(*digits), None, scripted(0.01))
     assert descend_grid(*given, lambda row, model: row["l2"] == 4.0).edge is None
 
 

@@ -13,7 +13,6 @@ from support.partial_cases import WrittenOut, partial_problem
 from support.structure_cases import problem_of
 
 from partwise.errors import MismatchError
-from partwise.problem.allowed_labels import AllowedLabels
 from partwise.problem.evaluation import Evaluator
 from partwise.problem.losses import make_loss
 from partwise.problem.partial import says_nothing
@@ -26,7 +25,7 @@ from partwise.structures.registry import STRUCTURES
 from partwise.training.certificate import ConvergenceWarning
 from partwise.training.fit import Progress
 from partwise.training.loop import train
-from partwise.training.partial import train_partial
+from partwise.training.partial import AllowedLabels, train_partial
 from partwise.training.path import train_path
 
 #: Solvers that do not reach a small gap within the passes of a test.

@@ -21,8 +21,8 @@ from partwise.plots import path_picture
 from partwise.training.certificate import Certificate
 from partwise.training.fit import Progress
 from partwise.training.loop import train
-from partwise.training.path import Descent, l2_values, train_path
-from partwise.training.path_table import BestModel, PathRow, choose, pooled
+from partwise.training.path import Descent, train_path
+from partwise.training.path_table import BestModel, PathRow, choose, l2_values, pooled
 
 
 def row(l2: float, score: float, passes: float = 1.0, gap: float = 1e-4) -> PathRow:

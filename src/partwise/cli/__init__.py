@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 __all__ = ["main"]
 
-_ENDED = "ended by SIGTERM; no file was left half-written"
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     r"""Run ``partwise`` with some arguments and return its exit code.
@@ -43,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from ..training.interrupt import ended_in_order
 
     try:
-        with ended_in_order(lambda: _last_words(sys.argv[1:] if argv is None else argv)):
+        with ended_in_order(lambda: last_words(sys.argv[1:] if argv is None else argv)):
             from .parser import run
 
             return run(argv)
@@ -52,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _last_words(arguments: Sequence[str]) -> None:
+def last_words(arguments: Sequence[str]) -> None:
     """Remove incomplete files, and report the signal on stderr, with --json also on stdout.
 
     The streams may be in the middle of a write and must not be entered again, so the message is
@@ -66,9 +64,10 @@ def _last_words(arguments: Sequence[str]) -> None:
     from ..files.whole_files import abandon
 
     abandon()
-    texts = [(sys.stderr, f"partwise: error: {_ENDED}\n")]
+    sentence = "ended by SIGTERM; no file was left half-written"
+    texts = [(sys.stderr, f"partwise: error: {sentence}\n")]
     if "--json" in arguments:
-        texts.append((sys.stdout, json.dumps({"command": arguments[0], "error": _ENDED}) + "\n"))
+        texts.append((sys.stdout, json.dumps({"command": arguments[0], "error": sentence}) + "\n"))
     for stream, text in texts:
         with suppress(OSError, ValueError):
             os.write(stream.fileno(), text.encode())

@@ -1,4 +1,4 @@
-"""``partwise convert``: convert files of tokens, and model files of other toolkits."""
+"""``partwise convert``: convert data files, and model files of other toolkits."""
 
 from __future__ import annotations
 
@@ -8,23 +8,21 @@ from typing import Any
 
 from partwise.errors import DataError, MismatchError
 
+from .files import check_target
 from .options import given_format
 from .outcome import Outcome, UsageError
-from .targets import check_target
 
 __all__ = ["run"]
-
-_OWN = "partwise-model"
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
     """Convert a model file if one of the formats is named ``...-model``, and otherwise data."""
     names = (arguments.from_format, arguments.to_format or "")
     model = any(name.endswith("-model") for name in names)
-    return _model(arguments) if model else _data(arguments)
+    return _convert_model(arguments) if model else _convert_data(arguments)
 
 
-def _data(arguments: argparse.Namespace) -> Outcome:
+def _convert_data(arguments: argparse.Namespace) -> Outcome:
     """Convert a file, and report what was left out."""
     from partwise.formats.conversion import convert
     from partwise.formats.registry import format_of
@@ -79,7 +77,10 @@ def _out(given: list[str]) -> dict[str, str]:
     return found
 
 
-def _model(arguments: argparse.Namespace) -> Outcome:
+_OWN = "partwise-model"
+
+
+def _convert_model(arguments: argparse.Namespace) -> Outcome:
     """Convert a model, and say what it is and what is known of its optimum."""
     from partwise.models.foreign.registry import MODEL_FORMATS, read_model, write_model
 

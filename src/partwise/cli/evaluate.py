@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from partwise.compiled.compilation import noted_compilation
 from partwise.tasks.registry import task_of
 
-from .given import explained, given_model
+from .files import given_model
 from .options import checked_format, given_options
 from .outcome import Outcome
-from .report_files import check_report, report_lines, reported, wants_report
+from .report import check_report, report_lines, reported, wants_report
+from .resemblance import explained
 from .training import scored
 
 if TYPE_CHECKING:

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from partwise.compiled.compilation import noted_compilation
-from partwise.errors import DataError, Place
+from partwise.errors import DataError
 from partwise.tasks.missing import missing_of
 from partwise.tasks.registry import task_of
 
-from .given import explained, given_model, logged_warnings
+from .files import given_model
 from .options import checked_format
-from .outcome import Outcome, UsageError
+from .outcome import Outcome, UsageError, logged_warnings
+from .resemblance import explained
 
 if TYPE_CHECKING:
     from partwise.explain.explanation import Explanations
@@ -67,8 +68,8 @@ def _chosen(arguments: argparse.Namespace, n: int) -> Sequence[int] | None:
         name = "<stdin>" if arguments.file == "-" else arguments.file
         has = "1 example" if n == 1 else f"{n:,} examples"
         raise DataError(
-            f"there is no example {beyond[0]} for --only; the file has {has}, counted from 1",
-            place=Place(name),
+            f"{name}: there is no example {beyond[0]} for --only; the file has {has}, counted from "
+            "1"
         )
     return [number - 1 for number in dict.fromkeys(arguments.only)]
 

@@ -8,13 +8,15 @@ import logging
 import math
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from partwise.errors import FormatError, PartwiseError
+from partwise.errors import DataError, FormatError, MismatchError, PartwiseError
 from partwise.files.whole_files import remedy
+from partwise.models.tally import UnknownFeaturesWarning
 
 if TYPE_CHECKING:
     from partwise.training.certificate import Certificate
@@ -30,8 +32,12 @@ __all__ = [
     "UsageError",
     "certificate_record",
     "deliver",
+    "logged_warnings",
+    "named",
     "refuse",
 ]
+
+_log = logging.getLogger(__name__)
 
 DONE: Final = 0
 BAD_DATA: Final = 1
@@ -84,6 +90,40 @@ def certificate_record(certificate: Certificate) -> dict[str, Any]:
         "verdict": certificate.verdict,
         **({} if certificate.steps is None else {"steps": asdict(certificate.steps)}),
     }
+
+
+@contextmanager
+def named(path: str) -> Iterator[None]:
+    """Put the file in front of a DataError that does not say which file it is about.
+
+    Options that do not go together are no fault of the file.
+    """
+    name = "<stdin>" if path == "-" else path
+    try:
+        yield
+    except MismatchError as error:
+        raise UsageError(str(error)) from error
+    except DataError as error:
+        error.within(file=name)
+        raise
+
+
+@contextmanager
+def logged_warnings(path: str) -> Iterator[None]:
+    """Log a warning about a file of which the model knows nothing, once and with its name."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UnknownFeaturesWarning)
+        yield
+    name = "<stdin>" if path == "-" else path
+    unknown = [one for one in caught if issubclass(one.category, UnknownFeaturesWarning)]
+    # Labels and probabilities are two predictions of the same file: one message will do.
+    for message in unknown[:1]:
+        _log.warning("%s: %s", name, message.message)
+    for message in caught:
+        if message not in unknown:
+            warnings.warn_explicit(
+                message.message, message.category, message.filename, message.lineno
+            )
 
 
 def deliver(arguments: argparse.Namespace, work: Callable[[argparse.Namespace], Outcome]) -> int:

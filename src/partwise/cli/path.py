@@ -13,17 +13,25 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from partwise.compiled.compilation import noted_compilation
+from partwise.tasks.parameters import given_parameters
 from partwise.tasks.registry import task_of
 from partwise.training.certificate import ConvergenceWarning, in_words
-from partwise.training.path_table import at_edge, edge_words
+from partwise.training.path_table import Grid, at_edge, edge_words
 
 from .cluster import check_cluster, walking
-from .given import explained, named
 from .options import given_options
-from .outcome import DONE, STOPPED_EARLY, Outcome, UsageError, certificate_record
-from .report_files import check_report, report_lines, reported, wants_report
-from .targets import check_apart, check_target
-from .training import check_stdin, sample_weight, scored, trainer_of
+from .outcome import DONE, STOPPED_EARLY, Outcome, UsageError, certificate_record, named
+from .report import report_lines, wants_report
+from .resemblance import explained
+from .training import (
+    check_outputs,
+    check_stdin,
+    report_on,
+    sample_weight,
+    scored,
+    trainer_of,
+    write_model,
+)
 
 if TYPE_CHECKING:
     from partwise.models.model import Model
@@ -64,20 +72,9 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("--folds 1 leaves nothing to train on; give 2 or more")
     check_stdin(arguments)
     check_cluster(arguments)
-    for option, target in (("--model", arguments.model), ("--plot", arguments.plot)):
-        if target == "-":
-            raise UsageError(f"{option} - is not possible: it needs a file of its own")
-        if target is not None:
-            check_target(arguments, target, option)
-    check_apart(arguments.plot, "--plot", arguments.model, "--model")
-    outputs = {"--model": arguments.model, "--plot": arguments.plot}
-    check_report(arguments, outputs)
+    check_outputs(arguments)
     if wants_report(arguments) and arguments.model is None:
         raise UsageError("a report is about a model file; give --model BEST too")
-    if arguments.plot:
-        from partwise.plots import require_matplotlib
-
-        require_matplotlib()
 
 
 class _Walk:
@@ -86,13 +83,10 @@ class _Walk:
     def __init__(
         self, arguments: argparse.Namespace, task: Task[Any], given: dict[str, Any]
     ) -> None:
-        from partwise.training.path import Grid
-
         self.arguments = arguments
         self.task = task
         self.given = given
-        a = arguments
-        self.grid = Grid(a.l2_max, a.factor, a.steps, a.extend, a.warm_start)
+        self.grid = Grid(**given_parameters(Grid, vars(arguments)))
         self.table = _Table(arguments)
         self.trainer = trainer_of(arguments, task, given, self.table.callbacks)
         self.weight: Any = None  # of the examples
@@ -112,17 +106,15 @@ class _Walk:
         model = self.trainer.model_
         metrics, text = self.scores.get(model.l2, (None, None))
         if arguments.model is not None:
-            from partwise.models.file import save_model
-
-            save_model(model, arguments.model)
-            _log.info("wrote %s", arguments.model)
+            write_model(model, arguments.model)
         if arguments.plot:
             from partwise.plots import path_picture
 
             path_picture(rows, arguments.plot, model.l2, self.score_name)
         report = None
         if wants_report(arguments):
-            report = self._report(source, rows)
+            course = ((), rows, self.score_name)
+            report = report_on(arguments, task, self.given, model, source, self.dev, *course)
         if self.interrupted:
             _log.warning("interrupted; what was done is kept")
         elif not self.whole:
@@ -171,20 +163,6 @@ class _Walk:
             record["report"] = report
             lines += report_lines(report)
         return Outcome(record, "\n".join(lines), DONE if self.whole else STOPPED_EARLY)
-
-    def _report(self, source: Any, rows: Sequence[PathRow]) -> dict[str, Any]:
-        """Write a report on the best model."""
-        from partwise.report.facts import Course
-
-        arguments, given = self.arguments, self.given
-        scored = None
-        if self.dev is not None:
-            scored = (arguments.dev, self.dev, given["format"])
-        return reported(
-            arguments, self.task, self.trainer.model_, scored=scored,
-            trained=(arguments.file, source, given["format"]),
-            course=Course((), rows, self.score_name),
-        )  # fmt: skip
 
     def _held_out(self, source: Any) -> tuple[Descended, Sequence[PathRow]]:
         with explained(self.arguments.dev, self.task):

@@ -1,22 +1,41 @@
-"""``partwise report``: write a page about a model and its scores on a file."""
+"""``partwise report``, and ``--report``, ``--card`` and ``--no-examples`` of other verbs."""
 
 from __future__ import annotations
 
 import argparse
+import logging
+import os
 import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from partwise.compiled.compilation import noted_compilation
+from partwise.tasks.source import silenced
 
-from .evaluate import read_labelled
-from .given import logged_warnings
-from .outcome import Outcome, certificate_record
-from .report_files import check_report, report_lines, reported
+from .files import check_apart, check_target
+from .outcome import Outcome, UsageError, certificate_record, logged_warnings
 
-__all__ = ["run"]
+if TYPE_CHECKING:
+    from partwise.formats.registry import Chosen
+    from partwise.models.model import Model
+    from partwise.report.facts import Course
+    from partwise.tasks.base import Task
+
+__all__ = [
+    "add_no_examples",
+    "add_report",
+    "check_report",
+    "report_lines",
+    "reported",
+    "run",
+    "wants_report",
+]
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
     """Score a model on a file, and write what there is to say about it."""
+    from .evaluate import read_labelled
+
     began = time.perf_counter()
     check_report(arguments, {})
     with noted_compilation():
@@ -41,3 +60,141 @@ def run(arguments: argparse.Namespace) -> Outcome:
     lines = report_lines(found)
     lines.append(f"{found['headline']} {best['value']:.4%}, 95% interval {low:.2%} to {high:.2%}")
     return Outcome(record, "\n".join(lines))
+
+
+_log = logging.getLogger(__name__)
+
+
+def add_report(parser: argparse.ArgumentParser, scored: str) -> None:
+    """Add the options to a verb.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        The parser of the verb.
+    scored : str
+        The file that the model is scored on, in words.
+    """
+    add = parser.add_argument
+    add(
+        "--report", metavar="HTML",
+        help=f"write a page about the model and its scores on {scored}; it needs no other file",
+    )  # fmt: skip
+    add("--card", metavar="MD", help="write the same as a model card, in Markdown")
+    add_no_examples(parser)
+
+
+def add_no_examples(parser: argparse.ArgumentParser) -> None:
+    """Add the option that keeps quotations out."""
+    parser.add_argument(
+        "--no-examples", action="store_true",
+        help="quote nothing of the data in the report and the card, not even names of features",
+    )  # fmt: skip
+
+
+def wants_report(arguments: argparse.Namespace) -> bool:
+    """Return whether a report or a card is to be written."""
+    return arguments.report is not None or arguments.card is not None
+
+
+def check_report(
+    arguments: argparse.Namespace,
+    outputs: Mapping[str, str | None],
+    more: tuple[str | None, ...] = (),
+) -> None:
+    """Raise an error now for a report that could not be written after the work.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+        The arguments.
+    outputs : mapping of str to str or None
+        The other files that will be written, by their options.
+    more : tuple of str or None
+        Further files that must not be overwritten, beside those that the verb reads.
+    """
+    if arguments.no_examples and not wants_report(arguments):
+        raise UsageError("--no-examples is about a report; give --report FILE or --card FILE too")
+    others = dict(outputs)
+    page = "--output" if arguments.command == "report" else "--report"
+    for option, path in ((page, arguments.report), ("--card", arguments.card)):
+        if path is None:
+            continue
+        if path == "-":
+            raise UsageError(f"{option} - is not possible: it needs a file of its own")
+        check_target(arguments, path, option, more=more)
+        for other, name in others.items():
+            check_apart(path, option, name, other)
+        others[option] = path
+
+
+def reported(
+    arguments: argparse.Namespace,
+    task: Task[Any],
+    model: Model,
+    *,
+    scored: tuple[str, Any, Chosen | str | None] | None = None,
+    trained: tuple[str, Any, Chosen | str | None] | None = None,
+    given: dict[str, Any] | None = None,
+    course: Course | None = None,
+    told: bool = True,
+) -> dict[str, Any]:
+    """Write the report and the card that the arguments ask for, and return what to say of them.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+        The arguments.
+    task, model : Task, Model
+        The task and the model, which is in the file ``arguments.model``.
+    scored, trained : tuple of path, source and format, or None
+        The file to score on and the training file.
+    given : dict or None
+        The options of ``"evaluate"``.
+    course : Course or None
+        How the training went.
+    told : bool
+        Whether what there is to say about the files was said before.
+
+    Returns
+    -------
+    dict
+        The files, the most important score and its interval.
+    """
+    from contextlib import nullcontext
+
+    from partwise.report.gathering import GivenFile, gather
+    from partwise.report.write import write_report
+
+    with silenced() if told else nullcontext():
+        facts = gather(
+            task, model, arguments.model,
+            scored=None if scored is None else GivenFile(*scored),
+            trained=None if trained is None else GivenFile(*trained),
+            given=given, course=course, examples=not arguments.no_examples,
+            command=getattr(arguments, "command_line", ""), n_jobs=arguments.jobs,
+        )  # fmt: skip
+    write_report(facts, arguments.report, arguments.card)
+    best = facts.measures[0]
+    for path in (arguments.report, arguments.card):
+        if path is not None:
+            _log.info("wrote %s", path)
+    return {
+        "report": arguments.report,
+        "card": arguments.card,
+        "examples": not arguments.no_examples,
+        "bytes": sum(os.path.getsize(p) for p in (arguments.report, arguments.card) if p),
+        "scored_on": facts.data[-1].path,
+        "on_training_data": facts.on_training_data,
+        "measures": {
+            one.name: {"value": one.score.value, "interval": [one.score.low, one.score.high]}
+            for one in facts.measures
+        },
+        "headline": best.name,
+        "calibration_error": None if facts.calibration is None else facts.calibration.error,
+    }
+
+
+def report_lines(report: dict[str, Any]) -> list[str]:
+    """Return the lines that say where a report and a card were written."""
+    return [f"{name}: {report[name]}" for name in ("report", "card") if report[name] is not None]

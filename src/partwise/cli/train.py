@@ -13,19 +13,35 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from partwise.compiled.compilation import noted_compilation
-from partwise.errors import DataError, Place
+from partwise.errors import DataError
 from partwise.memory import byte_count
 from partwise.tasks.registry import task_name, task_of
-from partwise.tasks.silence import silenced
+from partwise.tasks.source import silenced
 from partwise.training.certificate import CLOSER_SIZES, Certificate, ConvergenceWarning, in_words
 
 from .cluster import check_cluster, cluster_source, cluster_trainer
-from .given import explained, named
+from .files import check_apart, check_target
 from .options import given_options
-from .outcome import DONE, STOPPED_EARLY, Outcome, UsageError, certificate_record
-from .report_files import check_report, report_lines, reported, wants_report
-from .targets import check_apart, check_target
-from .training import check_stdin, in_parts, sample_weight, scored, trainer_of
+from .outcome import (
+    DONE,
+    STOPPED_EARLY,
+    Outcome,
+    UsageError,
+    certificate_record,
+    named,
+)
+from .report import report_lines, wants_report
+from .resemblance import explained
+from .training import (
+    check_outputs,
+    check_stdin,
+    in_parts,
+    report_on,
+    sample_weight,
+    scored,
+    trainer_of,
+    write_model,
+)
 
 if TYPE_CHECKING:
     from partwise.models.model import Model
@@ -67,10 +83,7 @@ def _run(
     trainer, record = _fit(arguments, task, given, source, initial, checkpoint, dev)
     model = trainer.model_
 
-    from partwise.models.file import save_model
-
-    save_model(model, arguments.model)
-    _log.info("wrote %s", arguments.model)
+    write_model(model, arguments.model)
     certificate = model.certificate
     if arguments.plot:
         from partwise.plots import convergence_picture
@@ -95,7 +108,8 @@ def _run(
         text.append(f"on {'<stdin>' if arguments.dev == '-' else arguments.dev}:\n{table}")
     report = None
     if wants_report(arguments):
-        report = _report(arguments, task, given, trainer, source, dev)
+        again = source if arguments.out_of_core is None else None
+        report = report_on(arguments, task, given, model, again, dev, trainer.trace_)
         text += report_lines(report)
     if not certificate.converged:
         reached = arguments.model if checkpoint is None else os.fspath(checkpoint.path)
@@ -119,25 +133,6 @@ def _run(
     if "left_out" in model.meta:
         record["left_out"] = model.meta["left_out"]
     return Outcome(record, "\n".join(text), DONE if certificate.converged else STOPPED_EARLY)
-
-
-def _report(
-    arguments: argparse.Namespace,
-    task: Task[Any],
-    given: dict[str, Any],
-    trainer: Trainer,
-    source: Any,
-    dev: Any,
-) -> dict[str, Any]:
-    """Write a report on a model that was just trained."""
-    from partwise.report.facts import Course
-
-    trained = None
-    if arguments.out_of_core is None:
-        trained = (arguments.file, source, given["format"])
-    scored = None if dev is None else (arguments.dev, dev, given["format"])
-    course = Course(trainer.trace_)
-    return reported(arguments, task, trainer.model_, scored=scored, trained=trained, course=course)
 
 
 def _source(arguments: argparse.Namespace, task: Task[Any], given: dict[str, Any]) -> Any:
@@ -170,8 +165,6 @@ def _held_out(
 
 def _check(arguments: argparse.Namespace) -> None:
     """Raise an error now for arguments that would fail only after the training."""
-    if arguments.model == "-":
-        raise UsageError("--model - is not possible: a model needs a file of its own")
     check_stdin(arguments)
     if arguments.patience is not None and arguments.dev is None:
         raise UsageError("--patience needs --dev FILE, to be scored while training")
@@ -182,22 +175,8 @@ def _check(arguments: argparse.Namespace) -> None:
         )
     if arguments.out_of_core is not None:
         _check_folder(arguments)
-    check_target(arguments, arguments.model, "--model")
+    check_outputs(arguments)
     _check_checkpoint(arguments)
-    if arguments.plot == "-":
-        raise UsageError("--plot - is not possible: a picture needs a file of its own")
-    if arguments.plot:
-        from partwise.plots import require_matplotlib
-
-        check_target(arguments, arguments.plot, "--plot", more=(arguments.resume,))
-        check_apart(arguments.plot, "--plot", arguments.model, "--model")
-        require_matplotlib()
-    outputs = {
-        "--model": arguments.model,
-        "--plot": arguments.plot,
-        "--checkpoint": arguments.checkpoint,
-    }
-    check_report(arguments, outputs, (arguments.resume,))
     if wants_report(arguments) and arguments.out_of_core is not None and arguments.dev is None:
         raise UsageError(
             "a report with --out-of-core needs --dev FILE, to score the model on: the training "
@@ -264,9 +243,8 @@ def _check_task(arguments: argparse.Namespace, task: str | None) -> None:
     trained_for = task_name(task)
     if trained_for != arguments.task:
         raise DataError(
-            f"a model of --task {trained_for} cannot be resumed with --task "
-            f"{arguments.task}; give the task it was trained for",
-            place=Place(arguments.resume),
+            f"{arguments.resume}: a model of --task {trained_for} cannot be resumed with --task "
+            f"{arguments.task}; give the task it was trained for"
         )
 
 

@@ -29,12 +29,15 @@ def thread_count(n_jobs: int | None) -> int:
     return os.cpu_count() or 1
 
 
-def run(size: int, n_jobs: int | None, task: Callable[[int, int], _Result]) -> list[_Result]:
-    """Split range(size) into one run per thread, and return the results in order."""
+def run(
+    first: int, last: int, n_jobs: int | None, task: Callable[[int, int], _Result]
+) -> list[_Result]:
+    """Split range(first, last) into one run per thread, and return the results in order."""
+    size = last - first
     jobs = max(1, min(thread_count(n_jobs), size))
     if jobs == 1:
-        return [task(0, size)]
-    ends = [size * j // jobs for j in range(jobs + 1)]
+        return [task(first, last)]
+    ends = [first + size * j // jobs for j in range(jobs + 1)]
     with ThreadPoolExecutor(jobs) as pool:
         futures = [pool.submit(task, a, b) for a, b in pairwise(ends)]
         return [future.result() for future in futures]

@@ -11,10 +11,10 @@ import numpy as np
 
 from ..arrays import Ints
 from ..errors import DataError
-from ..problem.layout import Layout
 from ..problem.losses import make_loss
 from ..problem.problem import check_loss, check_size
 from ..problem.rows import Renumbering
+from ..problem.storage import Layout
 from ..problem.weight_rule import Observed, WeightRule
 from ..tasks.preparation import Outline, Preparation
 from .shard import Blueprint, Numbering

@@ -11,9 +11,8 @@ from typing import Any, ClassVar, Final
 from ..arrays import Floats
 from ..errors import ClusterError, DataError
 from ..problem.storage import Storage
-from ..solvers.blocks.crew import Crew
-from ..solvers.blocks.messages import Change, Fresh, Pass, Round, Update
-from ..solvers.blocks.plan import Plan
+from ..solvers.blocks.ascent import Crew
+from ..solvers.blocks.plan import BlockPlan, Change, Fresh, Pass, Round, Update
 from .assembly import Assembly, assemble
 from .connection import Cluster, Task, WorkerLost
 from .station import (
@@ -125,7 +124,7 @@ class ClusterCrew(Crew):
         self.waiting: list[Step] = []
         self.sequence = self.number = 0
         self.costs = Costs()
-        self.how: tuple[Plan, float, float, Floats | None] | None = None
+        self.how: tuple[BlockPlan, float, float, Floats | None] | None = None
 
     @property
     def blocks(self) -> int:
@@ -203,7 +202,7 @@ class ClusterCrew(Crew):
         assert self.assembly is not None
         return Storage.spread(self.assembly.blueprint.layout)
 
-    def enlist(self, plan: Plan, l2: float, l1: float, weights: Floats | None) -> None:
+    def enlist(self, plan: BlockPlan, l2: float, l1: float, weights: Floats | None) -> None:
         """Make all blocks anew, at the point that the fit starts from."""
         self.how = (plan, l2, l1, weights)
         self._enlist()

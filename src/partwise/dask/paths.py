@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..errors import ClusterError, DataError
-from ..problem.dual_point import DualPoint
+from ..problem.evaluation import DualPoint
 from ..tasks.stretches import Stretch, Walked, walked_by, walked_here
 from .clients import connected
 from .connection import Cluster, WorkerLost

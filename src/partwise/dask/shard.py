@@ -26,13 +26,11 @@ from ..problem.example_arrays import (
     lay_out,
     most_work,
 )
-from ..problem.feature_counts import FeatureCounts
-from ..problem.layout import Layout
 from ..problem.losses import Loss
 from ..problem.problem import Problem, assemble
 from ..problem.rows import Renumbering, Rows
-from ..problem.storage import Storage
-from ..problem.weight_rule import Observed, WeightRule, without_bare
+from ..problem.storage import Layout, Storage
+from ..problem.weight_rule import FeatureCounts, Observed, WeightRule, without_bare
 from ..structures.base import Structure
 from ..tasks.preparation import ExampleWeights, Joined, Preparation
 from ..tasks.stream import numbered

@@ -25,13 +25,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Floats
-from ..problem.digest import problem_digest
 from ..problem.matrix_evaluation import make_evaluator
 from ..problem.storage import Storage
+from ..problem.subset import problem_digest
+from ..solvers.blocks.ascent import Threads
 from ..solvers.blocks.block import Block
-from ..solvers.blocks.crew import Threads
-from ..solvers.blocks.messages import Pass, Round, Update
-from ..solvers.blocks.plan import Extent, Plan
+from ..solvers.blocks.plan import BlockPlan, Extent, Pass, Round, Update
 from ..solvers.blocks.solver import make_block
 from ..solvers.blocks.vectors import Vectors
 from ..solvers.goal import Goal
@@ -148,7 +147,7 @@ class Station:
         return Built(Extent.of(problem), problem_digest(problem))
 
     def enlist(
-        self, plan: Plan, l2: float, l1: float, weights: Floats | None, sequence: int
+        self, plan: BlockPlan, l2: float, l1: float, weights: Floats | None, sequence: int
     ) -> None:
         """Make the blocks anew, at the point that every fit starts from."""
         assert self.storage is not None
@@ -302,7 +301,7 @@ def rebuild(
 def enlist(
     fit: str,
     numbers: Sequence[int],
-    plan: Plan,
+    plan: BlockPlan,
     l2: float,
     l1: float,
     weights: Floats | None,

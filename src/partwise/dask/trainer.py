@@ -22,10 +22,9 @@ from ..solvers.blocks.plan import BLOCKS, Extent, make_plan
 from ..tasks.prepared import Prepared
 from ..tasks.trainer import Trainer
 from ..training.checkpoint import Checkpoint, Keeper, load_checkpoint
-from ..training.fit import Callback, Fit
+from ..training.fit import Callback, Fit, Start
 from ..training.loop import run
 from ..training.settings import as_json
-from ..training.start import Start
 from .clients import connected
 from .crew import ClusterCrew
 from .inputs import Inputs, as_inputs
@@ -287,6 +286,6 @@ def on_cluster(
         f"Cluster{kind.__name__}", (ClusterTrainer, kind), {"local": kind, "__doc__": ""}
     )
     found: ClusterTrainer = made(
-        **plain.values(), client=client, blocks=blocks, exchanges=exchanges
+        **plain.as_dict(), client=client, blocks=blocks, exchanges=exchanges
     )
     return found

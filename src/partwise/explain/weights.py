@@ -20,7 +20,7 @@ from .slot_names import SlotNames, slot_names, transition_kinds
 
 if TYPE_CHECKING:
     from ..models.model import Model
-    from ..problem.layout import Layout
+    from ..problem.storage import Layout
 
 __all__ = ["WeightRow", "WeightTable", "weight_table"]
 

@@ -12,17 +12,22 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .attachment import AttachmentScores, attachment_scores, scored_words
-    from .bracketing import BracketScores, bracket_scores
-    from .labels import (
-        Score,
-        Span,
-        SpanScores,
-        accuracy,
-        sequence_accuracy,
-        span_scores,
-        spans,
+    from .attachment import (
+        AttachmentScores,
+        attachment_scores,
+        las_score,
+        scored_words,
+        uas_score,
     )
+    from .bracketing import (
+        BracketScores,
+        bracket_f1_score,
+        bracket_precision_score,
+        bracket_recall_score,
+        bracket_scores,
+    )
+    from .counts import Score, SpanScores
+    from .labels import Span, accuracy, sequence_accuracy, span_scores, spans
     from .scorers import Scorer, ScorerGroup, get_scorer, get_scorers, scorer_names
     from .sequence_scores import (
         sentence_accuracy_score,
@@ -33,13 +38,6 @@ if TYPE_CHECKING:
         token_f1_score,
         token_precision_score,
         token_recall_score,
-    )
-    from .tree_scores import (
-        bracket_f1_score,
-        bracket_precision_score,
-        bracket_recall_score,
-        las_score,
-        uas_score,
     )
 
 __all__ = [
@@ -75,22 +73,18 @@ __all__ = [
     "uas_score",
 ]
 
-_OF_TREES = ("bracket_", "las_", "uas_")
 _HOMES = {
-    **dict.fromkeys(("AttachmentScores", "attachment_scores", "scored_words"), ".attachment"),
-    **dict.fromkeys(("BracketScores", "bracket_scores"), ".bracketing"),
+    **{name: ".sequence_scores" for name in __all__ if name.endswith("_score")},
+    **{name: ".bracketing" for name in __all__ if name.lower().startswith("bracket")},
     **dict.fromkeys(
-        ("Score", "Span", "SpanScores", "accuracy", "sequence_accuracy", "span_scores", "spans"),
-        ".labels",
+        ("AttachmentScores", "attachment_scores", "las_score", "scored_words", "uas_score"),
+        ".attachment",
     ),
+    **dict.fromkeys(("Score", "SpanScores"), ".counts"),
+    **dict.fromkeys(("Span", "accuracy", "sequence_accuracy", "span_scores", "spans"), ".labels"),
     **dict.fromkeys(
         ("Scorer", "ScorerGroup", "get_scorer", "get_scorers", "scorer_names"), ".scorers"
     ),
-    **{
-        name: ".tree_scores" if name.startswith(_OF_TREES) else ".sequence_scores"
-        for name in __all__
-        if name.endswith("_score")
-    },
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

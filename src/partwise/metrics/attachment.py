@@ -5,10 +5,16 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
 
-from partwise.errors import DataError, Place
+from ..errors import DataError
+from .counts import pairs, ratio
+from .sequence_scores import token_accuracy_score
 
-__all__ = ["POLICIES", "AttachmentScores", "attachment_scores", "scored_words"]
+__all__ = [
+    "POLICIES", "AttachmentScores", "attachment_scores", "las_score", "scored_words", "uas_score",
+]  # fmt: skip
 
 POLICIES: tuple[str, ...] = ("all", "none", "conllx")
 """The names of the policies for punctuation; a set of parts of speech is also a policy."""
@@ -52,31 +58,27 @@ class AttachmentScores:
     @property
     def uas(self) -> float:
         """The unlabelled attachment score: the fraction of words with the right head."""
-        return _ratio(self.heads, self.words)
+        return ratio(self.heads, self.words)
 
     @property
     def las(self) -> float:
         """The labelled attachment score: the fraction of words with the right head and relation."""
-        return _ratio(self.both, self.words)
+        return ratio(self.both, self.words)
 
     @property
     def label_accuracy(self) -> float:
         """The fraction of words with the right relation, with any head."""
-        return _ratio(self.labels, self.words)
+        return ratio(self.labels, self.words)
 
     @property
     def unlabelled_match(self) -> float:
         """The fraction of sentences in which all heads are right."""
-        return _ratio(self.complete_heads, self.sentences)
+        return ratio(self.complete_heads, self.sentences)
 
     @property
     def labelled_match(self) -> float:
         """The fraction of sentences in which all heads and relations are right."""
-        return _ratio(self.complete, self.sentences)
-
-
-def _ratio(part: int, whole: int) -> float:
-    return part / whole if whole else 0.0
+        return ratio(self.complete, self.sentences)
 
 
 def scored_words(
@@ -183,9 +185,8 @@ def attachment_scores(
     for place, (g, p) in enumerate(zip(gold, pred, strict=True)):
         if any(head < 0 for head in g):
             raise DataError(
-                "has a gold word without a head; only parsed sentences can be scored",
-                place=Place.nth("sentence", place),
-                subject=True,
+                f"sentence {place} (counting from 0) has a gold word without a head; only parsed "
+                "sentences can be scored"
             )
         scored = scored_words(punctuation, _at(forms, place), _at(tags, place))
         head = _right(g, p, scored)
@@ -223,6 +224,68 @@ def _parallel(gold: Sequence[Sequence[int]], **others: Sequence[Sequence[object]
         for place, (a, b) in enumerate(zip(gold, other, strict=True)):
             if len(a) != len(b):
                 raise DataError(
-                    f"gold has {len(a)} words and {name} has {len(b)}; they must be parallel",
-                    place=Place.nth("sentence", place),
+                    f"sentence {place} (counting from 0): gold has {len(a)} words and {name} has "
+                    f"{len(b)}; they must be parallel"
                 )
+
+
+def uas_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
+    """Compute the unlabelled attachment score: the fraction of words whose head is right.
+
+    Parameters
+    ----------
+    y_true, y_pred : sequence of sequences
+        For each sentence the head of every word, or pairs of a head and a relation. Punctuation
+        counts; :func:`partwise.metrics.attachment_scores` knows other rules.
+    sample_weight : array-like of shape (n_sentences,) or None
+        The weights of the sentences.
+
+    Examples
+    --------
+    >>> from partwise.metrics import uas_score
+    >>> uas_score([[2, 0]], [[2, 1]])
+    0.5
+    """
+    heads = [
+        ([_head(a) for a in gold], [_head(b) for b in found], weight)
+        for gold, found, weight in pairs(y_true, y_pred, sample_weight)
+    ]
+    gold, found, weights = zip(*heads, strict=True) if heads else ((), (), ())
+    return token_accuracy_score(gold, found, sample_weight=weights)
+
+
+def las_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
+    """Compute the labelled attachment score: the fraction of words with right head and relation.
+
+    Parameters
+    ----------
+    y_true, y_pred : sequence of sequences
+        For each sentence one pair of a head and a relation per word. Punctuation counts.
+    sample_weight : array-like of shape (n_sentences,) or None
+        The weights of the sentences.
+
+    Examples
+    --------
+    >>> from partwise.metrics import las_score
+    >>> gold = [[(2, "det"), (0, "root")]]
+    >>> las_score(gold, [[(2, "amod"), (0, "root")]])
+    0.5
+    """
+    y_true, y_pred = list(y_true), list(y_pred)
+    for name, trees in (("y_true", y_true), ("y_pred", y_pred)):
+        for i, tree in enumerate(trees):
+            if any(_is_head(word) for word in tree):
+                raise DataError(
+                    f"{name}: tree {i} (counted from 0) has heads without relations; give pairs "
+                    "(head, relation), which a parser with labelled=True predicts, or use uas"
+                )
+    gold, found = ([[tuple(word) for word in tree] for tree in y] for y in (y_true, y_pred))
+    return token_accuracy_score(gold, found, sample_weight=sample_weight)
+
+
+def _is_head(word: Any) -> bool:
+    return isinstance(word, Integral)
+
+
+def _head(word: Any) -> int:
+    return int(word if _is_head(word) else word[0])

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any
 
-from partwise.errors import DataError
-from partwise.formats.tree import Bracket, Tree
-from partwise.metrics.labels import Score, SpanScores
+from ..errors import DataError
+from ..formats.tree import Bracket, Tree
+from .counts import Counts, Score, SpanScores, ratio, weights_of
 
-__all__ = ["PUNCTUATION", "ROOTS", "BracketScores", "bracket_scores"]
-
-T = TypeVar("T")
+__all__ = [
+    "PUNCTUATION", "ROOTS", "BracketScores", "bracket_f1_score", "bracket_precision_score",
+    "bracket_recall_score", "bracket_scores",
+]  # fmt: skip
 
 ROOTS: frozenset[str] = frozenset({"", "TOP", "ROOT", "S1"})
 """Labels of an outermost node without a category, whose bracket does not count."""
@@ -76,17 +77,17 @@ class BracketScores:
     @property
     def complete_match(self) -> float:
         """The fraction of trees with exactly the gold brackets; 0 if there are no trees."""
-        return self.complete / self.sentences if self.sentences else 0.0
+        return ratio(self.complete, self.sentences)
 
     @property
     def average_crossing(self) -> float:
         """The number of crossing brackets per tree; 0 if there are no trees."""
-        return self.crossing / self.sentences if self.sentences else 0.0
+        return ratio(self.crossing, self.sentences)
 
     @property
     def no_crossing(self) -> float:
         """The fraction of trees without crossing brackets; 0 if there are no trees."""
-        return self.without_crossing / self.sentences if self.sentences else 0.0
+        return ratio(self.without_crossing, self.sentences)
 
 
 def bracket_scores(
@@ -135,38 +136,141 @@ def bracket_scores(
     """
     if len(gold) != len(pred):
         raise DataError(f"gold has {len(gold)} trees and pred has {len(pred)}; pair them up")
-    wanted, got = [], []
-    for place, (g, p) in enumerate(zip(gold, pred, strict=True)):
-        if g.words != p.words:
-            raise DataError(_other_words(place, g.words, p.words))
-        kept = [tag not in delete for tag in g.tags]
-        wanted.append(_brackets(g, kept, ignore, equal or {}))
-        got.append(_brackets(p, kept, ignore, equal or {}))
-    spans, got_spans = [_spans(w) for w in wanted], [_spans(g) for g in got]
-    crossing = [_n_crossing(s, g) for s, g in zip(spans, got_spans, strict=True)]
+    both = [
+        _compared(place, g, p, delete, ignore, equal or {})
+        for place, (g, p) in enumerate(zip(gold, pred, strict=True))
+    ]
+    spans = [(_spans(w), _spans(g)) for w, g in both]
+    labelled, unlabelled = Counts(), Counts()
+    for w, g in both:
+        _count(labelled, w, g)
+    for pair in spans:
+        _count(unlabelled, *pair)
+    crossing = [_n_crossing(s, g) for s, g in spans]
     return BracketScores(
-        _by_label(wanted, got),
-        _score(spans, got_spans),
+        labelled.by_type(),
+        unlabelled.overall(),
         len(gold),
-        sum(w == g for w, g in zip(wanted, got, strict=True)),
+        sum(w == g for w, g in both),
         sum(crossing),
         crossing.count(0),
     )
 
 
-def _by_label(wanted: list[Counter[Bracket]], got: list[Counter[Bracket]]) -> SpanScores:
-    counts: dict[str, list[int]] = {}
-    for w, g in zip(wanted, got, strict=True):
-        for column, some in enumerate((w & g, g, w)):
-            for bracket, n in some.items():
-                counts.setdefault(bracket.label, [0, 0, 0])[column] += n
-    by_label = {label: Score(*counts[label]) for label in sorted(counts)}
-    return SpanScores(_score(wanted, got), by_label)
+def bracket_precision_score(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    delete: Collection[str] = (),
+    ignore: Collection[str] = ROOTS,
+    sample_weight: Any = None,
+) -> float:
+    """Compute the precision of labelled brackets; see `bracket_f1_score`.
+
+    Examples
+    --------
+    >>> from partwise.formats.brackets import parse_tree
+    >>> from partwise.metrics import bracket_precision_score
+    >>> gold = parse_tree("(S (NP (DT a) (NN dog)) (VB barks))")
+    >>> flat = parse_tree("(S (DT a) (NN dog) (VB barks))")
+    >>> round(bracket_precision_score([gold], [flat]), 3)
+    1.0
+    """
+    counts = _bracket_counts(y_true, y_pred, delete, ignore, sample_weight)
+    return counts.averaged("micro", "precision")
 
 
-def _score(wanted: Sequence[Counter[T]], got: Sequence[Counter[T]]) -> Score:
-    correct = sum((w & g).total() for w, g in zip(wanted, got, strict=True))
-    return Score(correct, sum(g.total() for g in got), sum(w.total() for w in wanted))
+def bracket_recall_score(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    delete: Collection[str] = (),
+    ignore: Collection[str] = ROOTS,
+    sample_weight: Any = None,
+) -> float:
+    """Compute the recall of labelled brackets; see `bracket_f1_score`.
+
+    Examples
+    --------
+    >>> from partwise.formats.brackets import parse_tree
+    >>> from partwise.metrics import bracket_recall_score
+    >>> gold = parse_tree("(S (NP (DT a) (NN dog)) (VB barks))")
+    >>> flat = parse_tree("(S (DT a) (NN dog) (VB barks))")
+    >>> round(bracket_recall_score([gold], [flat]), 3)
+    0.5
+    """
+    counts = _bracket_counts(y_true, y_pred, delete, ignore, sample_weight)
+    return counts.averaged("micro", "recall")
+
+
+def bracket_f1_score(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    delete: Collection[str] = (),
+    ignore: Collection[str] = ROOTS,
+    sample_weight: Any = None,
+) -> float:
+    """Compute the F1 of labelled brackets (PARSEVAL).
+
+    Parameters
+    ----------
+    y_true, y_pred : sequence of Tree
+        The right and the predicted trees.
+    delete, ignore : collection of str
+        Tags of words to delete, and labels whose brackets do not count; see
+        :func:`partwise.metrics.bracket_scores`.
+    sample_weight : array-like of shape (n_trees,) or None
+        The weights of the trees.
+
+    Examples
+    --------
+    >>> from partwise.formats.brackets import parse_tree
+    >>> from partwise.metrics import bracket_f1_score
+    >>> gold = parse_tree("(S (NP (DT a) (NN dog)) (VB barks))")
+    >>> flat = parse_tree("(S (DT a) (NN dog) (VB barks))")
+    >>> round(bracket_f1_score([gold], [flat]), 3)
+    0.667
+    """
+    counts = _bracket_counts(y_true, y_pred, delete, ignore, sample_weight)
+    return counts.averaged("micro", "f1")
+
+
+def _bracket_counts(
+    y_true: Iterable[Tree],
+    y_pred: Iterable[Tree],
+    delete: Collection[str],
+    ignore: Collection[str],
+    sample_weight: Any,
+) -> Counts:
+    gold, found = list(y_true), list(y_pred)
+    weights = weights_of(gold, found, sample_weight)
+    counts = Counts()
+    for place, (a, b, weight) in enumerate(zip(gold, found, weights, strict=True)):
+        _count(counts, *_compared(place, a, b, delete, ignore, {}), weight)
+    return counts
+
+
+def _count(counts: Counts, wanted: Counter[Any], got: Counter[Any], weight: float = 1) -> None:
+    """Count brackets by their labels, which come first in them."""
+    counts.add(
+        *([one[0] for one in c.elements()] for c in (wanted & got, got, wanted)), weight=weight
+    )
+
+
+def _compared(
+    place: int,
+    gold: Tree,
+    pred: Tree,
+    delete: Collection[str],
+    ignore: Collection[str],
+    equal: Mapping[str, str],
+) -> tuple[Counter[Bracket], Counter[Bracket]]:
+    """Return the brackets that count of a gold and of a predicted tree."""
+    if gold.words != pred.words:
+        raise DataError(_other_words(place, gold.words, pred.words))
+    kept = [tag not in delete for tag in gold.tags]
+    return _brackets(gold, kept, ignore, equal), _brackets(pred, kept, ignore, equal)
 
 
 def _brackets(

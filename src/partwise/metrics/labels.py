@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from partwise.errors import DataError
-from partwise.formats.tag_schemes import (
+from ..errors import DataError
+from ..formats.tag_schemes import (
     TAG_SCHEMES,
     UNTYPED,
     Rule,
@@ -16,12 +15,11 @@ from partwise.formats.tag_schemes import (
     lenient_spans,
     lenient_tag,
 )
+from .counts import Counts, SpanScores, ratio
 
 __all__ = [
     "SCHEMES",
-    "Score",
     "Span",
-    "SpanScores",
     "accuracy",
     "looks_like_spans",
     "pair_rule",
@@ -50,82 +48,6 @@ class Span(NamedTuple):
     stop: int
 
 
-@dataclass(frozen=True)
-class Score:
-    """Precision, recall and F1 of some spans; a ratio with the denominator 0 is 0.
-
-    Attributes
-    ----------
-    correct, predicted, support
-        The numbers of correctly predicted, of predicted, and of gold spans.
-
-    Examples
-    --------
-    >>> from partwise.metrics import Score
-    >>> score = Score(correct=1, predicted=2, support=4)
-    >>> score.precision, score.recall
-    (0.5, 0.25)
-    """
-
-    correct: int
-    predicted: int
-    support: int
-
-    @property
-    def precision(self) -> float:
-        """The fraction of predicted spans that are correct."""
-        return self.correct / self.predicted if self.predicted else 0.0
-
-    @property
-    def recall(self) -> float:
-        """The fraction of gold spans that are found."""
-        return self.correct / self.support if self.support else 0.0
-
-    @property
-    def f1(self) -> float:
-        """The harmonic mean of precision and recall."""
-        total = self.predicted + self.support
-        return 2 * self.correct / total if total else 0.0
-
-
-@dataclass(frozen=True)
-class SpanScores:
-    """Scores over all spans and for every type of span.
-
-    Attributes
-    ----------
-    overall
-        The score over all types together (the micro average).
-    by_type
-        The score of every type, sorted by name.
-
-    Examples
-    --------
-    >>> from partwise.metrics import span_scores
-    >>> scores = span_scores([["B-NP", "O"]], [["B-NP", "B-VP"]])
-    >>> print(scores.table())
-             precision   recall       F1  support
-    NP          100.00   100.00   100.00        1
-    VP            0.00     0.00     0.00        0
-    overall      50.00   100.00    66.67        1
-    """
-
-    overall: Score
-    by_type: dict[str, Score] = field(default_factory=dict)
-
-    def table(self) -> str:
-        """Return the scores as a table of text, in per cent."""
-        items = [*self.by_type.items(), ("overall", self.overall)]
-        wide = max(len(name) for name, _ in items)
-        lines = [f"{'':{wide}}  precision   recall       F1  support"]
-        lines.extend(
-            f"{name:{wide}}  {100 * s.precision:9.2f}{100 * s.recall:9.2f}{100 * s.f1:9.2f}"
-            f"{s.support:9d}"
-            for name, s in items
-        )
-        return "\n".join(lines)
-
-
 def accuracy(
     gold: Sequence[str] | Sequence[Sequence[str]], pred: Sequence[str] | Sequence[Sequence[str]]
 ) -> float:
@@ -152,7 +74,7 @@ def accuracy(
             _same_length(g, p, f"sequence {place}: gold has", "labels")
             right += sum(a == b for a, b in zip(g, p, strict=True))
             total += len(g)
-    return right / total if total else 0.0
+    return ratio(right, total)
 
 
 def sequence_accuracy(gold: Sequence[Sequence[str]], pred: Sequence[Sequence[str]]) -> float:
@@ -166,7 +88,7 @@ def sequence_accuracy(gold: Sequence[Sequence[str]], pred: Sequence[Sequence[str
     """
     _pairs(gold, pred)
     right = sum(list(g) == list(p) for g, p in zip(gold, pred, strict=True))
-    return right / len(gold) if len(gold) else 0.0
+    return ratio(right, len(gold))
 
 
 def looks_like_spans(labels: Iterable[str]) -> bool:
@@ -301,15 +223,11 @@ def span_scores(
     0.6666666666666666
     """
     _pairs(gold, pred)
-    counts: dict[str, list[int]] = {}
+    counts = Counts()
     for g, p in zip(gold, pred, strict=True):
         wanted, got = set(spans(g, scheme)), set(spans(p, scheme))
-        for column, some in enumerate((wanted & got, got, wanted)):
-            for span in some:
-                counts.setdefault(span.type, [0, 0, 0])[column] += 1
-    by_type = {name: Score(*counts[name]) for name in sorted(counts)}
-    totals = [sum(column) for column in zip(*counts.values(), strict=True)] or [0, 0, 0]
-    return SpanScores(Score(*totals), by_type)
+        counts.add(*([span.type for span in some] for some in (wanted & got, got, wanted)))
+    return counts.by_type()
 
 
 def _pairs(gold: Sequence[Sequence[str]], pred: Sequence[Sequence[str]]) -> None:

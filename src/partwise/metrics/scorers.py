@@ -12,8 +12,8 @@ import numpy as np
 from ..errors import DataError
 from ..formats.tag_schemes import SCHEME_ALIASES
 from ..values import one_of
+from . import attachment, bracketing
 from . import sequence_scores as sequences
-from . import tree_scores as trees
 from .counts import check_average
 from .labels import SCHEMES
 
@@ -32,11 +32,11 @@ _METRICS: Final[Mapping[str, tuple[Callable[..., float], dict[str, Any]]]] = {
     "span_f1_macro": (sequences.span_f1_score, {"average": "macro"}),
     "span_f1_weighted": (sequences.span_f1_score, {"average": "weighted"}),
     "sentence_accuracy": (sequences.sentence_accuracy_score, {}),
-    "uas": (trees.uas_score, {}),
-    "las": (trees.las_score, {}),
-    "bracket_precision": (trees.bracket_precision_score, {}),
-    "bracket_recall": (trees.bracket_recall_score, {}),
-    "bracket_f1": (trees.bracket_f1_score, {}),
+    "uas": (attachment.uas_score, {}),
+    "las": (attachment.las_score, {}),
+    "bracket_precision": (bracketing.bracket_precision_score, {}),
+    "bracket_recall": (bracketing.bracket_recall_score, {}),
+    "bracket_f1": (bracketing.bracket_f1_score, {}),
 }
 
 

@@ -11,9 +11,8 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from ..formats.tag_schemes import SCHEME_ALIASES
-from .counts import Counts, ratio
+from .counts import Counts, check_same_length, pairs, plain, ratio, weights_of
 from .labels import spans
-from .pairs import check_same_length, pairs, plain, weights_of
 
 __all__ = [
     "sentence_accuracy_score",
@@ -250,7 +249,7 @@ def _token_counts(
     counts = Counts()
     for gold, found, weight in pairs(y_true, y_pred, sample_weight):
         right = [a for a, b in zip(gold, found, strict=True) if a == b]
-        counts.add(right, found, gold, weight)
+        counts.add(right, found, gold, weight=weight)
     return counts.chosen(labels)
 
 
@@ -273,7 +272,7 @@ def _span_counts(
             check_same_length(i, a, b)
         wanted, got = (_spans(labels, scheme, outside) for labels in (a, b))
         right, guessed, sought = ([span[0] for span in s] for s in (wanted & got, got, wanted))
-        counts.add(right, guessed, sought, weight)
+        counts.add(right, guessed, sought, weight=weight)
     return counts.chosen(types)
 
 

@@ -186,7 +186,7 @@ def unpack_model(
     settings, origin, counts = _settings(header), _origin(header), _counts(header)
     structure, encoder, constraints = _make(check, header, arrays, structures, features)
 
-    from ..problem.layout import Layout
+    from ..problem.storage import Layout
     from .model import Model
 
     return Model(

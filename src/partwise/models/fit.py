@@ -16,21 +16,20 @@ import numpy.typing as npt
 from ..arrays import Floats, Ints
 from ..compiled.threads import thread_count
 from ..errors import DataError, MismatchError, ModelFileError
-from ..problem.dual_point import DualPoint
+from ..problem.evaluation import DualPoint
 from ..problem.example_arrays import check_gold_parts
-from ..problem.layout import Layout
 from ..problem.losses import make_loss
 from ..problem.problem import Problem, build_problem
 from ..problem.rows import Rows
+from ..problem.storage import Layout
 from ..problem.weight_rule import WeightRule
 from ..structures.base import Structure
 from ..training.certificate import Certificate
 from ..training.checkpoint import Checkpoint, load_checkpoint
 from ..training.early_stopping import Watch
-from ..training.fit import Callback, Fit
+from ..training.fit import Callback, Fit, Start
 from ..training.path import Descent, train_path
 from ..training.settings import Parameters, Settings
-from ..training.start import Start
 from .announcement import announcement, check_limit
 from .features import Features
 from .file import pack_model, unpack_model

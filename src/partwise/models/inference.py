@@ -19,11 +19,10 @@ from ..compiled.threads import run
 from ..errors import DataError
 from ..problem.design import all_sites, by_shape, make_design, rows_of_sites, score
 from ..problem.evaluation import not_finite
-from ..problem.layout import Layout
-from ..problem.masks import make_masks, pointers
+from ..problem.example_arrays import make_masks, pointers
 from ..problem.problem import Arrays, example_marginals, example_maximum, make_topologies
 from ..problem.rows import Rows
-from ..problem.storage import Storage
+from ..problem.storage import Layout, Storage
 from ..structures.base import Sites, Structure, no_oracle
 
 #: The number of part counts that are held at a time: 32 MB.
@@ -285,7 +284,7 @@ def _counts(
             where = (first + begin, last + begin, size, work)
             _part_counts(arrays, batch.weights, best, mine, values[first:], *where)
 
-        run(end - begin, n_jobs, task)
+        run(0, end - begin, n_jobs, task)
         if not np.isfinite(values).all():
             _check_values(values, batch.first + begin, partial)
         yield begin, end, mu, values
@@ -319,7 +318,7 @@ def _log_sums(batch: OracleBatch, n_jobs: int | None, partial: bool) -> tuple[Fl
         work, size = np.empty(batch.shapes.work_size), batch.shapes.max_parts
         _sums(arrays, batch.weights, gold, log_z, begin, end, size, work)
 
-    run(batch.n_examples, n_jobs, task)
+    run(0, batch.n_examples, n_jobs, task)
     if not np.isfinite(log_z).all():
         _check_values(log_z, batch.first, partial)
     return gold, log_z
@@ -354,7 +353,7 @@ def k_best_labels(
                 return i
         return -1
 
-    _complain(batch, run(batch.n_examples, n_jobs, task))
+    _complain(batch, run(0, batch.n_examples, n_jobs, task))
     return results
 
 
@@ -385,7 +384,7 @@ def draw_labels(
             results[i] = batch.stored.structure.sample(theta, topo, size, generators[i])
         return -1
 
-    _complain(batch, run(batch.n_examples, n_jobs, task))
+    _complain(batch, run(0, batch.n_examples, n_jobs, task))
     return results
 
 

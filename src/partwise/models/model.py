@@ -20,7 +20,7 @@ from .origin import Origin
 from .tally import Tally, warn_unknown
 
 if TYPE_CHECKING:
-    from ..problem.layout import Layout
+    from ..problem.storage import Layout
     from ..structures.base import Structure
     from .inference import OracleBatch, Stored
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..problem.layout import Layout
+from ..problem.storage import Layout
 from ..structures.base import Structure
 from .features import Features
 from .model import Label, Model

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .highlights import hues, spans_html, tags_html
     from .markup import Markup, element, joined, plain_text
     from .style import STYLE, scrolled, standalone
+    from .training import gap_chart, objective_chart, passes_chart, score_chart
     from .trees import tree_svg
 
 __all__ = [
@@ -26,10 +27,14 @@ __all__ = [
     "Markup",
     "dependency_svg",
     "element",
+    "gap_chart",
     "hues",
     "interval_svg",
     "joined",
+    "objective_chart",
+    "passes_chart",
     "plain_text",
+    "score_chart",
     "scrolled",
     "spans_html",
     "standalone",
@@ -45,6 +50,9 @@ __getattr__, __dir__ = lazy_names(
         **dict.fromkeys(("hues", "spans_html", "tags_html"), ".highlights"),
         **dict.fromkeys(("Markup", "element", "joined", "plain_text"), ".markup"),
         **dict.fromkeys(("STYLE", "scrolled", "standalone"), ".style"),
+        **dict.fromkeys(
+            ("gap_chart", "objective_chart", "passes_chart", "score_chart"), ".training"
+        ),
         "tree_svg": ".trees",
     },
 )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from .markup import Markup, element
 from .text_width import text_width
 
-__all__ = ["Axis", "Chart", "interval_svg"]
+__all__ = ["Axis", "Chart", "Curve", "interval_svg"]
 
 Point = tuple[float, float]
 
@@ -102,9 +102,32 @@ class Axis:
         return f"{shown:,.6g}"
 
 
+class Curve(NamedTuple):
+    """What is drawn over two axes.
+
+    Attributes
+    ----------
+    kind : str
+        "line", "points", "both" (a line with points), "whiskers" (upright lines, from each point
+        down to the next one), "bars" (from the floor to the line between two points) or "band" (the
+        height of the chart, between two points).
+    points : sequence of (x, y)
+        Where it is.
+    series : int
+        Its number, which tells curves apart by colour, dashes and marks.
+    name : str or None
+        Its name in the legend.
+    """
+
+    kind: str
+    points: Sequence[Point]
+    series: int
+    name: str | None = None
+
+
 @dataclass
 class Chart:
-    """A chart that is drawn piece by piece.
+    """A chart that is put together piece by piece, and drawn as SVG, or with matplotlib by `plots`.
 
     Attributes
     ----------
@@ -112,6 +135,10 @@ class Chart:
         Its title, which is not drawn: the caption of a figure says it.
     x, y : Axis
         The axes.
+    caption, told : str
+        What it shows, and the same with numbers for those who do not see it.
+    curves : list of Curve
+        What is drawn.
 
     Examples
     --------
@@ -126,40 +153,34 @@ class Chart:
     title: str
     x: Axis
     y: Axis
-    _drawn: list[Markup] = field(default_factory=list)
-    _legend: list[tuple[str, int, bool]] = field(default_factory=list)
+    caption: str = ""
+    told: str = ""
+    curves: list[Curve] = field(default_factory=list)
 
     @property
     def _left(self) -> float:
         """The left edge, with room for the numbers and the label of the axis."""
         return 30.0 + max((text_width(self.y.text(t), _SMALL) for t in self.y.ticks()), default=0.0)
 
-    def line(self, points: Sequence[Point], series: int, name: str | None = None) -> None:
-        """Draw a line, solid or dashed by the number of its series."""
-        places = [f"{x:.1f},{y:.1f}" for x, y in map(self._at, self._shown(points))]
-        if name is not None:
-            self._legend.append((name, series, False))
-        if places:
-            self._drawn.append(
-                element("polyline", points=" ".join(places), class_=f"pw-curve pw-s{series}")
-            )
+    def line(
+        self,
+        points: Sequence[Point],
+        series: int,
+        name: str | None = None,
+        *,
+        marked: bool = False,
+    ) -> None:
+        """Draw a line, solid or dashed by the number of its series, also with marks."""
+        self.curves.append(Curve("both" if marked else "line", points, series, name))
 
     def points(self, points: Sequence[Point], series: int, name: str | None = None) -> None:
         """Draw points, with a mark by the number of their series."""
-        if name is not None:
-            self._legend.append((name, series, True))
-        for x, y in map(self._at, self._shown(points)):
-            self._drawn.append(_mark(x, y, series))
+        self.curves.append(Curve("points", points, series, name))
 
     def whiskers(self, ends: Sequence[tuple[float, float, float]], series: int) -> None:
         """Draw upright lines (x, low, high), for intervals."""
-        for x, low, high in ends:
-            a, b = self._at((x, low)), self._at((x, high))
-            self._drawn.append(
-                element(
-                    "path", d=f"M{a[0]:.1f} {a[1]:.1f}V{b[1]:.1f}", class_=f"pw-curve pw-s{series}"
-                )
-            )
+        points = [(x, y) for x, low, high in ends for y in (low, high)]
+        self.curves.append(Curve("whiskers", points, series))
 
     def rule(self, value: float, name: str, series: int, upright: bool = False) -> None:
         """Draw a line across the chart at a value of y, or of x."""
@@ -168,13 +189,13 @@ class Chart:
 
     def bars(self, bars: Sequence[tuple[float, float, float]]) -> None:
         """Draw bars (from, to, height)."""
-        floor = self._at((self.x.low, max(self.y.low, 0.0)))[1]
-        for start, stop, height in bars:
-            (a, top), (b, _) = self._at((start, height)), self._at((stop, height))
-            self._drawn.append(
-                element("rect", x=a + 1.0, y=top, width=max(b - a - 2.0, 1.0),
-                        height=max(floor - top, 0.0), class_="pw-bar")
-            )  # fmt: skip
+        points = [(x, height) for start, stop, height in bars for x in (start, stop)]
+        self.curves.append(Curve("bars", points, 0))
+
+    def band(self, start: float, stop: float, name: str) -> None:
+        """Draw a background from one value of x to another."""
+        points = [(start, self.y.low), (stop, self.y.high)]
+        self.curves.append(Curve("band", points, 0, name))
 
     def svg(self, alternative: str) -> Markup:
         """Return the chart.
@@ -186,11 +207,34 @@ class Chart:
         """
         legend, lines = self._legend_rows()
         height = _HEIGHT + 18.0 * lines
+        drawn = [part for curve in self.curves for part in self._curve(curve)]
         return element(
-            "svg", element("title", self.title), *self._axes(), *self._drawn, *legend,
+            "svg", element("title", self.title), *self._axes(), *drawn, *legend,
             xmlns="http://www.w3.org/2000/svg", class_="pw-picture pw-chart", role="img",
             viewBox=f"0 0 {_WIDTH:g} {height:g}", aria_label=f"{self.title}. {alternative}",
         )  # fmt: skip
+
+    def _curve(self, curve: Curve) -> Iterator[Markup]:
+        """Draw a curve, without points that cannot be drawn."""
+        if curve.kind in ("line", "points", "both"):
+            places = [*map(self._at, self._shown(curve.points))]
+            if places and curve.kind != "points":
+                path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+                yield element("polyline", points=path, class_=f"pw-curve pw-s{curve.series}")
+            if curve.kind != "line":
+                yield from (_mark(x, y, curve.series) for x, y in places)
+            return
+        floor = self._at((self.x.low, max(self.y.low, 0.0)))[1]
+        pairs = zip(curve.points[::2], curve.points[1::2], strict=True)
+        for (a, top), (b, foot) in ((self._at(one), self._at(two)) for one, two in pairs):
+            if curve.kind == "whiskers":
+                path = f"M{a:.1f} {top:.1f}V{foot:.1f}"
+                yield element("path", d=path, class_=f"pw-curve pw-s{curve.series}")
+            elif curve.kind == "bars":
+                yield element("rect", x=a + 1.0, y=top, width=max(b - a - 2.0, 1.0),
+                              height=max(floor - top, 0.0), class_="pw-bar")  # fmt: skip
+            else:
+                yield element("rect", x=a, y=foot, width=b - a, height=top - foot, class_="pw-band")
 
     def _shown(self, points: Sequence[Point]) -> list[Point]:
         """Return the points that can be drawn, those outside moved to the edge."""
@@ -231,19 +275,23 @@ class Chart:
     def _legend_rows(self) -> tuple[list[Markup], int]:
         """Return the legend below the chart, and how many lines it has."""
         drawn, x, line = [], self._left, 0
-        for name, series, marked in self._legend:
+        named = [curve for curve in self.curves if curve.name is not None]
+        for kind, _, series, name in named:
+            assert name is not None
             wide = 34.0 + text_width(name, _SMALL)
             if x > self._left and x + wide > _WIDTH:
                 x, line = self._left, line + 1
             y = _HEIGHT + 10.0 + 18.0 * line
-            if marked:
+            if kind == "band":
+                drawn.append(element("rect", x=x, y=y - 9.0, width=22, height=10, class_="pw-band"))
+            elif kind != "line":
                 drawn.append(_mark(x + 11.0, y - 4.0, series))
             else:
                 path = f"M{x:.1f} {y - 4.0:g}h22"
                 drawn.append(element("path", d=path, class_=f"pw-curve pw-s{series}"))
             drawn.append(_text(name, x + 28.0, y, "start"))
             x += wide + 10.0
-        return drawn, line + 1 if self._legend else 0
+        return drawn, line + 1 if named else 0
 
 
 def _text(text: str, x: float, y: float, anchor: str) -> Markup:

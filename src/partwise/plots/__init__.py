@@ -15,12 +15,13 @@ from ..lazy import lazy_names
 
 if TYPE_CHECKING:
     from .axes import require_matplotlib
-    from .calibration import CalibrationDisplay
-    from .confusion import ConfusionDisplay
-    from .convergence import ConvergenceDisplay
-    from .learning_curve import LearningCurveDisplay
-    from .path import PathDisplay
-    from .pictures import convergence_picture, path_picture
+    from .scores import CalibrationDisplay, ConfusionDisplay, LearningCurveDisplay
+    from .training import (
+        ConvergenceDisplay,
+        PathDisplay,
+        convergence_picture,
+        path_picture,
+    )
     from .transitions import TransitionsDisplay
 
 __all__ = [
@@ -38,14 +39,14 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "CalibrationDisplay": ".calibration",
-        "ConfusionDisplay": ".confusion",
-        "ConvergenceDisplay": ".convergence",
-        "LearningCurveDisplay": ".learning_curve",
-        "PathDisplay": ".path",
+        **dict.fromkeys(
+            ("CalibrationDisplay", "ConfusionDisplay", "LearningCurveDisplay"), ".scores"
+        ),
+        **dict.fromkeys(
+            ("ConvergenceDisplay", "PathDisplay", "convergence_picture", "path_picture"),
+            ".training",
+        ),
         "TransitionsDisplay": ".transitions",
-        "convergence_picture": ".pictures",
-        "path_picture": ".pictures",
         "require_matplotlib": ".axes",
     },
 )

@@ -20,17 +20,14 @@ from ..arrays import Floats, Ints
 from ..errors import DataError, MismatchError
 from ..files.work_folder import WorkFolder, telling
 from ..structures.base import Structure
-from .disk_arrays import ArraysOnDisk, ArraysWriter
+from .disk_arrays import ArraysOnDisk, ArraysWriter, Spool
 from .disk_room import BLOCK_BYTES, Blocked, DiskRoom, cut_blocks
 from .example_arrays import Encoded, check_gold_parts, encode, encode_gold, lay_out, most_work
-from .feature_counts import FeatureCounts
-from .layout import Layout
 from .losses import Loss
 from .problem import Problem, assemble, check_loss, check_size
 from .rows import Renumbering, Rows
-from .spool import Spool
-from .storage import Storage
-from .weight_rule import Observed, WeightRule, without_bare
+from .storage import Layout, Storage
+from .weight_rule import FeatureCounts, Observed, WeightRule, without_bare
 
 __all__ = ["Batch", "Keep", "ProblemWriter", "Relabel"]
 

@@ -26,12 +26,12 @@ from ..compiled.lanes import (
     fill,
     load,
     multiply,
+    prefetch,
     repeat,
     store,
     total,
     where,
 )
-from ..compiled.prefetch import prefetch
 from ..structures.base import Sites, Structure
 from .rows import Rows
 from .storage import Storage, filled_width

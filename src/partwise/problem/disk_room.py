@@ -35,7 +35,7 @@ from ..files.journal import Journal, Piece, write_plainly
 from ..files.mapped import MappedFile
 from ..files.work_folder import WorkFolder, telling
 from ..memory import memory_limit
-from .room import Block, Room
+from .room import Room, RoomBlock
 
 __all__ = ["BLOCK_BYTES", "WINDOW", "Blocked", "DiskRoom", "cut_blocks"]
 
@@ -207,9 +207,9 @@ class DiskRoom(Room):
             self._enter(window, following, changes)
             yield int(self.bounds[window[0]]), int(self.bounds[window[-1] + 1])
 
-    def window(self, n: int) -> list[Block]:
+    def window(self, n: int) -> list[RoomBlock]:
         ends = self.bounds.tolist()
-        return [Block(b, ends[b], ends[b + 1]) for b in self._here]
+        return [RoomBlock(b, ends[b], ends[b + 1]) for b in self._here]
 
     def _enter(self, window: _Window, following: _Window, changes: bool) -> None:
         """Wait until a window may be visited, and prepare for the one after it."""

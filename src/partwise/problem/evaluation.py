@@ -7,6 +7,7 @@ fixed order, so the result does not depend on how many there are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
@@ -26,6 +27,42 @@ from .sweeps import (
     scores_of,
     slopes_of,
 )  # fmt: skip
+
+# Where a fit stands in the dual, so that another can go on from there.
+
+
+@dataclass(frozen=True)
+class DualPoint:
+    """A point u of the dual, for all examples.
+
+    Attributes
+    ----------
+    theta : ndarray
+        Scores of the parts: u_i = p(.; theta_i), or near it.
+    mu : ndarray or None
+        The marginals of u where they are not those of theta, as not every point has a theta.
+    steps : ndarray or None
+        The steps of the examples that the fit ended with, if each has one of its own.
+    unfolded : ndarray or None
+        The marginals of the parts and steps of u, where those of the parts alone do not determine
+        it: see ``problem/unfold.py``.
+    """
+
+    theta: Floats
+    mu: Floats | None = None
+    steps: Floats | None = None
+    unfolded: Floats | None = None
+
+    def beyond(self, before: DualPoint, a: float) -> DualPoint:
+        """Extrapolate: go on by a times the way from an earlier point to this one.
+
+        Marginals cannot leave their set.
+        """
+        if self.mu is not None or before.mu is not None:
+            return self
+        theta = self.theta + a * (self.theta - before.theta)
+        return DualPoint(theta, steps=self.steps)
+
 
 _Result = TypeVar("_Result")
 
@@ -60,9 +97,9 @@ class Evaluator:
         self.problem = problem
         self.n_jobs = n_jobs
 
-    def run(self, size: int, task: Callable[[int, int], _Result]) -> list[_Result]:
-        """Split range(size) into one run per thread."""
-        return run(size, self.n_jobs, task)
+    def run(self, first: int, last: int, task: Callable[[int, int], _Result]) -> list[_Result]:
+        """Split range(first, last) into one run per thread."""
+        return run(first, last, self.n_jobs, task)
 
     def _sweep(
         self, task: Callable[[int, int], _Result], changed: Floats | None = None
@@ -79,11 +116,7 @@ class Evaluator:
         found: list[_Result] = []
         room, n = self.problem.room, self.problem.n_examples
         for first, last in room.sweep(n, changed is not None and room.keeps(changed)):
-
-            def shifted(begin: int, end: int, first: int = first) -> _Result:
-                return task(begin + first, end + first)
-
-            found += self.run(last - first, shifted)
+            found += run(first, last, self.n_jobs, task)
         return found
 
     def marginals(self, theta: Floats, mu: Floats, entropy: Floats) -> None:
@@ -112,7 +145,7 @@ class Evaluator:
                 delta = np.empty(problem.max_parts)
                 dual_sum(arrays, own, v, first, last, begin, end, delta)
 
-            self.run(len(v), task)
+            self.run(0, len(v), task)
         return v
 
     def slope(self, weights: Floats, dial: Dial | None = None, into: Floats | None = None) -> Slope:
@@ -138,17 +171,17 @@ class Evaluator:
 
             def marginals(begin: int, end: int, first: int = first) -> int:
                 work = np.empty(problem.work_size)
-                run = (begin + first, end + first, first)
+                run = (begin, end, first)
                 return int(slopes_of(arrays, weights, dial, mu, losses, linear, *run, work))
 
             def gather(begin: int, end: int, first: int = first, last: int = last) -> None:
                 delta = np.empty(problem.max_parts)
                 dual_sum(arrays, mu, v, first, last, begin, end, delta)
 
-            bad = [i for i in self.run(last - first, marginals) if i >= 0]
+            bad = [i for i in self.run(first, last, marginals) if i >= 0]
             if bad:
                 raise not_finite(bad[0])
-            self.run(len(v), gather)
+            self.run(0, len(v), gather)
         return Slope(weights, losses, linear, v)
 
     def _stretches(self, room: int) -> Iterator[tuple[int, int]]:

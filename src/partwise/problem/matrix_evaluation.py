@@ -121,7 +121,7 @@ class MatrixEvaluator(Evaluator):
         def task(begin: int, end: int) -> None:
             add_rows(self.x, rows, first, last, sums, begin, end)
 
-        self.run(self.x.n_columns, task)
+        self.run(0, self.x.n_columns, task)
 
     def slope(self, weights: Floats, dial: Dial | None = None, into: Floats | None = None) -> Slope:
         problem, x, n = self.problem, self.x, self.problem.n_examples
@@ -134,11 +134,11 @@ class MatrixEvaluator(Evaluator):
             last = min(first + most, n)
 
             def task(begin: int, end: int, first: int = first) -> int:
-                run = first, begin + first, end + first
+                run = first, begin, end
                 multiply(x, w, rows, *run)
                 return int(_settle(problem.arrays, x, dial, rows, *run, mu, losses, linear))
 
-            bad = [i for i in self.run(last - first, task) if i >= 0]
+            bad = [i for i in self.run(first, last, task) if i >= 0]
             if bad:
                 raise not_finite(bad[0])
             self._gather(rows, first, last, sums)
@@ -159,7 +159,7 @@ class MatrixEvaluator(Evaluator):
                     losses[bad] = np.nan
                 begin = run[2]
 
-        self.run(n, task)
+        self.run(0, n, task)
         return losses
 
     def scores(self, weights: Floats, dial: Dial | None = None) -> Floats:
@@ -176,7 +176,7 @@ class MatrixEvaluator(Evaluator):
                 _turn(problem.arrays, x.width, dial, rows, *run, theta)
                 begin = run[2]
 
-        self.run(problem.n_examples, task)
+        self.run(0, problem.n_examples, task)
         return theta
 
     def dual_sum(self, mu: Floats) -> Floats:
@@ -212,11 +212,11 @@ class MatrixEvaluator(Evaluator):
             last = min(first + most, n)
 
             def task(begin: int, end: int, first: int = first) -> None:
-                run = first, begin + first, end + first
+                run = first, begin, end
                 multiply(x, d, rows, *run)
                 _bend(problem.arrays, x, mu, rows, *run)
 
-            self.run(last - first, task)
+            self.run(first, last, task)
             self._gather(rows, first, last, sums)
         return self._stored(sums)
 

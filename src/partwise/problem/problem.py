@@ -32,13 +32,12 @@ from .example_arrays import (
     most_work,
 )
 from .footprint import held_bytes
-from .layout import Layout
 from .losses import Loss
 from .partial import PartialLabels, encode_partial
 from .reach import diameters, reaches
 from .room import Room
 from .rows import Rows
-from .storage import Storage
+from .storage import Layout, Storage
 from .weight_rule import WeightRule
 
 __all__ = [
@@ -147,6 +146,10 @@ class Problem:
             return self
         oracle = self.structure.oracle(name)
         return replace(self, arrays=self.arrays._replace(**{name: oracle}))
+
+    def scratch(self, rows: int) -> tuple[Any, ...]:
+        """Return `rows` buffers as long as the parts of one example, and one for the oracles."""
+        return (*(np.empty(self.max_parts) for _ in range(rows)), np.empty(self.work_size))
 
     @cached_property
     def reach(self) -> Floats:

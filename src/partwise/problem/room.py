@@ -14,10 +14,10 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 
-__all__ = ["Block", "Room"]
+__all__ = ["Room", "RoomBlock"]
 
 
-class Block(NamedTuple):
+class RoomBlock(NamedTuple):
     """A block of neighbouring examples: its number, its first example, and the end."""
 
     number: int
@@ -67,7 +67,7 @@ class Room:
     def enter(self, order: Ints, begin: int, end: int) -> None:
         """Prepare for changes to the examples order[begin:end], a run within one block."""
 
-    def window(self, n: int) -> list[Block]:
+    def window(self, n: int) -> list[RoomBlock]:
         """Return the blocks that were entered last, whose examples may be visited in any order.
 
         Parameters
@@ -75,7 +75,7 @@ class Room:
         n : int
             How many examples there are.
         """
-        return [Block(0, 0, n)]
+        return [RoomBlock(0, 0, n)]
 
     def put(self, name: str, block: int, arrays: Mapping[str, Any]) -> None:
         """Put arrays of a block away; the only block in memory is never left."""

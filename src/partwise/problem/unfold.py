@@ -24,8 +24,8 @@ from ..structures.steps import (
     steps_work,
 )
 from .design import Design
-from .dual_point import DualPoint
-from .masks import pointers
+from .evaluation import DualPoint
+from .example_arrays import pointers
 from .problem import Arrays, Problem
 from .room import Room
 from .storage import filled_width

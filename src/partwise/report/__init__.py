@@ -14,10 +14,9 @@ from ..lazy import lazy_names
 if TYPE_CHECKING:
     from .card import model_card
     from .facts import Course, Facts
-    from .from_python import report
     from .gathering import GivenFile, gather
     from .page import report_page
-    from .write import write_report
+    from .write import report, write_report
 
 __all__ = [
     "Course", "Facts", "GivenFile", "gather", "model_card", "report", "report_page",
@@ -32,7 +31,7 @@ __getattr__, __dir__ = lazy_names(
         "GivenFile": ".gathering",
         "gather": ".gathering",
         "model_card": ".card",
-        "report": ".from_python",
+        "report": ".write",
         "report_page": ".page",
         "write_report": ".write",
     },

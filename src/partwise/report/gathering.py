@@ -18,12 +18,18 @@ from ..models.file import read_header
 from ..models.held_model import held_model
 from ..models.model import Model
 from ..tasks.source import Source
-from .data_facts import data_facts
+from .compared import (
+    LEVEL,
+    RESAMPLES,
+    calibrated,
+    confusions,
+    data_facts,
+    label_scores,
+    measures,
+)
+from .explained import strongest_features, wrong_examples
 from .facts import Course, Facts, ModelFacts
-from .scored import LEVEL, RESAMPLES, calibrated, confusions, label_scores, measures
-from .strongest import strongest_features
 from .usage import usage_of
-from .wrong_examples import wrong_examples
 
 if TYPE_CHECKING:
     from ..formats.registry import Chosen

@@ -1,20 +1,52 @@
-"""Sentences that the page and the card share."""
+"""Numbers and sentences of a report."""
 
 from __future__ import annotations
 
 import os
+from typing import Final
 
 from ..metrics.calibration import Calibration
-from .facts import Facts
-from .page_parts import interval, per_cent, plural
+from .facts import Facts, ModelFacts, Ratio
 
 __all__ = [
     "calibration_in_words",
     "certificate_in_short",
+    "interval",
     "lead_in_words",
     "no_probabilities",
+    "objective_in_words",
+    "per_cent",
+    "plural",
     "probability",
+    "several",
 ]
+
+_LOSSES: Final = {
+    "log": "minus the logarithm of the probability that the model gives to its right label",
+    "hinge": "by how much the right label fails to beat every other one by the cost of that label",
+    "softmax-margin": "minus the logarithm of the probability of its right label, after the scores "
+    "of all other labels were raised by their costs",
+}
+
+
+def per_cent(fraction: float, digits: int = 2) -> str:
+    """Return a fraction in per cent."""
+    return f"{100 * fraction:.{digits}f}%"
+
+
+def interval(ratio: Ratio) -> str:
+    """Return an interval in per cent."""
+    return f"{100 * ratio.low:.1f} to {100 * ratio.high:.1f}"
+
+
+def plural(n: int, what: str) -> str:
+    """Return a number of things."""
+    return f"{n:,} {what if n == 1 else several(what)}"
+
+
+def several(what: str) -> str:
+    """Return the plural of what something is called."""
+    return {"vertex": "vertices", "part of speech": "parts of speech"}.get(what, f"{what}s")
 
 
 def lead_in_words(facts: Facts) -> str:
@@ -75,3 +107,18 @@ def no_probabilities(facts: Facts) -> str:
 def probability(p: float) -> str:
     """Return a probability; one that is nearly 1 is not written as 1."""
     return f"{p:.4f}" if p < 0.99995 else f"1 - {max(1.0 - p, 1e-16):.1e}"
+
+
+def objective_in_words(model: ModelFacts) -> list[str]:
+    """Return what training minimised, as paragraphs."""
+    if model.origin is not None:
+        return [f"Another program trained the model. Its objective: {model.origin}."]
+    penalty = f"{model.l2:g}/2 times the sum of the squares of all weights (l2 = {model.l2:g})"
+    if model.l1:
+        penalty += f", plus {model.l1:g} times the sum of their sizes (l1 = {model.l1:g})"
+    loss = _LOSSES.get(model.loss, f"its {model.loss} loss")
+    what = f"coefficients with a kernel ({model.kernel})" if model.kernel else "weights"
+    return [
+        f"Training looked for the {what} with the smallest objective: {penalty}, plus, for each "
+        f"example, {loss} (the {model.loss} loss).",
+    ]

@@ -12,7 +12,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import h11
 
@@ -20,9 +20,9 @@ from .bodies import write_json
 from .faults import REASONS, Fault
 
 if TYPE_CHECKING:
-    from .limits import Limits
+    from .application import Application
 
-__all__ = ["Answer", "Application", "Connection", "Request"]
+__all__ = ["Answer", "Connection", "Request"]
 
 #: How long, and for how many bytes, what a client still sends is read after the last answer.
 _LINGER_SECONDS: Final = 2.0
@@ -80,33 +80,6 @@ class Answer:
     def of_fault(cls, fault: Fault) -> Answer:
         """Return the answer that tells a client what is wrong."""
         return cls(fault.status, write_json(fault.record()), headers=fault.headers)
-
-
-class Application(Protocol):
-    """What a connection hands requests to."""
-
-    limits: Limits
-
-    def check(self, request: Request) -> int:
-        """Check a request before its body is read, and return the most bytes of the body."""
-        ...
-
-    def handle(self, request: Request, reply: Callable[[Answer], None]) -> None:
-        """Answer a request, now or later, in the thread of the event loop."""
-        ...
-
-    def note(self, request: Request | None, answer: Answer) -> None:
-        """Take note of an answer."""
-        ...
-
-    def headers(self) -> list[tuple[str, str]]:
-        """Return the headers that every answer has."""
-        ...
-
-    @property
-    def stopping(self) -> bool:
-        """Whether connections are to be closed after the answer under way."""
-        ...
 
 
 class Connection(asyncio.Protocol):

@@ -29,13 +29,11 @@ from typing import Any, ClassVar, Final, final
 import numpy as np
 
 from ..arrays import Floats
-from ..errors import MismatchError
 from ..problem.footprint import Footprint
 from ..problem.matrix_evaluation import by_matrix
 from ..problem.problem import Problem
-from .base import Epoch, Evaluation
-from .composite import CompositeSolver
-from .eg.base import LINEAR, default_annealing, easy_l2
+from .base import CompositeSolver, Epoch, Evaluation
+from .eg.base import LINEAR, default_annealing, easy_l2, is_small, refuse_l1_with_hinge
 from .eg.online import OnlineEG
 from .goal import Goal
 from .options import settled_options
@@ -160,9 +158,8 @@ class Automatic(CompositeSolver):
 
     def _take_over(self, before: OnlineEG, left: float) -> None:
         # Imported here, since few fits need these and the import takes longer than a small fit.
-        from .batch.lbfgs import LBFGS
+        from .batch.lbfgs import LBFGS, OrthantWise
         from .batch.newton import TrustRegionNewton
-        from .batch.owlqn import OrthantWise
         from .eg.proximal import ProximalEG
 
         weights = before.evaluate().weights
@@ -188,10 +185,7 @@ def first_choice(
     problem: Problem, l2: float, l1: float, options: dict[str, Any]
 ) -> tuple[str, str]:
     """Return the name of the solver that begins, and the reason for the choice."""
-    if l1 > 0.0 and problem.loss.tau == 0.0:
-        raise MismatchError(
-            "no solver takes l1 > 0 with the hinge loss; use the log or the softmax-margin loss"
-        )
+    refuse_l1_with_hinge(l1, problem.loss.tau)
     if l1 > 0.0:
         return "proximal-eg", "l1 > 0; its duals certify"
     if not options and by_matrix(problem) and not wide(problem):
@@ -202,7 +196,8 @@ def first_choice(
         return "crammer-singer", "a classifier with the hinge loss"
     if problem.loss.tau == 0.0:
         return "bcfw", "the loss has corners"
-    if not options and small(problem, l2):
+    n_weights, n_sites = problem.layout.n_weights, len(problem.arrays.design.site_part)
+    if not options and is_small(l2, easy_l2(problem), n_weights, n_sites):
         return "proximal-eg", "a small l2; its duals certify"
     return "online-eg", "its duals certify"
 
@@ -231,13 +226,3 @@ def wide(problem: Problem) -> bool:
     """
     entries = float(len(problem.arrays.design.start)) * problem.max_parts
     return entries > _WIDE * problem.n_examples
-
-
-def small(problem: Problem, l2: float) -> bool:
-    """Return whether l2 is so small that the proximal form of EG is faster.
-
-    The smaller l2 is, the fewer passes it needs. Where there are four or more positions per weight,
-    the weights couple the examples, and the plain form becomes slow at a much larger l2.
-    """
-    tied = 4 * problem.layout.n_weights <= len(problem.arrays.design.site_part)
-    return easy_l2(problem) > (3.0 if tied else 50.0) * l2

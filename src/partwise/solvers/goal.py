@@ -9,8 +9,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..compiled.vectors import shrunk
-from ..problem.dual_point import DualPoint
-from ..problem.evaluation import Evaluator
+from ..problem.evaluation import DualPoint, Evaluator
 from ..problem.problem import Problem
 from ..problem.unfold import spread, unfold
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Count", "CountFrom0", "Decay", "Factor", "Growth", "NotNegative", "OneOf", "Positive",
-    "Preset", "Share", "Within", "allowed_words", "default_options", "offered_options",
+    "Preset", "Share", "Within", "allowed_words", "default_options",
     "read_option", "settled_options",
 ]  # fmt: skip
 
@@ -58,16 +58,10 @@ class Preset(NamedTuple):
     options: Mapping[str, Any]
 
 
-def offered_options(solver: type[Solver]) -> tuple[str, ...]:
-    """Return the names of the options that users may give."""
-    parameters = _parameters(solver)
-    return tuple(p.name for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL))
-
-
 def default_options(solver: type[Solver]) -> dict[str, Any]:
-    """Return the default values of the options that users may give."""
-    names = offered_options(solver)
-    return {p.name: p.default for p in _parameters(solver) if p.name in names}
+    """Return the options that users may give, with their default values."""
+    several = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    return {p.name: p.default for p in _parameters(solver) if p.kind not in several}
 
 
 def allowed_words(solver: type[Solver], name: str) -> str:

@@ -2,7 +2,7 @@
 
 With u_i = p(.|x_i; w) the gap is |grad P(w)|^2 / (2 l2) where l1 = 0, so a primal method needs no
 duals to be certified. If another point between the gold labels and u is better, that one is used
-(`dual_line_search.py`); its entropy is exact, since log u_i(gold) = -loss_i(w) / tau. Where labels
+(`search_dual_line`); its entropy is exact, since log u_i(gold) = -loss_i(w) / tau. Where labels
 are known in part, gold_i is a distribution itself, and the entropy is bounded from below.
 
 If l2 is small a single point is a poor one: its w(u) is off by grad P(w) / l2. So the points of
@@ -21,13 +21,48 @@ import numpy as np
 
 from ..arrays import Floats
 from ..compiled.vectors import inner, shrunk_square
-from ..problem.dual_point import DualPoint
-from ..problem.evaluation import Slope, penalty
+from ..problem.evaluation import DualPoint, Slope, penalty
 from ..problem.footprint import Footprint
 from ..problem.problem import Problem
 from .base import Evaluation, Solver
-from .dual_line_search import search_dual_line
 from .goal import Goal
+
+# The best dual point between the gold labels and a given one.
+#
+#     u_i(s) = (1 - s) gold_i + s u_i,    v(u(s)) = s v(u),    0 <= s <= 1
+#     D(u(s)) = linear(s) - |shrunk(s v, l1)|^2 / (2 l2)
+#
+# With l1 > 0 this is how a dual point is scaled into |v| <= l1, where the norm vanishes.
+
+
+def search_dual_line(
+    linear: Callable[[float], float], v: Floats, l2: float, l1: float
+) -> tuple[float, float]:
+    """Return the largest D(u(s)), and the s where it is reached.
+
+    Parameters
+    ----------
+    linear : callable
+        The terms of D(u(s)) other than the norm, or a lower bound on them; concave.
+    v : ndarray
+        v(u).
+    l2, l1 : float
+        The regulariser.
+    """
+    from scipy.optimize import minimize_scalar  # slow to import
+
+    # A v within l1 stays within it, so only the others are looked at for every s.
+    far = v[np.abs(v) > l1] if l1 else v[:0]
+    square = 0.0 if l1 else float(inner(v, v))
+
+    def lost(s: float) -> float:
+        norm = float(shrunk_square(s * far, l1)) if l1 else s * s * square
+        return norm / (2.0 * l2) - linear(s)
+
+    # Huge scores give values that are not finite; s = 1 is then as good as any.
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = minimize_scalar(lost, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-10})
+    return max((-lost(1.0), 1.0), (-float(found.fun), float(found.x)))
 
 
 class PrimalSolver(Solver):
@@ -93,7 +128,7 @@ def certified(problem: Problem, slope: Slope, l2: float, l1: float = 0.0) -> Eva
     """Return the primal and dual values of a slope."""
     linear: Callable[[float], float]
     if problem.gold_entropy is None:
-        linear = _Mixture(problem, slope).linear
+        linear = _GoldMixture(problem, slope).linear
     else:
         linear = _between(problem, slope, problem.gold_entropy)
     dual, _ = search_dual_line(linear, slope.v, l2, l1)
@@ -152,7 +187,7 @@ def _between(problem: Problem, slope: Slope, gold: Floats) -> Callable[[float], 
     return lambda s: (1.0 - s) * here + s * there
 
 
-class _Mixture:
+class _GoldMixture:
     """sum_i c_i [tau H(u_i(s)) + cost_i.mu_i(s)] for s in [0, 1]."""
 
     def __init__(self, problem: Problem, slope: Slope) -> None:

@@ -27,7 +27,7 @@ SOLVERS: Final[Registry[type[Solver]]] = Registry(
         "lbfgs": "solvers.batch.lbfgs:LBFGS",
         "cg": "solvers.batch.conjugate_gradient:ConjugateGradient",
         "newton": "solvers.batch.newton:TrustRegionNewton",
-        "owl-qn": "solvers.batch.owlqn:OrthantWise",
+        "owl-qn": "solvers.batch.lbfgs:OrthantWise",
         "sag": "solvers.average.sag:SAG",
         "saga": "solvers.average.sag:SAGA",
         "sag-nus": "solvers.average.sag:SAGNUS",
@@ -37,7 +37,7 @@ SOLVERS: Final[Registry[type[Solver]]] = Registry(
         "bcfw": "solvers.margin.frank_wolfe:FrankWolfe",
         "crammer-singer": "solvers.margin.crammer_singer:CrammerSinger",
         "smo": "solvers.margin.smo:SMO",
-        "smo-eg": "solvers.margin.smo_eg:SMOThenEG",
+        "smo-eg": "solvers.margin.smo:SMOThenEG",
         "svm-struct": "solvers.planes.cutting_planes:CuttingPlanes",
         "bmrm": "solvers.planes.bmrm:BMRM",
         "excessive-gap": "solvers.margin.excessive_gap:ExcessiveGap",
@@ -76,9 +76,9 @@ def make_solver(name: str, goal: Goal, options: dict[str, Any] | None = None) ->
     options : dict or None
         Options of the solver; ``preset`` names a published form.
     """
+    from ..problem.reach import check_overflow
     from ..structures.base import ORACLE_WORDS
     from .options import settled_options
-    from .overflow import check_overflow
 
     options, problem = options or {}, goal.problem
     check_solver(name)

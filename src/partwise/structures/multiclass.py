@@ -15,7 +15,7 @@ from ..arrays import Floats, Ints
 from ..compiled.exponential import exp_into
 from ..compiled.jit import cfunc
 from .base import ORACLE, Constraints, Sites, Structure, label_costs, only_allowed
-from .entropy import add_entropy
+from .logspace import add_entropy
 
 
 @cfunc(ORACLE)

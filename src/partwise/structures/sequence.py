@@ -16,7 +16,63 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats, Ints
+from ..compiled.jit import njit
 from .base import Sites, Structure, label_costs, only_allowed
+
+# Lists of the best prefixes of a sequence, for searches that keep more than one per state.
+
+
+@njit
+def merge_lists(scores: Any, steps: Any, head: Any, out: Any, source: Any, rank: Any) -> None:
+    """Fill out with the best numbers of the lists scores[i] + steps[i], each sorted, in order.
+
+    source and rank receive the list of each number and its place there. Numbers that are -inf are
+    left out, and what is behind the last number stays as it is. head is scratch.
+    """
+    n_best = out.size
+    head[:] = 0
+    for r in range(n_best):
+        top, best = -np.inf, -1
+        for i in range(scores.shape[0]):
+            if head[i] < n_best and scores[i, head[i]] + steps[i] > top:
+                top, best = scores[i, head[i]] + steps[i], i
+        if best < 0:
+            break
+        out[r], source[r], rank[r] = top, best, head[best]
+        head[best] += 1
+
+
+# The scores of the first and the last label of a sequence, in compiled loops.
+#
+# They stand behind all other parts, from part `at` on: n for the first label if `start` is not 0,
+# then n for the last label if `end` is not 0.
+
+
+@njit
+def add_ends(
+    theta: Any, n: int, length: int, at: int, start: int, end: int, out: Any, p: int
+) -> None:
+    """Add them to the scores of the first and the last position in out, which has rows of p."""
+    if start:
+        for k in range(n):
+            out[k] += theta[at + k]
+        at += n
+    if end:
+        last = out[(length - 1) * p : length * p]
+        for k in range(n):
+            last[k] += theta[at + k]
+
+
+@njit
+def count_ends(mu: Any, n: int, length: int, at: int, start: int, end: int) -> None:
+    """Fill their expected counts, which are those of the labels at these two positions."""
+    if start:
+        for k in range(n):
+            mu[at + k] = mu[k]
+        at += n
+    if end:
+        for k in range(n):
+            mu[at + k] = mu[(length - 1) * n + k]
 
 
 class SequenceStructure(Structure):

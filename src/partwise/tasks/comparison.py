@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..metrics.labels import Score, SpanScores
-from .silence import silenced
+from ..metrics.counts import Score, SpanScores
+from .source import silenced
 
 if TYPE_CHECKING:
     from ..models.model import Model

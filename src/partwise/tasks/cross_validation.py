@@ -12,8 +12,7 @@ from sklearn.base import clone, is_classifier
 from ..errors import DataError
 from ..models.model import Model
 from ..models.training_examples import check_weights
-from ..training.path import Grid
-from ..training.path_table import PathRow, at_edge, choose, pooled
+from ..training.path_table import Grid, GridParameters, PathRow, at_edge, choose, pooled
 from .descent import descend, descend_grid, grid_tables, warn_at_edge
 from .estimator import Estimator, held_out_score
 from .parameters import PathParameters
@@ -70,9 +69,12 @@ class PathEstimator(PathParameters, Estimator, without=("l2", "warm_start", "out
         return next(kind for kind in after if issubclass(kind, Estimator))
 
     @classmethod
-    def from_model(cls, model: Model) -> Any:
-        """Make a fitted estimator from a model; it has a given l2, because l2 is now known."""
-        return cls._plain_class().from_model(model)
+    def from_model(cls, model: Model, *more: Any, **named: Any) -> Any:
+        """Make a fitted estimator from a model; it has a given l2, because l2 is now known.
+
+        Parameters are those of `from_model` of the estimator that is given l2.
+        """
+        return cls._plain_class().from_model(model, *more, **named)
 
     def __init_subclass__(cls, **more: Any) -> None:
         """Give the class a `fit` with the arguments of the estimator that is given l2."""
@@ -110,7 +112,7 @@ class PathEstimator(PathParameters, Estimator, without=("l2", "warm_start", "out
         self
         """
         self.check()
-        grid = Grid(self.l2_max, self.factor, self.steps, self.extend)
+        grid = Grid(**{name: getattr(self, name) for name in GridParameters.names()})
         plain = self._plain()
         source, weight = plain._given(**given)
         source = source.checked()
@@ -168,7 +170,7 @@ class PathEstimator(PathParameters, Estimator, without=("l2", "warm_start", "out
 
     def _plain(self) -> Estimator:
         """Make the estimator with a given l2 and the same parameters."""
-        kind, own = self._plain_class(), self.values()
+        kind, own = self._plain_class(), self.as_dict()
         return kind(**{name: own[name] for name in kind.names() if name in own})
 
     def _take_over(self, fitted: Estimator) -> None:
@@ -265,7 +267,7 @@ def path(
         )
     made = clone(estimator).set_params(tol=tol, warm_start=False)
     score = held_out_score(made, dev, scoring)
-    grid = Grid(l2_max, factor, steps, extend, warm_start)
+    grid = Grid(l2_max=l2_max, factor=factor, steps=steps, extend=extend, warm_start=warm_start)
     given = made._given(X, **fit_arguments) if y is None else made._given(X, y, **fit_arguments)
     source, weight = given
     found = descend_grid(made, grid, source, weight, score, each)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import DataError, MismatchError, level_outside
-from ..training.path import Descent, Grid
+from ..training.path import Descent
 from ..training.path_table import (
     BestModel,
+    Grid,
     GridEdgeWarning,
     PathRow,
     at_edge,

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from partwise.metrics.labels import Score, SpanScores
+from partwise.metrics.counts import Score, SpanScores
 
 __all__ = [
     "by_type",

@@ -13,14 +13,12 @@ from ..parameters import (
     CountFrom0,
     Declared,
     Flag,
-    Fraction,
     HashSize,
     OneOf,
     Parameter,
-    Positive,
     declared,
 )
-from ..training.path_table import RULES
+from ..training.path_table import RULES, GridParameters
 from ..training.settings import Parameters
 
 __all__ = [
@@ -33,8 +31,8 @@ __all__ = [
     "options_of",
 ]
 
-#: Between a parameter's description in the help and ``(default: ...)``.
-_SHORT: Final = 0.01
+#: Defaults below this are written as ``1e-4`` in the help.
+_SMALL: Final = 0.01
 
 
 class TrainerParameters(Parameters):
@@ -109,17 +107,11 @@ class FeatureParameters(Declared):
             )
 
 
-class PathParameters(Declared):
+class PathParameters(GridParameters):
     """The parameters of a path over l2, and of the choice of the best one.
 
     Parameters
     ----------
-    l2_max, factor, steps : float, float, int
-        The values of l2: ``l2_max * factor**k`` for k = 0, ..., steps - 1.
-    extend : int
-        How many further values there may be at an end of the range, if the best lies there: with
-        held-out data smaller ones are tried until one is not the best, with folds all of them. If
-        the best lies at an end nevertheless, a `GridEdgeWarning` says so.
     rule : {"best", "one-se"}
         "best" chooses the l2 with the best mean score. "one-se" chooses the largest l2 whose mean
         score is within one standard error of the best.
@@ -134,21 +126,6 @@ class PathParameters(Declared):
             "(default: {default})",
         ),
     ] = "best"
-    l2_max: Annotated[Positive, Flag("--l2-max", "first l2 (default: {default})", "X")] = 1000.0
-    factor: Annotated[
-        Fraction,
-        Flag("--factor", "the next l2 is X times the last, 0 < X < 1 (default: {default})", "X"),
-    ] = 0.7
-    steps: Annotated[Count, Flag("--steps", "values of l2 (default: {default})", "N")] = 24
-    extend: Annotated[
-        CountFrom0,
-        Flag(
-            "--extend",
-            "if the best l2 is the smallest or the largest, go on beyond it for up to N values "
-            "(default: {default})",
-            "N",
-        ),
-    ] = 0
 
 
 def flagged(kind: type[Declared]) -> dict[str, list[Parameter]]:
@@ -233,6 +210,6 @@ def _is_switch(parameter: Parameter) -> bool:
 
 def _spelled(value: Any) -> str:
     """Return a default for the help: ``1e-4`` rather than ``0.0001``."""
-    if isinstance(value, float) and 0.0 < value < _SHORT:
+    if isinstance(value, float) and 0.0 < value < _SMALL:
         return f"{value:.0e}".replace("e-0", "e-")
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import logging
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+from ..models.tally import UnknownFeaturesWarning
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Source", "named"]
+__all__ = ["Source", "named", "silenced"]
 
 
 class Source(ABC):
@@ -58,3 +63,17 @@ class Source(ABC):
 def named(source: Source) -> str:
     """Return the name of the file that examples were read from, for messages."""
     return source.path or "the data"
+
+
+@contextmanager
+def silenced() -> Iterator[None]:
+    """Drop what tasks warn and log about a file that is predicted again and again."""
+    logger = logging.getLogger("partwise.tasks")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnknownFeaturesWarning)
+            yield
+    finally:
+        logger.setLevel(before)

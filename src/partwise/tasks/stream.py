@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import DataError, Place
 from ..files.work_folder import WorkFolder, telling
-from ..problem.spool import Spool
+from ..problem.disk_arrays import Spool
 from .source import Source
 
 if TYPE_CHECKING:

@@ -24,11 +24,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from ..models.model import Model
-    from ..problem.dual_point import DualPoint
+    from ..problem.evaluation import DualPoint
     from ..training.checkpoint import Checkpoint
     from ..training.early_stopping import EarlyStopping, Watch
-    from ..training.fit import Callback, Fit
-    from ..training.start import Start
+    from ..training.fit import Callback, Fit, Start
     from .preparation import Preparation
 
 __all__ = ["Prepared", "Trainer"]

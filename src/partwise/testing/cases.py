@@ -1,18 +1,21 @@
-"""What a law of structures is tried on: a structure, one shape with all its labels, and scores."""
+"""What a law of structures is tried on: a structure, all labels of one shape, and scores."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from ..arrays import Floats, Ints
 from ..structures.base import Structure, call
-from .enumeration import Label, Table
 
-__all__ = ["PATTERNS", "SPARE", "TOLERANCE", "Case", "close", "draw_scores", "hold", "largest"]
+__all__ = [
+    "PATTERNS", "SPARE", "TOLERANCE", "Case", "Label", "Table", "close", "draw_scores", "flat",
+    "hold", "largest", "log_sum", "probabilities",
+]  # fmt: skip
 
 #: How far a number may be from the enumeration, relative to max(1, its size).
 TOLERANCE: Final = 1e-10
@@ -56,6 +59,65 @@ def draw_scores(pattern: str, n: int, rng: np.random.Generator) -> Floats:
 def largest(theta: Floats) -> float:
     """Return the largest absolute value of the finite scores."""
     return float(np.abs(theta[np.isfinite(theta)]).max(initial=0.0))
+
+
+#: A label as tables list it.
+Label = tuple[int, ...]
+
+
+def log_sum(scores: npt.NDArray[Any]) -> Any:
+    """Compute log sum exp; -inf for nothing."""
+    top = scores.max(initial=-np.inf)
+    return top + np.log(np.exp(scores - top).sum()) if top > -np.inf else -np.inf
+
+
+def probabilities(scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the share of every score in the sum of exponentials."""
+    shares: npt.NDArray[Any] = np.exp(scores - log_sum(scores))
+    return shares
+
+
+def flat(label: Any) -> Label:
+    """Return a label as tables list it."""
+    return tuple(np.ravel(label).tolist())
+
+
+@dataclass(frozen=True)
+class Table:
+    """All labels of an example: ``counts[y, r]`` is how often label y holds part r."""
+
+    labels: list[Label]
+    counts: Floats
+
+    @staticmethod
+    def of(n_parts: int, labels: Iterable[Any], parts: Callable[[Any], Iterable[int]]) -> Table:
+        """Write all labels out, with the parts that each one holds."""
+        listed = list(labels)
+        counts = np.zeros((len(listed), n_parts))
+        for y, label in enumerate(listed):
+            for part in parts(label):
+                counts[y, part] += 1
+        return Table([flat(label) for label in listed], counts)
+
+    def scores(self, theta: Floats) -> npt.NDArray[np.longdouble]:
+        """Return the score of every label."""
+        forbidden = self.counts @ np.isneginf(theta) > 0
+        finite = np.where(np.isneginf(theta), 0.0, theta)
+        scores = self.counts.astype(np.longdouble) @ finite.astype(np.longdouble)
+        scores[forbidden] = -np.inf
+        return scores
+
+    def keep(self, kept: Sequence[bool]) -> Table:
+        """Keep some of the labels."""
+        labels = [label for label, wanted in zip(self.labels, kept, strict=True) if wanted]
+        return Table(labels, self.counts[np.array(kept, dtype=bool)])
+
+    def place(self, label: Any) -> int:
+        """Return the number of a label that the structure returned."""
+        wanted = flat(label)
+        if wanted not in self.labels:
+            raise AssertionError(f"{wanted} is not a label of this shape")
+        return self.labels.index(wanted)
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..structures.base import Structure
 from . import laws
-from .cases import Case, draw_scores
-from .enumeration import Label, Table, flat
+from .cases import Case, Label, Table, draw_scores, flat
 from .laws import LAWS, NEEDS
 
 __all__ = ["check_law", "check_structure"]
@@ -216,8 +215,7 @@ def check_law(law: Callable[..., None], case: Case, *more: Any) -> None:
     >>> import numpy as np
     >>> from partwise.structures.multiclass import Multiclass
     >>> from partwise.testing import check_law, laws
-    >>> from partwise.testing.cases import Case
-    >>> from partwise.testing.enumeration import Table
+    >>> from partwise.testing.cases import Case, Table
     >>> structure, topo = Multiclass(2), Multiclass(2).topology(1)
     >>> table = Table.of(2, [[0], [1]], lambda label: label)
     >>> rng = np.random.default_rng(0)

@@ -26,8 +26,19 @@ from ..structures.steps import (
     steps_maximum,
     steps_work,
 )
-from .cases import PATTERNS, SPARE, Case, close, draw_scores, hold, largest
-from .enumeration import Label, flat, log_sum, probabilities
+from .cases import (
+    PATTERNS,
+    SPARE,
+    Case,
+    Label,
+    close,
+    draw_scores,
+    flat,
+    hold,
+    largest,
+    log_sum,
+    probabilities,
+)
 
 __all__ = ["LAWS", "NEEDS"]
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Final
 
 from ..arrays import Floats
 from ..problem.storage import Storage
-from ..solvers.base import Epoch, Evaluation, Solver
+from ..solvers.base import Evaluation, Solver
 from .certificate import consistent, relative_gap
 from .checkpoint import Keeper
 from .course import Course, TraceRow
@@ -21,6 +22,9 @@ from .fit import Callback, Progress
 from .interrupt import Interrupt
 
 __all__ = ["Epochs"]
+
+#: The verdict on a fit that a signal ended.
+_INTERRUPTED: Final = "interrupted; the weights so far are certified"
 
 
 class _Interrupted(Exception):
@@ -71,9 +75,9 @@ class Epochs:
         """The seconds of training, those before a resumption included."""
         return self.before + time.perf_counter() - self.began - self.aside
 
-    def weights(self) -> Floats:
-        """Return the running weights."""
-        return self.storage.gather(self.machine.current_weights())
+    def weights(self, stored: Floats | None = None) -> Floats:
+        """Return the running weights, or stored ones, as a model has them."""
+        return self.storage.gather(self.machine.current_weights() if stored is None else stored)
 
     def save(self, ended: bool = False) -> None:
         """Write a checkpoint, if there is one to write."""
@@ -177,21 +181,13 @@ class Epochs:
         self.aside += time.perf_counter() - paused
         return any(stopped)
 
-    def epoch(self) -> Epoch | None:
-        """Return the next epoch; None if a signal ended it early."""
-        if self.course.epoch is None:
-            try:
-                self.course.epoch = self.machine.epoch()
-            except _Interrupted:
-                return None
-        return self.course.epoch
-
     def step(self) -> tuple[Evaluation | None, str]:
         """Run an epoch and what follows it; returns its evaluation, and why the fit ends."""
         course, machine, schedule = self.course, self.machine, self.course.schedule
-        epoch = self.epoch()
-        if epoch is None:
-            return None, "interrupted; the weights so far are certified"
+        try:
+            epoch = course.epoch = course.epoch or machine.epoch()
+        except _Interrupted:
+            return None, _INTERRUPTED
         passes = course.passes + epoch.passes
         done = self.interrupt.requested or passes >= self.max_passes or epoch.ended != ""
         if done:
@@ -212,8 +208,8 @@ class Epochs:
         paused = time.perf_counter()
         score = math.nan
         if found or machine.settled:
-            held = _gathered(self.storage, found) if found else self.weights
-            score = course.watcher.look(passes, held, done)
+            stored = found.weights if found else None
+            score = course.watcher.look(passes, lambda: self.weights(stored), done)
         self.aside += time.perf_counter() - paused
         row = TraceRow(
             epoch=course.trace[-1].epoch + 1 if course.trace else 1,
@@ -249,7 +245,7 @@ class Epochs:
         if best and not consistent(best.primal, best.dual):
             return "stopped: rounding exceeds tol"
         if self.interrupt.requested:
-            return "interrupted; the weights so far are certified"
+            return _INTERRUPTED
         if stopped:
             return "stopped by a callback"
         if watcher.over:
@@ -261,7 +257,3 @@ class Epochs:
         if row.passes >= self.max_passes:
             return f"stopped at max_passes = {self.max_passes:g}"
         return ""
-
-
-def _gathered(storage: Storage, found: Evaluation) -> Callable[[], Floats]:
-    return lambda: storage.gather(found.weights)

@@ -61,12 +61,12 @@ class Interrupt:
     Only the main thread can catch signals; in other threads nothing changes.
     """
 
-    _watch: ClassVar[_Watch | None] = None  # the watch of the outermost Interrupt
+    _watch: ClassVar[_SignalWatch | None] = None  # the watch of the outermost Interrupt
 
     def __init__(self) -> None:
         self.requested = False
         self._before: dict[int, Any] = {}
-        self._own: _Watch | None = None
+        self._own: _SignalWatch | None = None
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.requested:
@@ -82,7 +82,7 @@ class Interrupt:
             for number in _SIGNALS:
                 self._before[number] = signal.signal(number, self._handle)
             if Interrupt._watch is None and not hasattr(sys, "ps1"):
-                self._own = Interrupt._watch = _Watch()
+                self._own = Interrupt._watch = _SignalWatch()
         return self
 
     def __exit__(
@@ -99,7 +99,7 @@ class Interrupt:
             signal.signal(number, handler)
 
 
-class _Watch:
+class _SignalWatch:
     """Ends the process `_GRACE` seconds after the second signal, unless it is closed before."""
 
     def __init__(self) -> None:

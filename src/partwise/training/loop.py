@@ -16,16 +16,15 @@ import numpy as np
 
 from ..arrays import Floats
 from ..errors import DataError
-from ..problem.digest import problem_digest
-from ..problem.dual_point import DualPoint
+from ..problem.evaluation import DualPoint
 from ..problem.matrix_evaluation import make_evaluator
 from ..problem.problem import Problem
 from ..problem.storage import Storage
+from ..problem.subset import problem_digest
 from ..solvers.base import Evaluation, Solver
 from ..solvers.goal import Goal
 from ..solvers.registry import make_solver
-from .advice import warn_unless_converged
-from .certificate import Certificate, consistent, relative_gap
+from .certificate import Certificate, consistent, relative_gap, warn_unless_converged
 from .checkpoint import Checkpoint, Keeper, MakeModel, Saved, load_checkpoint
 from .course import Course
 from .early_stopping import Watch

@@ -16,103 +16,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..arrays import Floats
 from ..errors import DataError
-from ..problem.dual_point import DualPoint
+from ..problem.evaluation import DualPoint
 from ..problem.problem import Problem
-from ..values import is_integer, is_number, one_of
+from ..values import is_number
 from .fit import Fit
 from .interrupt import Interrupt
 from .loop import train
 from .partial import train_partial
-from .path_table import WARM_STARTS
+from .path_table import check_values
 
 if TYPE_CHECKING:
     from ..models.model import Model
 
-__all__ = ["Descent", "Grid", "check_values", "l2_values", "train_path"]
-
-
-def l2_values(l2_max: float = 1000.0, factor: float = 0.7, steps: int = 24) -> tuple[float, ...]:
-    """Return ``l2_max * factor**k`` for k = 0, ..., steps - 1.
-
-    Parameters
-    ----------
-    l2_max : float
-        The largest value.
-    factor : float
-        The ratio of each value to the one before, above 0 and below 1.
-    steps : int
-        The number of values.
-    """
-    if not is_number(l2_max) or not 0.0 < l2_max < math.inf:
-        raise DataError(f"l2_max is {l2_max!r}; it must be a positive number")
-    if not is_number(factor) or not 0.0 < factor < 1.0:
-        raise DataError(f"factor is {factor!r}; it must be a number between 0 and 1")
-    if not is_integer(steps) or steps < 1:
-        raise DataError(f"steps is {steps!r}; give a whole number from 1")
-    values = tuple(float(l2_max) * float(factor) ** k for k in range(int(steps)))
-    check_values(values)
-    return values
-
-
-@dataclass(frozen=True)
-class Grid:
-    """The values of l2 of a path, and those beyond its ends.
-
-    Attributes
-    ----------
-    l2_max, factor, steps : float, float, int
-        The values: ``l2_max * factor**k`` for k = 0, ..., steps - 1.
-    extend : int
-        How many further values there may be at either end.
-    warm_start : {"extrapolated", "plain"}
-        Where each fit starts, as in `train_path`.
-    """
-
-    l2_max: float = 1000.0
-    factor: float = 0.7
-    steps: int = 24
-    extend: int = 0
-    warm_start: str = "extrapolated"
-
-    def __post_init__(self) -> None:
-        """Check the numbers."""
-        if not is_integer(self.extend) or self.extend < 0:
-            raise DataError(f"extend is {self.extend!r}; give a whole number from 0")
-        one_of("warm_start", self.warm_start, WARM_STARTS)
-        values = self.values
-        check_values((*self.larger, *values, *self.smaller))
-
-    @property
-    def values(self) -> tuple[float, ...]:
-        """The values, the largest first."""
-        return l2_values(self.l2_max, self.factor, self.steps)
-
-    @property
-    def smaller(self) -> tuple[float, ...]:
-        """The values beyond the smallest, the largest first."""
-        return l2_values(self.l2_max, self.factor, self.steps + self.extend)[self.steps :]
-
-    @property
-    def larger(self) -> tuple[float, ...]:
-        """The values beyond the largest, the largest first."""
-        return tuple(self.l2_max / self.factor**k for k in range(self.extend, 0, -1))
-
-
-def check_values(values: Sequence[float]) -> None:
-    """Raise a DataError unless there are values of l2, all positive and in falling order."""
-    if not values:
-        raise DataError("there are no values of l2; give at least one")
-    for before, value in zip([math.inf, *values[:-1]], values, strict=True):
-        if not 0.0 < value < before:
-            raise DataError(
-                f"the values of l2 must be positive and fall; {value!r} comes after {before!r}"
-            )
+__all__ = ["Descent", "best_of_runs", "train_path"]
 
 
 def train_path(
@@ -221,3 +145,67 @@ class Descent:
                 if done or self.interrupted:
                     break
         return model, fit
+
+
+# The best of several runs, which with high probability is about as good as a run on average.
+
+
+def best_of_runs(
+    problem: Problem,
+    l2: float,
+    delta: float,
+    *,
+    seed: int | np.random.Generator = 0,
+    **training: Any,
+) -> Fit:
+    """Train log2(1/delta) times, rounded up, and return the fit with the largest dual value.
+
+    Collins et al. (2008), after Theorem 2: by Markov's inequality a run misses the optimum of the
+    dual by twice what it does on average with a probability of at most 1/2, and the best of the
+    runs with a probability of at most delta.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to solve.
+    l2 : float
+        The regulariser: ``l2/2 |w|^2``.
+    delta : float
+        The probability that is allowed, above 0 and below 1.
+    seed : int or Generator
+        Each run draws from a generator of its own, which is spawned from this one.
+    **training
+        Further arguments of :func:`partwise.training.train`. With `tol` out of reach, all runs
+        have `max_passes` passes, as in the theorem.
+
+    Returns
+    -------
+    Fit
+        The best fit; the passes and seconds of its certificate are those of all runs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from partwise.problem import Rows, build_problem, make_loss
+    >>> from partwise.structures.multiclass import Multiclass
+    >>> rows = Rows.from_dense(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> gold = [np.array([0]), np.array([1])]
+    >>> problem = build_problem(Multiclass(2), [1, 1], [rows], gold, make_loss("log", 2))
+    >>> options = {"preset": "collins2008-figure2"}
+    >>> fit = best_of_runs(problem, 1.0, 0.01, solver="online-eg", options=options)
+    >>> fit.certificate.converged
+    True
+    """
+    if not is_number(delta) or not 0.0 < delta < 1.0:
+        raise DataError(f"delta is {delta!r}; give a number between 0 and 1")
+    runs = math.ceil(math.log2(1.0 / delta))
+    generators = np.random.default_rng(seed).spawn(runs)
+    fits = [train(problem, l2, seed=generator, **training) for generator in generators]
+    best = max(fits, key=lambda fit: fit.certificate.dual)
+    certificates = [fit.certificate for fit in fits]
+    certificate = replace(
+        best.certificate,
+        passes=sum(one.passes for one in certificates),
+        seconds=sum(one.seconds for one in certificates),
+    )
+    return replace(best, certificate=certificate)

@@ -1,13 +1,14 @@
-"""The table of a regularisation path, and the choice of l2 from it."""
+"""The values of l2 of a regularisation path, its table, and the choice of the best one."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from statistics import fmean, stdev
-from typing import TYPE_CHECKING, Any, Final, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypedDict
 
 from ..errors import DataError
+from ..parameters import Count, CountFrom0, Declared, Flag, Fraction, OneOf, Positive
 
 if TYPE_CHECKING:
     from ..models.model import Model
@@ -18,13 +19,17 @@ __all__ = [
     "RULES",
     "WARM_STARTS",
     "BestModel",
+    "Grid",
     "GridEdgeWarning",
+    "GridParameters",
     "PathRow",
     "PooledRow",
     "at_edge",
     "best_of",
+    "check_values",
     "choose",
     "edge_words",
+    "l2_values",
     "pooled",
 ]
 
@@ -32,6 +37,106 @@ __all__ = [
 RULES: Final = ("best", "one-se")
 #: Where a fit starts: at what the last two predict, or where the last one ended.
 WARM_STARTS: Final = ("extrapolated", "plain")
+
+
+def l2_values(l2_max: float = 1000.0, factor: float = 0.7, steps: int = 24) -> tuple[float, ...]:
+    """Return ``l2_max * factor**k`` for k = 0, ..., steps - 1.
+
+    Parameters
+    ----------
+    l2_max : float
+        The largest value.
+    factor : float
+        The ratio of each value to the one before, above 0 and below 1.
+    steps : int
+        The number of values.
+    """
+    GridParameters.check_values(l2_max=l2_max, factor=factor, steps=steps)
+    values = tuple(float(l2_max) * float(factor) ** k for k in range(int(steps)))
+    check_values(values)
+    return values
+
+
+def check_values(values: Sequence[float]) -> None:
+    """Raise a DataError unless there are values of l2, all positive and in falling order."""
+    if not values:
+        raise DataError("there are no values of l2; give at least one")
+    for before, value in zip([math.inf, *values[:-1]], values, strict=True):
+        if not 0.0 < value < before:
+            raise DataError(
+                f"the values of l2 must be positive and fall; {value!r} comes after {before!r}"
+            )
+
+
+class GridParameters(Declared):
+    """The values of l2 of a path.
+
+    Parameters
+    ----------
+    l2_max, factor, steps : float, float, int
+        The values of l2: ``l2_max * factor**k`` for k = 0, ..., steps - 1.
+    extend : int
+        How many further values there may be at an end of the range, if the best lies there: with
+        held-out data smaller ones are tried until one is not the best, with folds all of them. If
+        the best lies at an end nevertheless, a `GridEdgeWarning` says so.
+    """
+
+    l2_max: Annotated[Positive, Flag("--l2-max", "first l2 (default: {default})", "X")] = 1000.0
+    factor: Annotated[
+        Fraction,
+        Flag("--factor", "the next l2 is X times the last, 0 < X < 1 (default: {default})", "X"),
+    ] = 0.7
+    steps: Annotated[Count, Flag("--steps", "values of l2 (default: {default})", "N")] = 24
+    extend: Annotated[
+        CountFrom0,
+        Flag(
+            "--extend",
+            "if the best l2 is the smallest or the largest, go on beyond it for up to N values "
+            "(default: {default})",
+            "N",
+        ),
+    ] = 0
+
+
+class Grid(GridParameters):
+    """The values of l2 of a path, and those beyond its ends.
+
+    Parameters
+    ----------
+    warm_start : {"extrapolated", "plain"}
+        Where each fit starts, as in `train_path`.
+    """
+
+    checked = True
+
+    warm_start: Annotated[
+        str,
+        OneOf(WARM_STARTS),
+        Flag(
+            "--warm-start",
+            "start each fit at what the last two predict, or where the last one ended (default: "
+            "{default})",
+        ),
+    ] = "extrapolated"
+
+    def check(self) -> None:
+        super().check()
+        check_values((*self.larger, *self.values, *self.smaller))
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The values, the largest first."""
+        return l2_values(self.l2_max, self.factor, self.steps)
+
+    @property
+    def smaller(self) -> tuple[float, ...]:
+        """The values beyond the smallest, the largest first."""
+        return l2_values(self.l2_max, self.factor, self.steps + self.extend)[self.steps :]
+
+    @property
+    def larger(self) -> tuple[float, ...]:
+        """The values beyond the largest, the largest first."""
+        return tuple(self.l2_max / self.factor**k for k in range(self.extend, 0, -1))
 
 
 class GridEdgeWarning(UserWarning):

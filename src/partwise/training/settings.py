@@ -209,7 +209,7 @@ class Parameters(Declared):
     def noted(self) -> dict[str, Any]:
         """Return the parameters that a model stores by name: those that JSON can hold."""
         marked = {name for name, one in declared(type(self)).items() if one.marker is not None}
-        return as_json({name: x for name, x in self.values().items() if name not in marked})
+        return as_json({name: x for name, x in self.as_dict().items() if name not in marked})
 
 
 class Settings(Parameters, without=("random_state",)):

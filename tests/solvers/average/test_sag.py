@@ -16,10 +16,9 @@ from partwise.arrays import Floats
 from partwise.errors import DataError, MismatchError
 from partwise.problem.evaluation import Evaluator
 from partwise.solvers.average.average_gradient import sag_epoch
-from partwise.solvers.average.gradient_memory import gradient_memory
 from partwise.solvers.average.memory import SAMPLINGS, SEEN
 from partwise.solvers.average.mini_batches import BatchSAG
-from partwise.solvers.average.sag import SAG, SAGA, SAGNUS
+from partwise.solvers.average.sag import SAG, SAGA, SAGNUS, gradient_memory
 from partwise.solvers.average.svrg import SVRG
 from partwise.solvers.registry import make_solver
 from partwise.structures.chain.structure import Chain

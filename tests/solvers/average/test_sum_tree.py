@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partwise.solvers.average.sum_tree import find, make_tree, put
+from partwise.solvers.average.memory import find, make_tree, put
 
 NUMBERS = st.lists(st.sampled_from([0.0, 0.0, 1.0, 0.3, 1e-9, 7.0]), min_size=1, max_size=40)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from partwise.arrays import Floats
-from partwise.solvers.batch.curvature_pairs import CurvaturePairs
+from partwise.solvers.batch.lbfgs import CurvaturePairs
 
 
 def inverse_hessian(pairs: list[tuple[Floats, Floats]]) -> Floats:

@@ -16,8 +16,8 @@ from partwise.errors import MismatchError
 from partwise.problem.evaluation import Evaluator
 from partwise.problem.problem import Problem
 from partwise.problem.subset import subset
-from partwise.solvers.blocks.messages import Pass, Round
 from partwise.solvers.blocks.places import add_at
+from partwise.solvers.blocks.plan import Pass, Round
 from partwise.solvers.blocks.solver import Blocks, make_block
 from partwise.solvers.eg.online import OnlineEG
 from partwise.solvers.goal import Goal

@@ -8,8 +8,8 @@ from support.structure_cases import problem_of
 
 from partwise.problem.design import scatter
 from partwise.problem.problem import Problem
-from partwise.solvers.blocks.messages import Pass, Update
 from partwise.solvers.blocks.places import Marks, Places, add_at, gather, subtract_at, take
+from partwise.solvers.blocks.plan import Pass, Update
 from partwise.solvers.blocks.vectors import Vectors
 
 NAMES = ("chain", "multiclass", "projective", "grammar")

@@ -11,7 +11,7 @@ from support.structure_cases import problem_of
 from partwise.errors import MismatchError
 from partwise.problem.subset import subset
 from partwise.solvers.automatic import first_choice
-from partwise.solvers.blocks.plan import Extent, Plan, block_ends, make_plan
+from partwise.solvers.blocks.plan import BlockPlan, Extent, block_ends, make_plan
 from partwise.solvers.blocks.solver import deal
 from partwise.solvers.eg.base import default_annealing, easy_l2
 from partwise.training.loop import train
@@ -43,7 +43,7 @@ def test_every_example_is_in_one_block(name: str) -> None:
     assert whole.easy_l2 == pytest.approx(easy_l2(problem))
 
 
-def plan_of(name: str, loss: str, l2: float, l1: float = 0.0) -> Plan:
+def plan_of(name: str, loss: str, l2: float, l1: float = 0.0) -> BlockPlan:
     problem = problem_of(name, loss)
     args = problem.layout.n_weights, problem.loss.tau, name == "multiclass", l2, l1
     return make_plan(Extent.of(problem), *args)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from support.class_data import classes, drawn
 
-from partwise.solvers.coordinate import contexts as grouping
-from partwise.solvers.coordinate.contexts import find_contexts
+from partwise.solvers.coordinate import subproblem as grouping
+from partwise.solvers.coordinate.subproblem import find_contexts
 
 
 def test_contexts_are_rows() -> None:

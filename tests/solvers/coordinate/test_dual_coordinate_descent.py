@@ -16,15 +16,18 @@ from support.instances import Instance, make_instance
 from support.solvers import solver_of
 
 from partwise.errors import DataError, MismatchError
-from partwise.problem.dual_point import DualPoint
-from partwise.problem.evaluation import Evaluator
+from partwise.problem.evaluation import DualPoint, Evaluator
 from partwise.problem.problem import Problem
-from partwise.solvers.coordinate.contexts import find_contexts
 from partwise.solvers.coordinate.dual import ORDERS, DualCoordinateDescent
-from partwise.solvers.coordinate.entropy_blocks import BLOCKS, EntropyBlocks, entropy_epoch
+from partwise.solvers.coordinate.entropy_blocks import (
+    BLOCKS,
+    EntropyBlocks,
+    Epsilons,
+    entropy_epoch,
+    starting_point,
+)
 from partwise.solvers.coordinate.logistic_blocks import LogisticBlocks, divergence, logistic_epoch
-from partwise.solvers.coordinate.starts import Epsilons, starting_point
-from partwise.solvers.coordinate.subproblem import METHODS, SMALLEST, Newton
+from partwise.solvers.coordinate.subproblem import METHODS, SMALLEST, Newton, find_contexts
 from partwise.training.loop import train
 
 OPTIONS: list[dict[str, Any]] = [

@@ -11,9 +11,8 @@ from support.solvers import solver_of
 
 from partwise.errors import MismatchError, OptionError
 from partwise.problem.problem import Problem
-from partwise.solvers.coordinate.contexts import find_contexts
 from partwise.solvers.coordinate.dual import DualCoordinateDescent, Tolerance
-from partwise.solvers.coordinate.subproblem import Newton
+from partwise.solvers.coordinate.subproblem import Newton, find_contexts
 from partwise.solvers.margin.crammer_singer import CrammerSinger
 from partwise.training.loop import train
 

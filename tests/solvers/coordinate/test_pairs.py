@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partwise.solvers.coordinate import pairs
-from partwise.solvers.coordinate.pairs import PAIRS, solve_by_pairs
+from partwise.solvers.coordinate import multiplier
+from partwise.solvers.coordinate.multiplier import PAIRS, solve_by_pairs
 from partwise.solvers.coordinate.subproblem import Newton, solve_subproblem
 
 
@@ -73,7 +73,7 @@ def test_the_cyclic_order_goes_through_all_pairs(monkeypatch: pytest.MonkeyPatch
 
     z, g = alpha.copy(), np.log(alpha) - q
     room, heap = np.empty((3, 4)), np.empty((4, 4), dtype=np.int64)
-    monkeypatch.setattr(pairs, "solve_subproblem", note)
+    monkeypatch.setattr(multiplier, "solve_subproblem", note)
     solve_by_pairs.py_func(
         alpha, q, k, 0.3, 1e-9, Newton(), PAIRS.index("cyclic"), z, g, room, heap
     )

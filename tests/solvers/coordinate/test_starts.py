@@ -12,7 +12,7 @@ from support.solvers import solver_of
 from partwise.errors import MismatchError, OptionError
 from partwise.problem.problem import Problem
 from partwise.solvers.coordinate.dual import DualCoordinateDescent
-from partwise.solvers.coordinate.starts import Epsilons
+from partwise.solvers.coordinate.entropy_blocks import Epsilons
 
 
 def alpha(problem: Problem, l2: float = 0.5, **options: Any) -> Any:

@@ -22,8 +22,7 @@ from support.solvers import solver_of
 from support.structure_cases import rows_for
 
 from partwise.errors import MismatchError
-from partwise.problem.dual_point import DualPoint
-from partwise.problem.evaluation import Evaluator
+from partwise.problem.evaluation import DualPoint, Evaluator
 from partwise.problem.losses import make_loss
 from partwise.problem.problem import build_problem, make_topologies
 from partwise.solvers.eg.base import Annealing, default_annealing

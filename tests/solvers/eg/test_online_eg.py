@@ -23,15 +23,13 @@ from support.optima import apart, near_balance, opposed, optimal_duals, step_res
 from support.solvers import solver_of
 
 from partwise.errors import MismatchError
-from partwise.problem.dual_point import DualPoint
-from partwise.problem.evaluation import Evaluator
+from partwise.problem.evaluation import DualPoint, Evaluator
 from partwise.problem.problem import build_problem
 from partwise.problem.rows import Rows
+from partwise.solvers.dual_points import gold_parts
 from partwise.solvers.eg import online as online_eg
-from partwise.solvers.eg.base import LINEAR, NORM, VERTEX, VISITS, Annealing
+from partwise.solvers.eg.base import LINEAR, NORM, VERTEX, VISITS, Annealing, safe_steps
 from partwise.solvers.eg.online import ORDERS, OnlineEG, online_eg_epoch
-from partwise.solvers.eg.steps import safe_steps
-from partwise.solvers.gold_labels import gold_parts
 from partwise.structures.chain.structure import Chain
 from partwise.structures.multiclass import Multiclass
 from partwise.training.loop import train

@@ -12,8 +12,7 @@ from partwise.errors import MismatchError
 from partwise.problem.evaluation import Evaluator
 from partwise.solvers.eg.online import OnlineEG
 from partwise.solvers.goal import Goal
-from partwise.solvers.margin.smo import SMO
-from partwise.solvers.margin.smo_eg import SMOThenEG
+from partwise.solvers.margin.smo import SMO, SMOThenEG
 from partwise.structures import steps
 from partwise.structures.registry import STRUCTURES
 from partwise.training.loop import train

@@ -9,8 +9,12 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from partwise.errors import PartwiseError
-from partwise.solvers.planes.bundle_qp import bundle_gap, bundle_optimum, require_clarabel
-from partwise.solvers.planes.working_set import WorkingSet
+from partwise.solvers.planes.bmrm import (
+    WorkingSet,
+    bundle_gap,
+    bundle_optimum,
+    require_clarabel,
+)
 
 
 def draw(seed: int, m: int, rank: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

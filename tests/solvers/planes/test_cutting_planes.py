@@ -14,7 +14,7 @@ from partwise.errors import DataError, MismatchError
 from partwise.problem.evaluation import Evaluator
 from partwise.problem.losses import Loss
 from partwise.solvers.planes import each_slack
-from partwise.solvers.planes.bundle_qp import bundle_optimum
+from partwise.solvers.planes.bmrm import bundle_optimum
 from partwise.solvers.planes.cutting_planes import CuttingPlanes
 from partwise.solvers.planes.each_slack import EachSlack
 from partwise.solvers.planes.worst_labels import WorstLabels

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partwise.solvers.stochastic.step_search import best_power, trial_sample
+from partwise.solvers.stochastic.base import best_power, trial_sample
 
 
 @given(st.integers(-8, 8), st.integers(0, 20), st.floats(0.1, 3.0))

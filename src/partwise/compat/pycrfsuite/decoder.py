@@ -20,8 +20,8 @@ from ...models.inference import (
     make_batch,
     part_marginals,
 )
-from ...problem.layout import Layout
 from ...problem.rows import Rows
+from ...problem.storage import Layout
 from ...structures.chain.structure import Chain
 from .instances import Known, make_rows
 

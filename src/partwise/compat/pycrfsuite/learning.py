@@ -16,13 +16,12 @@ from ...compiled.compilation import noted_compilation
 from ...errors import DataError
 from ...models.foreign.crfsuite import CRFsuiteModel, WeightedPairs
 from ...models.inference import OracleBatch, Stored, best_labels, make_batch
-from ...problem.layout import Layout
 from ...problem.losses import make_loss
 from ...problem.problem import Problem, build_problem
+from ...problem.storage import Layout
 from ...problem.weight_rule import WeightRule
 from ...structures.chain.structure import Chain
-from ...training.advice import Words, warn_unless_converged
-from ...training.certificate import Certificate
+from ...training.certificate import Certificate, Words, warn_unless_converged
 from ...training.fit import Progress
 from ...training.loop import train
 from .decoder import chain_rows

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ...errors import DataError
-from ...problem.layout import Layout
+from ...problem.storage import Layout
 from ...structures.registry import make_structure
 from ...training.certificate import Certificate
 from ..features import FEATURES

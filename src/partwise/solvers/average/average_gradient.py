@@ -46,8 +46,9 @@ from .memory import (
     VISITS,
     Memory,
     Rule,
+    find,
+    put,
 )
-from .sum_tree import find, put
 from .two_vectors import scatter_both, score_both
 
 #: L need not go below this fraction of lambda, where 1 / (L + lambda) hardly depends on it.

@@ -20,7 +20,6 @@ from ...problem.problem import Problem
 from ..base import Epoch, Evaluation
 from ..goal import Goal
 from ..primal import PrimalSolver, certified
-from ..scratch import scratch
 from .average_gradient import all_chances, sag_epoch, shrink_all, step_size
 from .lazy import settle
 from .memory import (
@@ -44,7 +43,7 @@ from .memory import (
     distributions,
     make_memory,
 )
-from .steps import Steps, curvature_bounds
+from .steps import StepOptions, curvature_bounds
 from .two_gradients import two_gradient_epoch
 
 
@@ -58,7 +57,7 @@ class Tossing(PrimalSolver):
 
     def __init__(self, goal: Goal) -> None:
         super().__init__(goal)
-        self.buffers = scratch(goal.problem, 6)
+        self.buffers = goal.problem.scratch(6)
         self.other = np.empty(goal.problem.max_parts)
         self.coins = np.zeros((0, 3))  # what is left of the draws of this epoch
 
@@ -118,7 +117,7 @@ class AverageGradient(Tossing):
     ----------
     goal : Goal
         What to solve.
-    steps : Steps
+    steps : StepOptions
         The options that follow, but for delta.
     sampling : {"uniform", "nus", "nus-2013"}
         How examples are drawn: uniformly; half of the time in proportion to L_i, the estimate of
@@ -150,7 +149,7 @@ class AverageGradient(Tossing):
         # z, d and v with copies of them; the marginals, and theta at the end.
         return Footprint(vectors=8 if l1 else 7, parts=2, examples=14)
 
-    def __init__(self, goal: Goal, steps: Steps, delta: float | None) -> None:
+    def __init__(self, goal: Goal, steps: StepOptions, delta: float | None) -> None:
         problem, evaluator, l2, l1 = goal.problem, goal.evaluator, goal.l2, goal.l1
         method, sampling = "saga" if self.saga else "sag", steps.sampling
         steps.check(method, goal, int(np.count_nonzero(problem.arrays.weight)))

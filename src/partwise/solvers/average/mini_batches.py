@@ -39,14 +39,14 @@ from .memory import (
     Rule,
     make_memory,
 )
-from .steps import Steps
+from .steps import StepOptions
 
 _Places: TypeAlias = npt.NDArray[np.uint32]
 #: The step alpha, or how it is found.
 Eta: TypeAlias = Positive | Annotated[str, OneOf(("search",))]
 
 
-class Batches(NamedTuple):
+class MiniBatches(NamedTuple):
     """The mini-batches, and which numbers are kept of each."""
 
     ends: Ints  # B + 1: where the examples of a mini-batch are
@@ -56,7 +56,7 @@ class Batches(NamedTuple):
     least: Floats  # one per mini-batch: no search where |g|^2 is at most this
 
 
-def make_batches(problem: Problem, size: int) -> Batches:
+def make_batches(problem: Problem, size: int) -> MiniBatches:
     """Divide the examples that have a weight, in their order."""
     a, design = problem.arrays, problem.arrays.design
     examples = np.flatnonzero(a.weight)
@@ -68,7 +68,7 @@ def make_batches(problem: Problem, size: int) -> Batches:
     _touched(design, ends, examples, last, at, places)
     reach = np.add.reduceat((a.weight * problem.diameter)[examples], ends[:-1])
     least = 1e-8 * np.minimum(1.0, reach**2)
-    return Batches(ends, examples, at, places, least)
+    return MiniBatches(ends, examples, at, places, least)
 
 
 @njit
@@ -231,7 +231,7 @@ class BatchSAG(Tossing):
         eta: Eta = "search",
         first_curvature: Positive | None = None,
     ) -> None:
-        steps = Steps("uniform", eta, first_curvature)
+        steps = StepOptions("uniform", eta, first_curvature)
         self.batches = make_batches(goal.problem, batch)
         self.kept = np.zeros(len(self.batches.places))
         self.fresh = np.ones(len(self.batches.least), dtype=np.bool_)

@@ -31,7 +31,7 @@ from ...problem.problem import Problem
 from ..goal import Goal
 from ..options import OneOf, Positive
 
-__all__ = ["Eta", "Steps", "curvature_bounds", "proven_step"]
+__all__ = ["Eta", "StepOptions", "curvature_bounds", "proven_step"]
 
 #: The step alpha, or how it is found.
 Eta: TypeAlias = Positive | Annotated[str, OneOf(("search", "theorem", "bound"))]
@@ -73,7 +73,7 @@ def proven_step(method: str, sampling: str, bound: Floats, lam: float) -> float:
     return float(1.0 / ((_SAG if method == "sag" else _SVRG) * curvature.max()))
 
 
-class Steps(NamedTuple):
+class StepOptions(NamedTuple):
     """The options on draws and steps, as users give them."""
 
     sampling: str

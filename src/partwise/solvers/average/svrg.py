@@ -19,7 +19,7 @@ from ..options import OneOf, Positive, Preset, Share
 from ..papers import JOHNSON_2013, SCHMIDT_2015
 from .base import Tossing
 from .memory import LARGEST, PROPORTIONAL, SEEN, UNIFORM, VISITS, Rule, make_memory
-from .steps import Steps, curvature_bounds
+from .steps import StepOptions, curvature_bounds
 from .two_gradients import two_gradient_epoch
 
 #: The step alpha, or how it is found.
@@ -68,7 +68,9 @@ class SVRG(Tossing):
         inner: Positive = 2.0,
         share: Share | None = None,
     ) -> None:
-        steps = Steps(sampling, eta, share=0.25 if share is None and eta == "search" else share)
+        steps = StepOptions(
+            sampling, eta, share=0.25 if share is None and eta == "search" else share
+        )
         problem, self.inner = goal.problem, inner
         examples = np.flatnonzero(problem.arrays.weight)
         steps.check("svrg", goal, len(examples))

@@ -17,8 +17,7 @@ from ...compiled.jit import FAST, njit
 from ...problem.design import scatter, score
 from .average_gradient import NEGLIGIBLE, from_gold, new_curvature, respond, scores, see, step_size
 from .lazy import settle
-from .memory import BETA, LARGEST, PROPORTIONAL, SLIDE, STALE, VISITS
-from .sum_tree import find
+from .memory import BETA, LARGEST, PROPORTIONAL, SLIDE, STALE, VISITS, find
 from .two_vectors import scatter_both
 
 

@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from ...arrays import Floats, Ints
 from ...compiled.jit import njit
-from ...compiled.lanes import LINE
-from ...compiled.prefetch import prefetch
+from ...compiled.lanes import LINE, prefetch
 from ...problem.design import Design
 
 __all__ = ["Marks", "Places", "add_at", "gather", "subtract_at", "take"]

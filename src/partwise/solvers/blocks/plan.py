@@ -8,13 +8,22 @@ from typing import Final
 
 import numpy as np
 
-from ...arrays import Ints
-from ...compiled.vectors import inner
-from ...errors import MismatchError
+from ...arrays import Floats, Ints
 from ...problem.problem import Problem
-from ..eg.base import Annealing, default_annealing
+from ..eg.base import Annealing, default_annealing, is_small, refuse_l1_with_hinge, sum_of_squares
+from .places import Places
 
-__all__ = ["Extent", "Plan", "block_ends", "make_plan"]
+__all__ = [
+    "BlockPlan",
+    "Change",
+    "Extent",
+    "Fresh",
+    "Pass",
+    "Round",
+    "Update",
+    "block_ends",
+    "make_plan",
+]
 
 #: How many blocks there are, unless there are fewer examples.
 BLOCKS: Final = 8
@@ -47,9 +56,8 @@ class Extent:
     @staticmethod
     def of(problem: Problem) -> Extent:
         """Count what a problem has."""
-        design = problem.arrays.design
-        squares = inner(design.value, design.value) if design.value.size else len(design.start)
-        return Extent(problem.n_examples, problem.n_parts, len(design.site_part), float(squares))
+        n_sites = len(problem.arrays.design.site_part)
+        return Extent(problem.n_examples, problem.n_parts, n_sites, sum_of_squares(problem))
 
     @staticmethod
     def total(several: Iterable[Extent]) -> Extent:
@@ -69,7 +77,7 @@ class Extent:
 
 
 @dataclass(frozen=True)
-class Plan:
+class BlockPlan:
     """How blocks are trained.
 
     Attributes
@@ -115,7 +123,7 @@ def make_plan(
     blocks: int | None = None,
     exchanges: int | str | None = None,
     method: str | None = None,
-) -> Plan:
+) -> BlockPlan:
     """Choose the method of the blocks, as the automatic solver does, and their number.
 
     Parameters
@@ -137,10 +145,7 @@ def make_plan(
     method : {"online-eg"} or None
         Given: online EG for every loss, without annealing or a proximal term.
     """
-    if l1 > 0.0 and tau == 0.0:
-        raise MismatchError(
-            "no solver takes l1 > 0 with the hinge loss; use the log or the softmax-margin loss"
-        )
+    refuse_l1_with_hinge(l1, tau)
     k = min(blocks or BLOCKS, extent.examples)
     if exchanges == "each":
         exchanges = -(-extent.examples // k)
@@ -149,18 +154,17 @@ def make_plan(
         exchanges = min(_EXCHANGES, 1 << (most.bit_length() - 1))
     exchanges, easy = int(exchanges), extent.easy_l2
     if method is not None:
-        return Plan("plain-eg", k, exchanges, None, 0.0, _SMOOTH, tau > 0.0)
+        return BlockPlan("plain-eg", k, exchanges, None, 0.0, _SMOOTH, tau > 0.0)
     if tau == 0.0:
         visits = "crammer-singer" if multiclass else "bcfw"
-        return Plan(visits, k, exchanges, None, max(easy, l2), _HINGE, False)
-    tied = 4 * n_weights <= extent.sites
-    if l1 > 0.0 or easy > (3.0 if tied else 50.0) * l2:
+        return BlockPlan(visits, k, exchanges, None, max(easy, l2), _HINGE, False)
+    if l1 > 0.0 or is_small(l2, easy, n_weights, extent.sites):
         nearness = max(easy - l2, 0.0)
         if warm and l1 == 0.0:
             nearness = min(nearness, 10.0 * l2)
-        return Plan("online-eg", k, exchanges, None, nearness, _SMOOTH, True)
+        return BlockPlan("online-eg", k, exchanges, None, nearness, _SMOOTH, True)
     annealing = None if warm else default_annealing(easy, l2)
-    return Plan("online-eg", k, exchanges, annealing, 0.0, _SMOOTH, True)
+    return BlockPlan("online-eg", k, exchanges, annealing, 0.0, _SMOOTH, True)
 
 
 def block_ends(sizes: Ints, blocks: int) -> Ints:
@@ -182,3 +186,102 @@ def block_ends(sizes: Ints, blocks: int) -> Ints:
     ends = np.minimum(ends, n - blocks + np.arange(1, blocks))
     ends = np.maximum.accumulate(ends - np.arange(blocks - 1)) + np.arange(blocks - 1)
     return np.append(ends, n).astype(np.int64)
+
+
+# What the driver and the blocks tell each other.
+
+
+@dataclass(frozen=True)
+class Pass:
+    """The beginning of a pass.
+
+    Attributes
+    ----------
+    number : int
+        How many passes there were before.
+    l2 : float
+        The l2 of this pass; larger than the target while annealing.
+    k : float
+        The factor of the proximal term.
+    moves : bool
+        Whether the centre of the proximal term moves to the weights of the pass before.
+    seed : int
+        Each block draws its order by this number and its own.
+    exchanges : int
+        How many rounds the pass has.
+    """
+
+    number: int
+    l2: float
+    k: float
+    moves: bool
+    seed: int
+    exchanges: int
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round: every block visits its next chunk.
+
+    Attributes
+    ----------
+    turn : int
+        Which chunk, counted from 0.
+    sigma : float
+        By how much a block takes its own changes to be larger than they are, to leave room for
+        those of the others.
+    final : bool
+        Whether the round stands whatever comes of it, so that nothing is kept to undo it.
+    """
+
+    turn: int
+    sigma: float
+    final: bool
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a block changed in a round.
+
+    Attributes
+    ----------
+    places, values : Places, ndarray
+        The change of v.
+    linear : float
+        The change of sum_i c_i (tau H_i + cost_i.mu_i).
+    share : float
+        The examples' part of the gap in the block, as far as it was seen at their last visits.
+    visits : int
+        How often an oracle was called.
+    """
+
+    places: Places
+    values: Floats
+    linear: float
+    share: float
+    visits: int
+
+
+@dataclass(frozen=True)
+class Update:
+    """What all blocks changed in a round: the sum of their changes, in the order of the blocks."""
+
+    places: Places
+    values: Floats
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """The duals of a block, from scratch.
+
+    Attributes
+    ----------
+    places, values : Places, ndarray
+        The v of its examples.
+    linear : float
+        The sum of c_i (tau H_i + cost_i.mu_i) over its examples.
+    """
+
+    places: Places
+    values: Floats
+    linear: float

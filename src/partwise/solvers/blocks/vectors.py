@@ -16,8 +16,8 @@ from ...compiled.vectors import shrunk
 from ...errors import DataError
 from ...problem.storage import Storage
 from ..iterate_average import IterateAverage
-from .messages import Pass, Update
 from .places import Marks, Places, add_at, subtract_at, take
+from .plan import Pass, Update
 
 __all__ = ["Vectors"]
 

@@ -23,17 +23,14 @@ from ...arrays import Floats, Ints
 from ...compiled.jit import FAST, njit
 from ...compiled.vectors import inner
 from ...errors import MismatchError
-from ...problem.dual_point import DualPoint
-from ...problem.evaluation import not_finite
+from ...problem.evaluation import DualPoint, not_finite
 from ..base import Epoch, Evaluation, Solver
 from ..goal import Goal
 from ..options import Factor, NotNegative, OneOf, Positive, Preset, Share, Within
 from ..papers import YU_2011
-from .contexts import find_contexts
-from .entropy_blocks import BLOCKS, EntropyBlocks
+from .entropy_blocks import BLOCKS, STARTS, EntropyBlocks, Epsilons, starting_point
 from .logistic_blocks import LogisticBlocks
-from .starts import STARTS, Epsilons, starting_point
-from .subproblem import METHODS, SMALLEST, Newton
+from .subproblem import METHODS, SMALLEST, Newton, find_contexts
 
 ORDERS: Final = ("permutation", "focused", "sequence")
 

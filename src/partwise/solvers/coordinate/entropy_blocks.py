@@ -8,7 +8,7 @@ v <- v - F^T (Z - alpha).
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
@@ -16,13 +16,65 @@ from ...arrays import Floats, Ints
 from ...compiled.exponential import exp_into
 from ...compiled.jit import FAST, njit
 from ...compiled.vectors import inner
+from ...errors import MismatchError
 from ...problem.design import scatter, score
 from ...problem.evaluation import Evaluator
 from ...problem.problem import Problem
-from .contexts import Contexts
-from .multiplier import solve_by_multiplier
-from .pairs import PAIRS, solve_by_pairs
-from .subproblem import Newton
+from ..options import Within
+from .multiplier import PAIRS, solve_by_multiplier, solve_by_pairs
+from .subproblem import Contexts, Newton
+
+# The duals that dual coordinate descent starts from, since 0 is none of them.
+#
+# Section 3.4 and (51) of Yu, Huang and Lin (2011). alpha = C of the paper is the weight of an
+# example here, so a part of C is the same part of that weight.
+
+
+STARTS: Final = ("near-gold", "keerthi", "uniform")
+
+
+class Epsilons(NamedTuple):
+    """How close to the gold labels "near-gold" is."""
+
+    #: Two classes: alpha is at most this part of C ...
+    part: Annotated[float, Within("a number between 0 and 1", 0.0, 1.0, True, True)] = 1e-3
+    #: ... and at most this (36).
+    most: Annotated[float, Within("a positive number", above=True)] = 1e-8
+    #: More classes: what the labels that were not seen with a context share (51).
+    unseen: Annotated[float, Within("a number between 0 and 1", 0.0, 1.0, True, True)] = 1e-10
+
+
+def starting_point(
+    contexts: Contexts, start: str, epsilons: Epsilons, c: float | None = None
+) -> Floats:
+    """Return alpha, X x L.
+
+    c: the C of the paper for an example of weight 1 if one vector stands for two classes.
+    """
+    counts, total = contexts.counts, contexts.total
+    n_labels = counts.shape[1]
+    if start == "uniform":
+        return np.repeat(total[:, None] / n_labels, n_labels, axis=1)
+    if start == "keerthi":
+        if n_labels != 2:
+            raise MismatchError(
+                f"start='keerthi' is for two classes, and there are {n_labels}; use "
+                "start='near-gold' or start='uniform'"
+            )
+        # C / l+ and C / l-, counted in examples of mean weight; C itself, with one, is no dual.
+        mean = total.sum() / contexts.size.sum()
+        wrong = counts / np.maximum(counts.sum(axis=0) / mean, 2.0)
+        moved: Floats = counts - wrong + wrong[:, ::-1]
+        return moved
+    unseen = counts == 0.0
+    n_unseen = unseen.sum(axis=1, keepdims=True)
+    if c is not None:
+        small = np.minimum(epsilons.part * total, epsilons.most / c)[:, None]
+    else:
+        small = epsilons.unseen * total[:, None]
+    seen_part = np.where(n_unseen > 0, 1.0 - small / total[:, None], 1.0)
+    return np.where(unseen, small / np.maximum(n_unseen, 1), seen_part * counts)
+
 
 #: The ways to solve a block, by name; the position of a pair here is that in PAIRS.
 BLOCKS: Final = (*PAIRS, "multiplier")

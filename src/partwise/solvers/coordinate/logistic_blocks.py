@@ -26,12 +26,10 @@ import numpy.typing as npt
 from ...arrays import Floats, Ints
 from ...compiled.exponential import exp
 from ...compiled.jit import FAST, njit
-from ...compiled.lanes import LINE
-from ...compiled.prefetch import prefetch
+from ...compiled.lanes import LINE, prefetch
 from ...compiled.vectors import inner
 from ...problem.problem import Problem
-from .contexts import Contexts
-from .subproblem import Newton, solve_subproblem
+from .subproblem import Contexts, Newton, solve_subproblem
 
 #: How many visits ahead the memory is prefetched.
 _AHEAD: Final = 4

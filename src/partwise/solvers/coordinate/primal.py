@@ -46,7 +46,7 @@ _SURE: Final = 1.75
 _LARGE: Final = 1e100
 
 
-class Columns(NamedTuple):
+class FeatureColumns(NamedTuple):
     """The features, each with the examples that have it, and where its weights are."""
 
     ptr: Ints  # features + 1
@@ -68,7 +68,7 @@ class Scores(NamedTuple):
     z: Floats  # n: sum_y e
 
 
-def make_columns(problem: Problem) -> Columns:
+def make_columns(problem: Problem) -> FeatureColumns:
     """Transpose the design; examples of weight 0 are left out."""
     design, storage = problem.arrays.design, problem.storage
     used = np.repeat(problem.arrays.weight > 0.0, np.diff(design.entry_ptr))
@@ -84,7 +84,7 @@ def make_columns(problem: Problem) -> Columns:
     filled = np.diff(columns.indptr) > 0
     if filled.any():
         reach[filled] = np.maximum.reduceat(np.abs(columns.data), columns.indptr[:-1][filled])
-    return Columns(
+    return FeatureColumns(
         ptr=columns.indptr.astype(np.int64),
         example=columns.indices.astype(np.int64),
         value=columns.data,

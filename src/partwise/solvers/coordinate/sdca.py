@@ -23,16 +23,14 @@ from ...arrays import Floats, Ints
 from ...compiled.jit import FAST, njit
 from ...compiled.vectors import shrunk
 from ...problem.design import scatter, score
-from ...problem.dual_point import DualPoint
-from ...problem.evaluation import not_finite
+from ...problem.evaluation import DualPoint, not_finite
 from ...problem.footprint import Footprint
 from ...problem.problem import example_marginals
 from ..base import Epoch, Evaluation, Solver
+from ..dual_points import gold_parts
 from ..eg.base import first_theta
 from ..goal import Goal
-from ..gold_labels import gold_parts
 from ..papers import LE_PRIOL_2018, SHALEV_SHWARTZ_2013
-from ..scratch import scratch
 
 
 @njit(fastmath=FAST)
@@ -152,7 +150,7 @@ class SDCA(Solver):
         self.gap = np.where(problem.arrays.weight > 0.0, 1.0, 0.0)  # shares, at the last visits
         self.seen = False
         self.d = problem.storage.zeros()
-        self.buffers = scratch(problem, 5)
+        self.buffers = problem.scratch(5)
         self._rebuild()
 
     def _rebuild(self) -> None:

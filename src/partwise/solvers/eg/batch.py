@@ -22,9 +22,7 @@ from ..base import Epoch
 from ..goal import Goal
 from ..options import NotNegative, Positive, Preset
 from ..papers import BARTLETT_2004, COLLINS_2008
-from .base import Annealing, ExponentiatedGradient
-from .published import BATCH
-from .steps import Eta, first_batch_step, searched
+from .base import BATCH, Annealing, Eta, ExponentiatedGradient, first_batch_step, searched
 
 
 @njit(fastmath=FAST)
@@ -91,7 +89,7 @@ class BatchEG(ExponentiatedGradient):
         def task(begin: int, end: int) -> None:
             batch_eg_directions(arrays, old.v, l2, old.theta, direction, begin, end)
 
-        self.evaluator.run(self.problem.n_examples, task)
+        self.evaluator.run(0, self.problem.n_examples, task)
         passes = 0
         tau = self.problem.loss.tau
         while True:

@@ -30,26 +30,27 @@ from ...arrays import Floats, Ints
 from ...compiled.jit import FAST, njit
 from ...errors import MismatchError
 from ...problem.design import score
-from ...problem.dual_point import DualPoint
-from ...problem.evaluation import not_finite
+from ...problem.evaluation import DualPoint, not_finite
 from ...problem.problem import example_marginals, example_maximum
 from ..base import Epoch
 from ..goal import Goal
 from ..options import NotNegative, OneOf, Positive, Preset, Within
 from ..papers import BARTLETT_2004, COLLINS_2008, SCHMIDT_2015, YU_2011, Paper
-from ..scratch import scratch
 from .base import (
     LINEAR,
     NORM,
+    ONLINE,
     VERTEX,
     VISITS,
     Annealing,
     Duals,
+    Eta,
     ExponentiatedGradient,
+    fixed_steps,
+    safe_steps,
+    searched,
 )
-from .published import ONLINE
 from .shrinking import scatter_shrunk
-from .steps import Eta, fixed_steps, safe_steps, searched
 
 ORDERS = ("permutation", "focused", "replacement", "permutation-then-draws", "deterministic")
 #: The first eta: a number, found by trial, or that of the fit before.
@@ -352,7 +353,7 @@ class OnlineEG(ExponentiatedGradient):
         self.order = order
         self.fixed = not search
         self.halvings = (0, 0) if self.fixed else _halvings(halvings)
-        self.buffers = scratch(problem, 5)
+        self.buffers = problem.scratch(5)
         self.age = np.zeros(problem.n_examples, dtype=np.int64)  # epochs since the last visit
         bounded = halvings in ("few", None)
         # A safe step always improves the dual, so there is no need to go below it.

@@ -17,18 +17,15 @@ from typing import ClassVar, final
 
 from ...arrays import Floats
 from ...compiled.vectors import inner
-from ...problem.dual_point import DualPoint
-from ...problem.evaluation import Slope
+from ...problem.evaluation import DualPoint, Slope
 from ...problem.footprint import Footprint
 from ..base import Epoch, Evaluation, Solver
+from ..dual_points import first_linear_theta
 from ..goal import Goal
 from ..iterate_average import IterateAverage
-from ..linear_theta import first_linear_theta
 from ..options import NotNegative, Positive, Preset
 from ..papers import BARTLETT_2004
-from .base import first_theta
-from .published import PRIMAL
-from .steps import Eta, first_batch_step, searched
+from .base import PRIMAL, Eta, first_batch_step, first_theta, searched
 
 
 @final

@@ -24,14 +24,13 @@ from ...problem.evaluation import penalty
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem
 from ..base import Epoch, Evaluation
-from ..dual_line_search import search_dual_line
 from ..goal import Goal
 from ..options import NotNegative, OneOf, Preset
 from ..papers import COLLINS_2008, ROCKAFELLAR_1976, TOMIOKA_2011
+from ..primal import search_dual_line
 from ..proximal_term import ProximalTerm, holding_factor
-from .base import LINEAR, VISITS, easy_l2
+from .base import LINEAR, VISITS, easy_l2, safe_steps
 from .online import ORDERS, FirstStep, OnlineEG
-from .steps import safe_steps
 
 #: The examples' part of the gap, divided by the weights' part, that k is steered to.
 _PROPORTION: Final = 0.1

@@ -20,7 +20,7 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ...compiled.jit import FAST, njit
-from ...compiled.prefetch import prefetch
+from ...compiled.lanes import prefetch
 from ...errors import DataError
 from ...problem.design import fetch_example, scatter, score
 from ...problem.evaluation import not_finite

@@ -44,7 +44,7 @@ itself, and falls by a tenth after each step. With any guesses L_k
 since t_k^2 L_k = mu_{k+1}: the rate stays the same, with a constant that depends on the data.
 
 The theta of beta and alpha~ is never stored: it is a linear function of one vector
-(linear_theta.py). Both grow like 1/mu, but as logarithms of probabilities, so the marginals stay
+(`LinearTheta`). Both grow like 1/mu, but as logarithms of probabilities, so the marginals stay
 exact until mu nears the rounding error of the scores. alpha has no theta; its marginals are kept,
 and are always a mixture.
 """
@@ -59,16 +59,14 @@ import numpy as np
 
 from ...arrays import Floats
 from ...compiled.vectors import inner
-from ...problem.dual_point import DualPoint
-from ...problem.evaluation import Slope, penalty
+from ...problem.evaluation import DualPoint, Slope, penalty
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem
 from ..base import Epoch, Evaluation, Solver
+from ..dual_points import Mixture, first_linear_theta
 from ..goal import Goal
-from ..linear_theta import first_linear_theta
 from ..options import NotNegative, OneOf, Preset
 from ..papers import ZHANG_2011
-from .mixture import Mixture
 
 #: The first guess at L is this fraction of what L would be if no two examples shared a feature.
 _GUESS: Final = 1.0 / 64.0

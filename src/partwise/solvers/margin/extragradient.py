@@ -55,16 +55,14 @@ import numpy as np
 
 from ...arrays import Floats
 from ...compiled.vectors import inner
-from ...problem.dual_point import DualPoint
-from ...problem.evaluation import Slope
+from ...problem.evaluation import DualPoint, Slope
 from ...problem.footprint import Footprint
 from ..base import Epoch, Evaluation, Solver
+from ..dual_points import LinearTheta, Mixture, first_linear_theta
 from ..goal import Goal
-from ..linear_theta import LinearTheta, first_linear_theta
 from ..options import NotNegative, OneOf, Positive, Preset
 from ..papers import TASKAR_2006
 from .excessive_gap import apart_bound, largest_cost, proven_bound, published_bound
-from .mixture import Mixture
 
 #: The first guess at M^2 is this fraction of what it would be if no two examples shared a feature.
 _GUESS: Final = 1.0 / 4.0

@@ -26,11 +26,10 @@ from ...errors import DataError
 from ...problem.evaluation import not_finite
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem, example_maximum
-from ...problem.room import Block
+from ...problem.room import RoomBlock
 from ..goal import Goal
 from ..options import Count, NotNegative, OneOf
 from ..papers import LACOSTE_JULIEN_2013, OSOKIN_2016
-from ..scratch import scratch
 from .atoms import (
     Atoms,
     add_atom,
@@ -194,12 +193,12 @@ class FrankWolfe(MarginalAscent):
         self.room = _room(goal.problem, room)
         self.begun = goal.start is not None
         # On disk only the labels of the present window are in memory.
-        whole = Block(0, 0, 0 if goal.problem.room.on_disk else goal.problem.n_examples)
+        whole = RoomBlock(0, 0, 0 if goal.problem.room.on_disk else goal.problem.n_examples)
         self.window: Ints = np.array([whole], dtype=np.int64)
         self.place = np.arange(goal.problem.n_examples)
         self.atoms = self._gold_atoms(whole)
         self.d = goal.problem.storage.zeros()
-        self.buffers = scratch(goal.problem, 4)
+        self.buffers = goal.problem.scratch(4)
 
     def draw(self) -> Ints:
         n = self.problem.n_examples
@@ -209,7 +208,7 @@ class FrankWolfe(MarginalAscent):
         drawn = self.rng.choice(n, size=n, p=0.5 * self.gap / total + 0.5 / n)
         return self.problem.room.grouped(self.rng, drawn)
 
-    def _gold_atoms(self, block: Block) -> Atoms:
+    def _gold_atoms(self, block: RoomBlock) -> Atoms:
         """Return the gold labels of a block."""
         atoms = gold_atoms(self.problem, self.room, block.first, block.last)
         if self.begun:
@@ -222,7 +221,7 @@ class FrankWolfe(MarginalAscent):
         window = room.window(self.problem.n_examples)
         if np.array_equal(window, self.window):
             return
-        before = [Block(*row) for row in self.window.tolist()]
+        before = [RoomBlock(*row) for row in self.window.tolist()]
         sizes = [block.last - block.first for block in before]
         held = dict(zip(before, split(self.atoms, sizes, self.room), strict=True))
         for block in before:

@@ -21,13 +21,13 @@ from ...arrays import Floats, Ints
 from ...compiled.jit import njit
 from ...compiled.vectors import inner
 from ...problem.design import any_change, scatter, score
-from ...problem.dual_point import DualPoint
+from ...problem.evaluation import DualPoint
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem
 from ..base import Epoch, Evaluation, Solver
+from ..dual_points import gold_places, set_gold, set_parts
 from ..eg.base import easy_l2
 from ..goal import Goal
-from ..gold_labels import gold_places, set_gold, set_parts
 from ..iterate_average import IterateAverage
 from ..options import NotNegative
 from ..proximal_term import ProximalTerm

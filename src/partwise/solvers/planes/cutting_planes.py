@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, final
 from ...errors import MismatchError
 from ...problem.footprint import Footprint
 from ...problem.problem import Problem
-from ..composite import CompositeSolver
+from ..base import CompositeSolver
 from ..goal import Goal
 from ..options import Count, NotNegative, OneOf, Preset
 from ..papers import COLLINS_2008, JOACHIMS_2009, TSOCHANTARIDIS_2005

@@ -26,10 +26,10 @@ from ...errors import MismatchError
 from ...problem.design import score
 from ...problem.evaluation import Evaluator, not_finite, penalty
 from ...problem.problem import Problem, example_maximum
+from ...structures.chain.search import count_room, worst_by_count
 from ...structures.chain.structure import Chain
 from ...structures.multiclass import Multiclass
 from ..options import OneOf
-from .error_count import count_room, worst_by_count
 
 #: Which hinge loss.
 Rescaling: TypeAlias = Annotated[str, OneOf(("margin", "slack"))]
@@ -143,13 +143,13 @@ class WorstLabels:
         worst = Worst(np.empty(end - begin), np.empty(end - begin), np.empty(size))
 
         def task(low: int, high: int) -> int:
-            run = (low + begin, high + begin, begin)
+            run = (low, high, begin)
             work = np.empty(self.work_size)
             if self.spec is None:
                 return int(_by_margin(arrays, v, by, *worst, *run, work))
             return int(_by_slack(arrays, self.spec, v, by, *worst, *run, work))
 
-        bad = [i for i in self.evaluator.run(end - begin, task) if i >= 0]
+        bad = [i for i in self.evaluator.run(begin, end, task) if i >= 0]
         if bad:
             raise not_finite(bad[0])
         return worst

@@ -23,9 +23,7 @@ from ...problem.problem import example_marginals
 from ..goal import Goal
 from ..options import Positive, Preset
 from ..papers import DUCHI_2011, SCHMIDT_2015
-from ..scratch import scratch
-from .base import SEARCH, Eta, Order, StochasticSolver
-from .blocks import every_block, make_blocks, touch
+from .base import SEARCH, Eta, Order, StochasticSolver, every_block, make_blocks, touch
 
 
 class Gains(NamedTuple):
@@ -146,7 +144,7 @@ class AdaGrad(StochasticSolver):
         self.gains = Gains(w=self.weights, square=zeros(), g=zeros())
         self.blocks = make_blocks(problem)
         self.all_blocks = every_block(problem)
-        self.buffers = scratch(problem, 4)
+        self.buffers = problem.scratch(4)
 
     def with_step(self, goal: Goal, eta: float) -> AdaGrad:
         return AdaGrad(goal, eta=eta, delta=self.delta)

@@ -12,20 +12,77 @@ from __future__ import annotations
 import logging
 import math
 from abc import abstractmethod
-from typing import Annotated, ClassVar, Final, TypeAlias
+from collections.abc import Callable
+from typing import Annotated, Any, ClassVar, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ...arrays import Floats, Ints
+from ...compiled.jit import njit
 from ...errors import DataError
 from ...problem.footprint import Footprint
 from ...problem.matrix_evaluation import make_evaluator
+from ...problem.problem import Problem
+from ...problem.storage import filled_width
 from ...problem.subset import subset
 from ..base import Epoch
 from ..goal import Goal
 from ..options import OneOf, Positive
 from ..primal import PrimalSolver
-from .step_search import GRID, best_power, trial_sample
+
+# The first step of a stochastic method, found by trial among powers of 10.
+#
+# Collins et al. (2008), section 7.1.3, make one pass with each of five steps and keep the one with
+# the best validation error. Schmidt et al. (2015) let the stochastic methods of their comparison
+# take the best power of 10. In ``best_power`` the passes are over a tenth of the examples. Every
+# visit is counted.
+
+
+#: A trial visits one in this many examples, but at least this many.
+_SHARE: Final = 10
+_FEWEST: Final = 50
+#: The largest and, negated, the smallest power of 10 that is tried.
+_FARTHEST: Final = 12
+#: The steps that Collins et al. (2008) try.
+GRID: Final = (1.0, 0.1, 0.01, 0.001, 0.0001)
+
+
+def trial_sample(examples: Ints, rng: np.random.Generator) -> Ints:
+    """Draw a tenth of the examples, or the fewest that are meaningful."""
+    size = min(len(examples), max(len(examples) // _SHARE, _FEWEST))
+    return rng.permutation(examples)[:size]
+
+
+def best_power(trial: Callable[[float], float]) -> tuple[float, dict[float, float]]:
+    """Try 1, then smaller or larger powers of 10, while the objective falls.
+
+    Parameters
+    ----------
+    trial : callable
+        Returns the objective after a trial with a step, or inf if it diverged.
+
+    Returns
+    -------
+    eta, tried
+        The best step, or 0.0 if all diverged, and the objective for each step.
+    """
+    tried: dict[float, float] = {}
+
+    def value(power: int) -> float:
+        eta = 10.0**power
+        if eta not in tried:
+            tried[eta] = trial(eta)
+        return tried[eta]
+
+    best = 0
+    way = 1 if value(-1) >= value(0) and math.isfinite(value(0)) else -1
+    while abs(best) < _FARTHEST:
+        here, there = value(best), value(best + way)
+        if there >= here and math.isfinite(here):
+            break
+        best += way
+    return (10.0**best if math.isfinite(value(best)) else 0.0), tried
+
 
 _logger = logging.getLogger(__name__)
 
@@ -175,3 +232,54 @@ class StochasticSolver(PrimalSolver):
         if eta == 0.0:
             raise DataError(f"{self.name} diverges with every eta tried; scale the features")
         return eta
+
+
+# The distinct blocks of weights that an example touches, and how long each was idle.
+#
+# A method whose step for an example depends on the whole gradient of a weight cannot go through the
+# features one by one: a feature may occur at several positions of the example.
+
+
+class TouchedBlocks(NamedTuple):
+    """Room for the blocks of one example, and one clock per block."""
+
+    first: Ints  # where the block begins
+    width: Ints  # how many places it has
+    idle: Ints  # for how many steps it was not touched
+    clock: Ints  # one per place, used where a block begins: the step after its last one
+
+
+def make_blocks(problem: Problem) -> TouchedBlocks:
+    """Allocate room for the example with most features; all clocks are at 0."""
+    design = problem.arrays.design
+    entries = np.diff(design.entry_ptr[design.site_ptr])
+    first, width, idle = np.empty((3, int(entries.max(initial=0))), dtype=np.int64)
+    return TouchedBlocks(first, width, idle, np.zeros(problem.storage.n_places, dtype=np.int64))
+
+
+def every_block(problem: Problem) -> tuple[Ints, Ints]:
+    """Return the beginnings and the widths of the blocks of all features that have weights."""
+    storage, layout = problem.storage, problem.layout
+    wide = [filled_width(w) if storage.filled else w for w in layout.widths]
+    full = np.repeat(np.array(wide, dtype=np.int64), layout.n_features)
+    width = np.where(storage.size > 0, storage.size, full)
+    return storage.first[width > 0], width[width > 0]
+
+
+@njit
+def touch(design: Any, i: int, step: int, blocks: Any) -> Any:
+    """List the blocks of example i and set their clocks to the next step; returns how many."""
+    count = 0
+    for s in range(design.site_ptr[i], design.site_ptr[i + 1]):
+        n = design.site_width[s]
+        full = filled_width(n) if design.filled else n
+        for e in range(design.entry_ptr[s], design.entry_ptr[s + 1]):
+            first = design.start[e]
+            if blocks.clock[first] == step + 1:
+                continue
+            blocks.first[count] = first
+            blocks.width[count] = design.size[e] if e >= design.sparse_ptr[s] else full
+            blocks.idle[count] = step - blocks.clock[first]
+            blocks.clock[first] = step + 1
+            count += 1
+    return count

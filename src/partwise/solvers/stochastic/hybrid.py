@@ -27,7 +27,7 @@ from ...problem.matrix_evaluation import make_evaluator
 from ...problem.problem import Problem
 from ...problem.subset import subset
 from ..base import Epoch, Evaluation
-from ..batch.curvature_pairs import CurvaturePairs
+from ..batch.lbfgs import CurvaturePairs
 from ..goal import Goal
 from ..options import Count, Growth, Preset
 from ..papers import FRIEDLANDER_2012, SCHMIDT_2015

@@ -22,7 +22,6 @@ from ..average.average_gradient import draw, from_gold, new_curvature, respond, 
 from ..average.memory import NUS, VISITS, Rule, check_memory, make_memory
 from ..goal import Goal
 from ..papers import SCHMIDT_2015
-from ..scratch import scratch
 from .base import SEARCH, Eta, StochasticSolver
 
 #: beta is multiplied into v below this.
@@ -105,7 +104,7 @@ class NonUniformSGD(StochasticSolver):
             l2=goal.l2,
             l1=0.0,
         )
-        self.buffers = scratch(goal.problem, 6)
+        self.buffers = goal.problem.scratch(6)
 
     def with_step(self, goal: Goal, eta: float) -> NonUniformSGD:
         return NonUniformSGD(goal, eta=eta)

@@ -43,7 +43,6 @@ from ..base import Evaluation
 from ..goal import Goal
 from ..options import Count, NotNegative, OneOf, Preset
 from ..papers import COLLINS_2008, SCHMIDT_2015, SHALEV_SHWARTZ_2011, XU_2010, Paper
-from ..scratch import scratch
 from .base import SEARCH, Eta, Order, StochasticSolver
 
 SCHEDULES: Final = ("decreasing", "constant", "sqrt", "inverse")
@@ -223,7 +222,7 @@ class _PlainSGD(StochasticSolver):
         )
         self.state.totals[KEPT] = 1.0
         self.batch = min(batch, max(1, len(self.examples)))
-        self.buffers = scratch(problem, 3), np.empty((self.batch, problem.max_parts))
+        self.buffers = problem.scratch(3), np.empty((self.batch, problem.max_parts))
 
     def begin(self) -> None:
         self.state.totals[LOSS] = 0.0

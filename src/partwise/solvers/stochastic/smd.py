@@ -31,9 +31,7 @@ from ...problem.problem import example_marginals
 from ..goal import Goal
 from ..options import Decay, NotNegative, OneOf, Preset
 from ..papers import SCHMIDT_2015, VISHWANATHAN_2006
-from ..scratch import scratch
-from .base import SEARCH, Eta, Order, StochasticSolver
-from .blocks import every_block, make_blocks, touch
+from .base import SEARCH, Eta, Order, StochasticSolver, every_block, make_blocks, touch
 
 #: The square root of the rounding error balances rounding against curvature.
 _STEP: Final = math.sqrt(np.finfo(np.float64).eps)
@@ -202,7 +200,7 @@ class MetaDescent(StochasticSolver):
             self._share_out()
         else:
             self.state.share[:] = self.lam
-        self.buffers = scratch(problem, 5)
+        self.buffers = problem.scratch(5)
 
     def _share_out(self) -> None:
         """Turn n_j into l2 / n_j; weights of features that no example has are 0 at the optimum."""

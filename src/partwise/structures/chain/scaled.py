@@ -47,7 +47,7 @@ from ...compiled.lanes import (
     store,
     total,
 )
-from ..ends import add_ends, count_ends
+from ..sequence import add_ends, count_ends
 
 _SPREAD = 300.0
 _REGAINED = 650.0

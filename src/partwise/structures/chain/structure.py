@@ -21,8 +21,7 @@ from ...errors import DataError
 from ..base import label_tuples
 from ..sequence import SequenceStructure
 from ..steps import StepList, Steps
-from .entropy import chain_entropy
-from .oracles import chain_marginals, chain_maximum
+from .oracles import chain_entropy, chain_marginals, chain_maximum
 from .scaled import pitch, pitched_rows
 from .search import chain_k_best, chain_sample
 

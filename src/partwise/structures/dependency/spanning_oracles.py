@@ -36,8 +36,7 @@ import numpy as np
 from ...compiled.exponential import exp_into
 from ...compiled.jit import FAST, cfunc, njit
 from ..base import ORACLE
-from .elimination import escapes
-from .wide import NOTHING, add_wide, normal, wide_exp, wide_sum
+from .elimination import NOTHING, add_wide, escapes, normal, wide_exp, wide_sum
 
 LEAST = 1e-270
 _EPSILON = 1 << 58

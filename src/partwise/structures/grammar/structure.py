@@ -22,7 +22,7 @@ A label is the int64 array of shape (2T-1, 4) whose rows (symbol, start, end, sp
 of the tree in pre-order; end is exclusive, split is where the right child begins and -1 for
 a word.
 
-The recursions are in ``oracles.py``, ``maximum.py`` and ``search.py``.
+The recursions are in ``oracles.py`` and ``search.py``.
 """
 
 from __future__ import annotations
@@ -46,11 +46,17 @@ from .constraints import (
     check_span,
     grammar_mask,
 )
-from .derivation_steps import grammar_steps
-from .derivations import Choice, Span, choices_of, confused_symbols, read_rows, write_rows
-from .maximum import grammar_maximum
+from .derivations import (
+    Choice,
+    Span,
+    choices_of,
+    confused_symbols,
+    grammar_steps,
+    read_rows,
+    write_rows,
+)
 from .oracles import grammar_marginals
-from .search import grammar_k_best, grammar_sample
+from .search import grammar_k_best, grammar_maximum, grammar_sample
 
 #: Whether classes can be shared is decided on all pairs of symbols.
 MAX_SYMBOLS: Final = 2**14

@@ -24,9 +24,8 @@ from ...errors import DataError
 from ...memory import memory_limit
 from ..base import Constraints, Sites, Structure
 from ..steps import Steps
-from .clique_steps import graph_steps
 from .oracles import graph_marginals, graph_maximum, upwards
-from .search import draw_labels, graph_k_best, graph_labels, graph_parts
+from .search import draw_labels, graph_k_best, graph_labels, graph_parts, graph_steps
 from .topology import (
     N_NODES,
     N_PARTS,

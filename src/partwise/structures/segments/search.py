@@ -14,9 +14,9 @@ import numpy as np
 
 from ...compiled.jit import cfunc, njit
 from ..base import ORACLE
-from ..best_lists import merge_lists
 from ..logspace import draw
-from .logspace import (
+from ..sequence import merge_lists
+from .oracles import (
     first_segment,
     segment_scores,
     semi_markov_forward,

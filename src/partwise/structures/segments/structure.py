@@ -8,7 +8,7 @@ Parts, in this order (L labels; a segment begins at s and has d positions):
     lengths      M x L             theta[d, k], tied
     start, end   L each, where asked for: the labels of the first and the last segment
 
-The compiled recursions are in ``oracles.py``, ``logspace.py`` and ``search.py``.
+The compiled recursions are in ``oracles.py`` and ``search.py``.
 """
 
 from __future__ import annotations

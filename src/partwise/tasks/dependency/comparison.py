@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import DataError, Place
 from ...formats.conll import UNKNOWN
 from ...metrics.attachment import POLICIES, scored_words
-from ...metrics.labels import Score
+from ...metrics.counts import Score
 from ..comparison import Comparison, Odds, Quote, Tallies, columns_of, marginals_of, prints_of
 from ..missing import missing_of
 from ..source import named

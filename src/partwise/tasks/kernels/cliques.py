@@ -26,8 +26,8 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ...errors import DataError
-from ...problem.layout import Layout
 from ...problem.rows import Rows
+from ...problem.storage import Layout
 from .gram import GramFactor
 from .kernel import Kernel
 from .support import Support

@@ -10,14 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from ...errors import DataError, MismatchError, Place
 from ...formats.options import Option
 from ...formats.tag_schemes import SCHEME_ALIASES
-from ...metrics.labels import (
-    SCHEMES,
-    SpanScores,
-    accuracy,
-    looks_like_spans,
-    sequence_accuracy,
-    span_scores,
-)
+from ...metrics.counts import SpanScores
+from ...metrics.labels import SCHEMES, accuracy, looks_like_spans, sequence_accuracy, span_scores
 from ..base import Task, no_labels
 from ..missing import with_unscored
 from ..predictions import Predictions, heading, ranking_record

@@ -30,7 +30,7 @@ from ...models.model import Model
 from ...problem.matrix_evaluation import make_evaluator
 from ...problem.problem import Problem
 from ...problem.rows import Rows
-from ...solvers.gold_labels import gold_marginals
+from ...solvers.dual_points import gold_marginals
 from ...training.certificate import Certificate, relative_gap
 from ...training.fit import Fit
 from ..kernels.cliques import CliqueKernel, in_rows, in_scores, renumbered

@@ -299,11 +299,3 @@ class SegmentTaggerCV(PathEstimator, SegmentTagger):
     >>> tagger.l2_ in [row["l2"] for row in tagger.path_]
     True
     """
-
-    @classmethod
-    def from_model(cls, model: Model, segment_features: Any = None) -> Any:
-        """Make a fitted `SegmentTagger` from a model; it has a given l2, because l2 is known.
-
-        Parameters are those of `SegmentTagger.from_model`.
-        """
-        return SegmentTagger.from_model(model, segment_features)

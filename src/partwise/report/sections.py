@@ -1,0 +1,296 @@
+"""What a report says: the facts as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from ..metrics.calibration import Calibration
+from ..pictures import Axis, Chart, gap_chart, objective_chart, passes_chart, score_chart
+from ..training.certificate import in_words
+from . import document as doc
+from .document import Block, Cell, Text, code, label
+from .explained import feature_blocks, wrong_blocks
+from .facts import Confusions, DataFacts, Facts
+from .wording import (
+    calibration_in_words,
+    interval,
+    lead_in_words,
+    no_probabilities,
+    objective_in_words,
+    per_cent,
+    plural,
+    several,
+)
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = ["document_of"]
+
+_MOST_LABELS: Final = 40
+
+
+def document_of(facts: Facts) -> doc.Document:
+    """Return the document of some facts."""
+    example = facts.data[-1].example
+    sections = [
+        doc.Section("data", "Data", "Data", [b for one in facts.data for b in _data(one)]),
+        doc.Section("certificate", "Certificate", "Objective and certificate", _certificate(facts)),
+        doc.Section("scores", "Scores", "Scores", _scores(facts)),
+        doc.Section("confusion", "Confusion", "Confusion", _confusion(facts)),
+        doc.Section("calibration", "Calibration", "Calibration", _calibration(facts)),
+        doc.Section("features", "Features", "Strongest features", feature_blocks(facts)),
+        doc.Section("wrong", "Sure and wrong", f"Sure and wrong: {example}s", wrong_blocks(facts)),
+        doc.Section("use", "How to use it", "How to use it", _use(facts)),
+        doc.Section("made", "How it was made", "How it was made", _made(facts)),
+    ]
+    lead = lead_in_words(facts)
+    return doc.Document(
+        facts.model.name, lead, _figures(facts), sections, facts.versions["partwise"]
+    )
+
+
+def _figures(facts: Facts) -> list[tuple[str, str, str]]:
+    best, certificate, data = facts.measures[0], facts.model.certificate, facts.data[-1]
+    certified = certificate.known and certificate.consistent
+    zeros = facts.model.n_weights - facts.model.n_nonzero
+    return [
+        (best.title, per_cent(best.score.value),
+         f"{per_cent(facts.level, 0)} interval: {interval(best.score)}"),
+        ("certified relative gap", f"{certificate.relative_gap:.1e}" if certified else "none",
+         f"asked for: {certificate.tol:g}"),
+        (f"{data.example}s scored", f"{data.n_examples:,}",
+         "" if data.lengths is None else plural(data.n_positions, data.position)),
+        ("weights", f"{facts.model.n_weights:,}",
+         f"{zeros:,} of them 0" if zeros else "none of them 0"),
+    ]  # fmt: skip
+
+
+def _data(data: DataFacts) -> list[Block]:
+    rows: list[tuple[Text, Text]] = [
+        ("file", code(data.path)) if data.file else ("source", data.path),
+        (f"{data.example}s", f"{data.n_examples:,}"),
+    ]
+    if data.lengths is not None:
+        low, middle, high = data.lengths
+        rows.append((several(data.position), f"{data.n_positions:,}"))
+        rows.append(("length", f"from {low:,} to {high:,}, half of them up to {middle:g}"))
+    names = [*data.labels.items()]
+    shown: list[Text] = [(label(name), f" ({n:,})") for name, n in names[:_MOST_LABELS]]
+    more = f" and {len(names) - _MOST_LABELS:,} more" if len(names) > _MOST_LABELS else ""
+    rows.append((f"labels ({len(names):,})", (doc.Items(shown), more)))
+    odd: list[Text] = [*data.oddities]
+    if data.quoted:
+        odd.append(("The first faults:", doc.Bullets([*map(code, data.quoted)])))
+    rows.append(("oddities", doc.Bullets(odd) if odd else "none found"))
+    return [
+        doc.Heading(f"{'File' if data.file else 'Data'} for {data.role}"),
+        doc.Definitions(rows),
+    ]
+
+
+def _certificate(facts: Facts) -> list[Block]:
+    model, certificate, course = facts.model, facts.model.certificate, facts.course
+    blocks: list[Block] = [doc.Paragraph(text) for text in objective_in_words(model)]
+    if certificate.known:
+        state = "Certified" if certificate.converged else "Not certified to the gap asked for"
+        blocks += [
+            doc.Paragraph((doc.Mark(f"{state}:", "strong"), f" {in_words(certificate)}.")),
+            doc.Paragraph(
+                f"Training took {certificate.passes:.1f} passes over the data and "
+                f"{certificate.seconds:.1f} seconds; {certificate.verdict}. The certificate is "
+                "about the objective, not about how well the model predicts: the scores below are."
+            ),
+        ]
+    else:
+        blocks.append(doc.Paragraph(f"Nothing is certified: {certificate.verdict}."))
+    if course.trace:
+        charts = [objective_chart(course.trace), gap_chart(course.trace, certificate.tol)]
+        blocks.append(_charts(charts))
+    elif certificate.known and not course.path:
+        how = code("partwise train --report")
+        told = ("A model file does not hold the course of its training; ", how, " draws it.")
+        blocks.append(doc.Either([doc.Paragraph(told)]))
+    if course.path:
+        charts = [score_chart(course.path, model.l2, course.score_name), passes_chart(course.path)]
+        blocks.append(doc.Either([doc.Heading("The path over l2"), _charts(charts)]))
+    return blocks
+
+
+def _charts(charts: Sequence[Chart | None]) -> doc.Group:
+    return doc.Group([doc.Figure(one) for one in charts if one is not None], "figures")
+
+
+def _scores(facts: Facts) -> list[Block]:
+    blocks: list[Block] = []
+    if facts.on_training_data:
+        told = "These are scores on the training data, which are better than those on new data."
+        blocks.append(doc.Paragraph(told, "note"))
+    heads = [("measure", ""), ("score", "n"), ("interval", "n"), ("from 0 to 100%", "drawn")]
+    rows: list[list[Cell]] = [
+        [one.title, per_cent(one.score.value), interval(one.score), doc.Interval(one.score)]
+        for one in facts.measures
+    ]
+    blocks += [
+        doc.Paragraph(
+            f"Intervals: {per_cent(facts.level, 0)} of {facts.resamples:,} resamples, each of as "
+            f"many {facts.data[-1].example}s as there are, drawn with replacement."
+        ),
+        doc.Table("All examples together, in per cent.", heads, rows),
+    ]
+    if facts.labels:
+        title = "Scores by part of speech" if facts.by_tag else "Scores by label"
+        blocks += [doc.Heading(title), _by_label(facts)]
+    return blocks
+
+
+def _by_label(facts: Facts) -> doc.Table:
+    if facts.by_tag:
+        return doc.Table(
+            "Words with the right head, in per cent, with intervals.",
+            [("part of speech", ""), ("head right", "n"), ("words", "n"),
+             ("from 0 to 100%", "drawn")],
+            [[label(one.label), one.recall, f"{one.support:,}", doc.Interval(one.f1)]
+             for one in facts.labels],
+        )  # fmt: skip
+    return doc.Table(
+        f"By label of {several(facts.unit)}, in per cent with intervals; how often each label is "
+        "in the data, and how often it was predicted.",
+        [("label", ""), ("precision", "n"), ("recall", "n"), ("F1", "n"), ("in the data", "n"),
+         ("predicted", "n"), ("F1 from 0 to 100%", "drawn")],
+        [[label(one.label), one.precision, one.recall, one.f1, f"{one.support:,}",
+          f"{one.predicted:,}", doc.Interval(one.f1)] for one in facts.labels],
+        name="Scores by label",
+    )  # fmt: skip
+
+
+def _confusion(facts: Facts) -> list[Block]:
+    found = facts.confusions
+    if found is None:
+        return [doc.Paragraph("The model predicts no labels that could be confused.")]
+    blocks: list[Block] = []
+    if "" in found.labels:
+        blocks.append(
+            doc.Paragraph((
+                f"A {facts.unit} is confused with another one if both cover the same words. ",
+                doc.Mark("Nothing", "em"),
+                f" stands for a {facts.unit} that only one side has, often because it begins or "
+                "ends elsewhere.",
+            ))
+        )  # fmt: skip
+    frequent: list[Block] = []
+    if found.frequent:
+        heads = [("right", ""), ("predicted", ""), ("times", "n")]
+        rows: list[list[Cell]] = [[label(a), label(b), f"{n:,}"] for a, b, n in found.frequent]
+        frequent.append(doc.Table("The most frequent confusions.", heads, rows))
+    # The table of all holds them too, unless labels are left out of it.
+    blocks.append(doc.Either([_matrix(found), *(frequent if found.others else [])], frequent))
+    return blocks
+
+
+def _matrix(found: Confusions) -> doc.Table:
+    heads: list[tuple[Text, str]] = [("right \\ predicted", "")]
+    heads += [(label(name), "") for name in found.labels]
+    rows: list[list[Cell]] = []
+    for at, (name, counts) in enumerate(zip(found.labels, found.table, strict=True)):
+        most = max([n for place, n in enumerate(counts) if place != at], default=0)
+        rows.append([label(name), *(_count(n, most, p == at, name) for p, n in enumerate(counts))])
+    left = "label" if found.others == 1 else "labels"
+    more = f" {found.others:,} {left} with fewer errors left out." if found.others else ""
+    caption = (
+        "Rows are right labels, columns predicted ones; the framed numbers are right predictions. "
+        f"The stronger its colour, the larger the part of a cell in the errors of its row.{more}"
+    )
+    return doc.Table(caption, heads, rows, "matrix", "Confusions")
+
+
+def _count(n: int, most: int, same: bool, name: str) -> Cell:
+    if same:
+        return doc.Shade(f"{n:,}", "same") if name else ""
+    return doc.Shade(f"{n:,}", f"shade-{min(9, 1 + 8 * n // most)}" if n else "zero")
+
+
+def _calibration(facts: Facts) -> list[Block]:
+    found, unit = facts.calibration, facts.odds_unit
+    if found is None:
+        return [doc.Paragraph(no_probabilities(facts))]
+    heads = [("probability", ""), (several(unit), "n"), ("mean probability", "n"), ("right", "n")]
+    rows = [
+        [f"{one.low:.1f} to {one.high:.1f}", f"{one.n:,}", per_cent(one.probability),
+         per_cent(one.correct)]
+        for one in found.bins
+    ]  # fmt: skip
+    table = doc.Table(f"The {several(unit)} by the probability of what is predicted.", heads, rows)
+    charts = [_reliability(found, unit), _counts(found, unit)]
+    return [
+        doc.Paragraph(calibration_in_words(found, unit)),
+        doc.Either([_charts(charts)], [table]),
+    ]
+
+
+def _reliability(found: Calibration, unit: str) -> Chart:
+    """Draw how often predictions of each probability are right."""
+    chart = Chart(
+        "Reliability", _odds_axis(), Axis("fraction that is right", 0.0, 1.0),
+        f"Of the {unit}s with a probability of 0.8, 80% should be right.", _bins_in_words(found),
+    )  # fmt: skip
+    chart.line([(0.0, 0.0), (1.0, 1.0)], 3, "what it should be")
+    chart.line([(one.probability, one.correct) for one in found.bins], 0, "what it is", marked=True)
+    return chart
+
+
+def _counts(found: Calibration, unit: str) -> Chart:
+    """Draw how many predictions there are of each probability."""
+    most = max(one.n for one in found.bins)
+    chart = Chart(
+        "Number of predictions", _odds_axis(), Axis(f"number of {unit}s", 0.0, 1.08 * most),
+        "How many predictions have such a probability.", _bins_in_words(found),
+    )  # fmt: skip
+    chart.bars([(one.low, one.high, one.n) for one in found.bins])
+    return chart
+
+
+def _odds_axis() -> Axis:
+    return Axis("probability that the model gave", 0.0, 1.0)
+
+
+def _bins_in_words(found: Calibration) -> str:
+    return "; ".join(
+        f"from {one.low:.1f} to {one.high:.1f}: {one.n:,}, {per_cent(one.correct, 1)} right"
+        for one in found.bins
+    )
+
+
+def _use(facts: Facts) -> list[Block]:
+    return [
+        doc.Heading("From the command line"),
+        doc.Program("\n".join(facts.usage.commands), "sh", "Commands"),
+        doc.Heading("From Python"),
+        doc.Program(facts.usage.program, "python", "Program"),
+    ]
+
+
+def _made(facts: Facts) -> list[Block]:
+    model = facts.model
+    rows: list[tuple[Text, Text]] = [("command", code(facts.command or "none: from Python"))]
+    if model.path is None:
+        rows.append(("model file", "none; the model was given in Python"))
+    else:
+        rows.append(("model file", code(model.path)))
+        rows.append(("written by", f"partwise {model.written_by}"))
+    rows += [
+        ("structure", f"{model.structure}, {plural(model.n_features, 'feature')}, "
+                      f"{plural(model.n_labels, 'label')}"),
+        ("seed", "not stored" if facts.seed is None else str(facts.seed)),
+        ("versions", ", ".join(f"{name} {held}" for name, held in facts.versions.items())),
+    ]  # fmt: skip
+    if model.kernel:
+        rows.append(("kernel", model.kernel))
+    blocks: list[Block] = [doc.Definitions(rows)]
+    settings: list[tuple[Text, Text]] = [
+        (code(name), code(repr(value))) for name, value in model.every_setting.items()
+    ]
+    if settings:
+        blocks += [doc.Heading("Settings of the training"), doc.Definitions(settings)]
+    return blocks
