@@ -33,7 +33,7 @@ import numpy.typing as npt
 from ..errors import DataError, ModelFileError
 from .container import read_container, write_container
 
-__all__ = ["Journal", "Piece", "write_plainly"]
+__all__ = ["ArrayRun", "Journal", "write_plainly"]
 
 _SUFFIX: Final = ".undo"
 #: A file as it was when the generation began, and the mark of one that was not there.
@@ -43,7 +43,7 @@ _ABSENT: Final = ".absent"
 _GONE: Final = "gone-"
 
 
-class Piece(NamedTuple):
+class ArrayRun(NamedTuple):
     """A run of an array: the name of the array, where the run begins, and what it holds."""
 
     name: str
@@ -99,14 +99,14 @@ class Journal:
         """Return the blocks whose content has to be noted before they are changed."""
         return [block for block in blocks if block not in self._noted] if self.active else []
 
-    def note(self, blocks: Sequence[int], pieces: Sequence[Piece]) -> None:
+    def note(self, blocks: Sequence[int], pieces: Sequence[ArrayRun]) -> None:
         """Write what blocks hold, before they are changed.
 
         Parameters
         ----------
         blocks : sequence of int
             The numbers of the blocks.
-        pieces : sequence of Piece
+        pieces : sequence of ArrayRun
             What they hold.
         """
         path = self.folder / self.generations[-1] / f"{self._records:06d}{_SUFFIX}"
@@ -137,7 +137,7 @@ class Journal:
     def undo(
         self,
         generation: str,
-        put: Callable[[Piece], None],
+        put: Callable[[ArrayRun], None],
         files: Path,
         finish: Callable[[], None],
     ) -> None:
@@ -215,7 +215,7 @@ def _link(source: Path, target: Path) -> None:
     os.replace(new, target)
 
 
-def _pieces(record: Path) -> list[Piece]:
+def _pieces(record: Path) -> list[ArrayRun]:
     try:
         header, arrays = read_container(record)
     except ModelFileError as error:
@@ -224,5 +224,6 @@ def _pieces(record: Path) -> list[Piece]:
             f"{error}; begin anew in another folder"
         ) from error
     return [
-        Piece(name, int(begin), arrays[str(k)]) for k, (name, begin) in enumerate(header["pieces"])
+        ArrayRun(name, int(begin), arrays[str(k)])
+        for k, (name, begin) in enumerate(header["pieces"])
     ]

@@ -86,8 +86,14 @@ class Stored:
         self.storage = Storage.plain(layout)
         self.weights = np.require(weights, requirements=["C", "W"])
         self.no_oracle = no_oracle.compiled
-        self.oracles: dict[str, Any] = {}
+        self._oracles: dict[str, Any] = {}
         self._single: dict[Any, Shapes] = {}
+
+    def oracle(self, name: str) -> Any:
+        """Return an oracle of the structure, which is compiled if necessary."""
+        if name not in self._oracles:
+            self._oracles[name] = self.structure.oracle(name)
+        return self._oracles[name]
 
     def shapes(self, shapes: Sequence[Any] | Ints, first: int) -> Shapes:
         """Describe examples; what is known of a single small one is kept for others of its shape.
@@ -112,18 +118,11 @@ class OracleBatch:
     """Examples to predict, as arrays for compiled code."""
 
     stored: Stored
-    arrays: Arrays  # without oracles; see `with_oracle`
+    arrays: Arrays  # without oracles
     shapes: Shapes
     weights: Floats
     unknown: npt.NDArray[np.bool_]  # examples whose gold label is None
     first: int  # the number of the first example, for messages
-
-    def with_oracle(self, name: str) -> Arrays:
-        """Return the arrays with one oracle of the structure, which is compiled if necessary."""
-        held = self.stored.oracles
-        if name not in held:
-            held[name] = self.stored.structure.oracle(name)
-        return self.arrays._replace(**{name: held[name]})
 
     @property
     def n_examples(self) -> int:
@@ -267,7 +266,8 @@ def _counts(
     Yields the first example of the stretch and the one after its last, the counts of the parts of
     all its examples, and the value of each example: its best score, or its log Z.
     """
-    arrays = batch.with_oracle("maximum" if best else "marginals")
+    name = "maximum" if best else "marginals"
+    arrays = batch.arrays._replace(**{name: batch.stored.oracle(name)})
     ptr = arrays.part_ptr
     begin, n = 0, len(ptr) - 1
     while begin < n:
@@ -312,7 +312,7 @@ def log_partitions(batch: OracleBatch, n_jobs: int | None = 1) -> Floats:
 def _log_sums(batch: OracleBatch, n_jobs: int | None, partial: bool) -> tuple[Floats, Floats]:
     """Return the score of the gold label and log Z for every example."""
     gold, log_z = np.empty(batch.n_examples), np.empty(batch.n_examples)
-    arrays = batch.with_oracle("marginals")
+    arrays = batch.arrays._replace(marginals=batch.stored.oracle("marginals"))
 
     def task(begin: int, end: int) -> None:
         work, size = np.empty(batch.shapes.work_size), batch.shapes.max_parts

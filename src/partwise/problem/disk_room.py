@@ -31,7 +31,7 @@ import numpy.typing as npt
 from ..arrays import Floats, Ints
 from ..errors import DataError
 from ..files.container import read_container
-from ..files.journal import Journal, Piece, write_plainly
+from ..files.journal import ArrayRun, Journal, write_plainly
 from ..files.mapped import MappedFile
 from ..files.work_folder import WorkFolder, telling
 from ..memory import memory_limit
@@ -263,7 +263,7 @@ class DiskRoom(Room):
         if not blocks or not self.duals:
             return
         pieces = [
-            Piece(name, int(cuts[block]), file.array[cuts[block] : cuts[block + 1]])
+            ArrayRun(name, int(cuts[block]), file.array[cuts[block] : cuts[block + 1]])
             for block in blocks
             for name, (file, cuts) in self.duals.items()
         ]
@@ -343,7 +343,7 @@ class DiskRoom(Room):
             generation, files = str(mark.get("generation")), self.folder.part("duals")
             self.journal.undo(generation, self._put_back, files, self._flush)
 
-    def _put_back(self, piece: Piece) -> None:
+    def _put_back(self, piece: ArrayRun) -> None:
         end = piece.begin + len(piece.held)
         self.duals[piece.name].file.array[piece.begin : end] = piece.held
 

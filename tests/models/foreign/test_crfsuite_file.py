@@ -90,7 +90,7 @@ def test_a_written_model_is_used_by_crfsuite(tmp_path: Path) -> None:
 def test_no_name_at_all(tmp_path: Path) -> None:
     pycrfsuite.Trainer(verbose=False).train(str(tmp_path / "m"))
     model = read_crfsuite_model(tmp_path / "m")
-    assert (model.labels, model.attributes, model.n_features) == ((), (), 0)
+    assert (model.labels, model.attributes, model.n_weights) == ((), (), 0)
     assert serialize_crfsuite_model(model) == (tmp_path / "m").read_bytes()
 
 

@@ -89,11 +89,11 @@ def learn(
     if len(sample.lengths):
         with noted_compilation():
             problem = _problem(sample, len(instances.labels), values)
-    n_features = 0 if problem is None else _n_features(problem)
-    log.features(n_features, time.perf_counter() - began)
+    n_weights = 0 if problem is None else _n_weights(problem)
+    log.features(n_weights, time.perf_counter() - began)
     log.algorithm(parameters.algorithm, values)
     began = time.perf_counter()
-    if problem is None or n_features == 0:
+    if problem is None or n_weights == 0:
         log.end(["Training terminated with error: there is no feature to learn"], 0.0)
         empty = CRFsuiteModel(tuple(instances.labels), (), _no_pairs(), _no_pairs())
         return Learned(empty, None, _counts(empty, 0, instances))
@@ -106,7 +106,7 @@ def learn(
             certificate = None
     log.end(verdict, time.perf_counter() - began)
     model = _model(problem.layout, weights, instances)
-    return Learned(model, certificate, _counts(model, n_features, instances))
+    return Learned(model, certificate, _counts(model, n_weights, instances))
 
 
 def _check(parameters: ParameterSet) -> None:
@@ -134,7 +134,7 @@ def _problem(sample: NumberedSequences, n_labels: int, values: dict[str, Any]) -
     return build_problem(structure, sample.lengths, rows, sample.gold, loss, weights=rule)
 
 
-def _n_features(problem: Problem) -> int:
+def _n_weights(problem: Problem) -> int:
     """Return the number of weights that occur in training, which CRFsuite calls features."""
     first, _ = problem.storage.blocks
     begins = np.zeros(problem.storage.n_places + 1, dtype=np.bool_)
@@ -259,11 +259,11 @@ def _no_pairs() -> WeightedPairs:
 
 
 def _counts(
-    model: CRFsuiteModel, n_features: int, instances: Instances
+    model: CRFsuiteModel, n_weights: int, instances: Instances
 ) -> tuple[tuple[int, int], ...]:
     labels = len(instances.labels)
     return (
-        (model.n_features, n_features),
+        (model.n_weights, n_weights),
         (len(model.attributes), len(instances.attributes)),
         (labels, labels),
     )

@@ -110,8 +110,8 @@ class CRFsuiteModel:
     offsets: tuple[int, ...] = ()
 
     @property
-    def n_features(self) -> int:
-        """The number of weights."""
+    def n_weights(self) -> int:
+        """The number of weights, which CRFsuite calls features."""
         return len(self.state_features.weight) + len(self.transitions.weight)
 
 
@@ -264,7 +264,7 @@ def serialize_crfsuite_model(model: CRFsuiteModel) -> bytes:
     """Return the bytes of a model file of CRFsuite, see `write_crfsuite_model`."""
     states, transitions = model.state_features, model.transitions
     n_labels, n_attributes, n_states = len(model.labels), len(model.attributes), len(states.source)
-    features = np.zeros(model.n_features, _FEATURE)
+    features = np.zeros(model.n_weights, _FEATURE)
     features["type"][n_states:] = _TRANSITION
     for part, pairs, n_sources in (
         (features[:n_states], states, n_attributes),

@@ -228,10 +228,7 @@ def number_strings(
         Returns the numbers of all names.
     """
     every = list(chain.from_iterable(_names(one, finish) for one in found))
-    order = _order(found)
-    numbers = np.empty(len(every), np.int32)
-    numbers[order] = number(list(map(every.__getitem__, order.tolist())))
-    return _split(numbers, found)
+    return _in_order(found, lambda order: number(list(map(every.__getitem__, order.tolist()))))
 
 
 def number_compactly(found: Sequence[Found], finish: _Finish, table: NameTable) -> list[_Numbers]:
@@ -260,10 +257,7 @@ def number_compactly(found: Sequence[Found], finish: _Finish, table: NameTable) 
                 texts[id(known)] = packed(known)
             items.append((*texts[id(known)], codes))
         names.append(joined(one.texts, items, len(one.first)))
-    order = _order(found)
-    numbers = np.empty(len(order), np.int32)
-    numbers[order] = table.add_packed(*concatenated(names, order))
-    return _split(numbers, found)
+    return _in_order(found, lambda order: table.add_packed(*concatenated(names, order)))
 
 
 def _names(found: Found, finish: _Finish) -> list[str]:
@@ -278,12 +272,14 @@ def _names(found: Found, finish: _Finish) -> list[str]:
     return names if finish is None else list(map(finish, names))
 
 
-def _order(found: Sequence[Found]) -> NDArray[np.int64]:
-    """Return all features, one template after the other, in the order in which they are seen."""
-    first = np.concatenate([*(one.first for one in found), np.zeros(0, np.int64)])
-    return np.argsort(first, kind="stable")
+def _in_order(found: Sequence[Found], number: Callable[[_Codes], _Numbers]) -> list[_Numbers]:
+    """Number features in the order in which they are seen, which `number` takes.
 
-
-def _split(numbers: _Numbers, found: Sequence[Found]) -> list[_Numbers]:
-    ends = np.cumsum([0, *(len(one.first) for one in found)]).tolist()
+    Returns the numbers of the features of each template.
+    """
+    firsts = [one.first for one in found]
+    order = np.argsort(np.concatenate([*firsts, np.zeros(0, np.int64)]), kind="stable")
+    numbers = np.empty(len(order), np.int32)
+    numbers[order] = number(order)
+    ends = np.cumsum([0, *map(len, firsts)]).tolist()
     return [numbers[a:b] for a, b in pairwise(ends)]

@@ -118,7 +118,8 @@ class SegmentFeatures(Features):
         examples, lengths
             As in `PositionFeatures.read`.
         """
-        refuse_others(more)
+        if more:
+            refuse_others(more)
         if isinstance(examples, SegmentTokens):
             return examples
         source = self.positions.source(examples, lengths)
