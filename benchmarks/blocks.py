@@ -66,22 +66,13 @@ ROWS = (
 
 def build(path: Path, loss: str, name: str = "tag") -> Problem:
     """Return the problem that ``partwise train --task NAME`` solves."""
-    from partwise.problem.losses import make_loss
-    from partwise.problem.problem import build_problem
     from partwise.tasks.registry import task_of
 
     task = task_of(name)
     given = task.defaults("train")
-    made = task.make({"loss": loss}, given)._prepare(task.read(str(path), given), None, None)
-    return build_problem(
-        made.structure,
-        made.shapes,
-        made.rows(),
-        made.gold,
-        make_loss(loss, made.structure.n_labels, None),
-        weights=made.weights or "all",
-        constraints=made.constraints,
-    )
+    made = task.make({"loss": loss}, given)._prepare(task.read(str(path), given))
+    assert made.problem is not None
+    return made.problem
 
 
 def passes(problem: Problem, row: Row, seed: int, most: float, jobs: int) -> dict[str, Any]:

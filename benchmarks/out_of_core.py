@@ -79,6 +79,7 @@ def build(text: TaggedText, folder: Path | None, resume: bool) -> tuple[Any, flo
     """Return the problem, in memory or on disk, and the seconds after the text was drawn."""
     from partwise.problem.batches import ProblemWriter
     from partwise.problem.losses import make_loss
+    from partwise.problem.numbering import Numbering
     from partwise.problem.problem import build_problem
     from partwise.problem.rows import Rows
 
@@ -90,7 +91,7 @@ def build(text: TaggedText, folder: Path | None, resume: bool) -> tuple[Any, flo
             writer.add(batch)
         began = time.perf_counter()
         problem = writer.finish(
-            text.structure, text.feature_counts, loss=loss, keep=[seen, None, None, None]
+            text.structure, Numbering(text.feature_counts, [seen, None, None, None]), loss=loss
         )
         return problem, time.perf_counter() - began
     rows, shapes, others = [], [], None

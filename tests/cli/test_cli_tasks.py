@@ -23,15 +23,18 @@ from partwise.formats.registry import FORMATS, Format
 from partwise.formats.source import read_text, writing
 from partwise.models.features import FEATURES, Features, Inputs
 from partwise.models.model import Candidate, Model
+from partwise.models.prepared import Prepared
 from partwise.parameters import Count, Flag
+from partwise.problem.batches import Batch
 from partwise.problem.rows import Rows
 from partwise.structures.multiclass import Multiclass
 from partwise.tasks.base import Task, no_labels
 from partwise.tasks.parameters import FeatureParameters, TrainerParameters
 from partwise.tasks.predictions import Predictions, ranking_record
+from partwise.tasks.preparation import Preparation
 from partwise.tasks.registry import TASKS, all_tasks
 from partwise.tasks.source import Source
-from partwise.tasks.trainer import Prepared, Trainer
+from partwise.tasks.trainer import Trainer
 
 WORDS = "vowel:aeiou\nvowel:oui\nother:krst\nother:bcd\nvowel:aai\nother:xyz\n"
 
@@ -98,18 +101,30 @@ class LettersTrainer(LettersParameters, Trainer):
 
     task: ClassVar[str] = "letters"
 
-    def _prepare(self, source: Lines, sample_weight: Any, initial: Model | None) -> Prepared:
-        labels = sorted({str(label) for label, _ in source.words})
-        if len(labels) == 1:
+    def _preparation(self, initial: Model | None, whole: bool = True) -> Preparation:
+        return LettersPreparation(self)
+
+
+class LettersPreparation(Preparation):
+    """Prepares words and their classes."""
+
+    def __init__(self, how: LettersTrainer) -> None:
+        self.how, self.labels = how, []
+
+    def batches(self, source: Lines, weight: Any) -> Iterator[Batch]:
+        self.labels = sorted({str(label) for label, _ in source.words})
+        if len(self.labels) == 1:
             raise DataError("one label is not enough")
+        gold = [np.array([self.labels.index(str(label))]) for label, _ in source.words]
+        ones = np.ones(len(source), np.int64)
+        yield Batch(ones, [_rows(source, self.how.letters)], gold, weight)
+
+    def finish(self) -> Prepared:
         return Prepared(
-            Multiclass(len(labels)),
-            lambda: [_rows(source, self.letters)],
-            np.ones(len(source), np.int64),
-            [np.array([labels.index(str(label))]) for label, _ in source.words],
-            LetterCounts(self.letters),
-            labels,
-            record={"letters": self.letters},
+            Multiclass(len(self.labels)),
+            LetterCounts(self.how.letters),
+            self.labels,
+            record={"letters": self.how.letters},
         )
 
 

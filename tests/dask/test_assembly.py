@@ -72,8 +72,8 @@ def in_memory(task: Any, given: dict[str, Any], how: Any, path: str) -> tuple[Pr
     """The problem of one machine, its features and its labels."""
     found: list[Any] = []
 
-    def train_model(name: str, problem: Problem, encoder: Any, settings: Any, **more: Any) -> Any:
-        found.extend((problem, encoder, more["labels"]))
+    def train_model(name: str, prepared: Any, settings: Any, **more: Any) -> Any:
+        found.extend((prepared.problem, prepared.features, prepared.labels))
         raise Enough
 
     with patch("partwise.models.fit.train_model", train_model), pytest.raises(Enough):
@@ -136,10 +136,10 @@ def test_blocks_are_those_of_one_machine(
     np.testing.assert_array_equal(layout.first, whole.layout.first)
     np.testing.assert_array_equal(layout.slot, whole.layout.slot)
     assert layout.n_features == whole.layout.n_features
-    assert made.outline.features.to_json() == features.to_json()
+    assert made.prepared.features.to_json() == features.to_json()
     for key, array in features.arrays().items():
-        np.testing.assert_array_equal(made.outline.features.arrays()[key], array, err_msg=key)
-    assert list(made.outline.labels) == list(labels)
+        np.testing.assert_array_equal(made.prepared.features.arrays()[key], array, err_msg=key)
+    assert list(made.prepared.labels) == list(labels)
     first = 0
     for shard in shards:
         assert shard.problem is not None
@@ -157,7 +157,7 @@ def test_a_classifier_keeps_the_order_of_its_file(tmp_path: Path) -> None:
     one, made = in_blocks("classify", given, task.make({}, given), str(path), 1)
     several, again = in_blocks("classify", given, task.make({}, given), str(path), 4)
     np.testing.assert_array_equal(made.blueprint.layout.first, again.blueprint.layout.first)
-    assert list(made.outline.labels) == list(again.outline.labels) == ["0", "1", "2"]
+    assert list(made.prepared.labels) == list(again.prepared.labels) == ["0", "1", "2"]
     first = 0
     for shard in several:
         assert shard.problem is not None

@@ -54,9 +54,9 @@ def on_one_machine(name: str, path: str, **how: Any) -> tuple[Problem, Any]:
     found: list[Problem] = []
     trainer = KINDS[name][1](**how, tol=1e-7)
 
-    def kept(name: str, problem: Problem, *more: Any, **others: Any) -> Any:
-        found.append(problem)
-        return train_model(name, problem, *more, **others)
+    def kept(name: str, prepared: Any, *more: Any, **others: Any) -> Any:
+        found.append(prepared.problem)
+        return train_model(name, prepared, *more, **others)
 
     with patch("partwise.models.fit.train_model", kept):
         trainer._train(task.read(path, given))

@@ -87,12 +87,12 @@ def test_class_weight_of_a_sequence_is_the_mean_over_its_tokens() -> None:
 
 def test_going_on_from_a_dual_point_or_a_model() -> None:
     model, done = fit(Settings(tol=1e-6))
-    _, again = fit(Settings(tol=1e-6), dual_point=done.dual_point)
+    _, again = fit(Settings(tol=1e-6), initial=done.dual_point)
     assert len(again.trace) <= 2
     _, warm = fit(Settings(tol=1e-6), initial=model)
     assert len(warm.trace) < len(done.trace)
     with pytest.raises(DataError, match="dual point"):
-        fit(dual_point=DualPoint(np.zeros(3)))
+        fit(initial=DualPoint(np.zeros(3)))
     with pytest.raises(DataError, match="names its features"):
         fit(vocabulary=None, initial=model)
 

@@ -116,7 +116,7 @@ def test_examples_of_weight_zero_are_left_out() -> None:
 def test_warm_starts() -> None:
     model, done = fit()
     _, warm = fit(initial=model)
-    _, again = fit(dual_point=done.dual_point)
+    _, again = fit(initial=done.dual_point)
     assert max(len(warm.trace), len(again.trace)) < len(done.trace)
     with pytest.raises(MismatchError, match="a bits cannot start from the weights of a multiclass"):
         fit(initial=classifier())
@@ -284,7 +284,7 @@ def test_an_encoder_of_ones_own(tmp_path: Path) -> None:
         ({"encoder": NumberedFeatures((4, 1))}, "2 kinds of sites"),
         ({"sample_weight": [-1, 1, 1, 1, 1]}, "example 0"),
         ({"gold": [np.ones(9)] * 5}, "gold label of example 0"),
-        ({"dual_point": DualPoint(np.zeros(3))}, "dual point"),
+        ({"initial": DualPoint(np.zeros(3))}, "dual point"),
         ({"features": [Rows.from_dense(np.full((10, 4), np.nan))]}, "on sites: row 0"),
     ],
 )

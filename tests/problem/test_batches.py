@@ -17,6 +17,7 @@ from partwise.files.mapped import is_mapped
 from partwise.problem.batches import Batch, ProblemWriter
 from partwise.problem.disk_room import DiskRoom
 from partwise.problem.losses import make_loss
+from partwise.problem.numbering import Numbering
 from partwise.problem.problem import Problem, build_problem, make_topologies
 from partwise.problem.rows import Rows
 from partwise.problem.weight_rule import WeightRule
@@ -102,9 +103,9 @@ class Data:
         writer = ProblemWriter(folder, block_bytes=block_bytes)
         for batch in self.batches(sizes):
             writer.add(batch)
-        n_features = [rows.n_features for rows in self.rows]
+        numbering = Numbering([rows.n_features for rows in self.rows])
         return writer.finish(
-            self.structure, n_features, loss=make_loss(loss, self.structure.n_labels), **options
+            self.structure, numbering, loss=make_loss(loss, self.structure.n_labels), **options
         )
 
 
@@ -229,7 +230,7 @@ def test_some_batches_have_values(tmp_path: Path) -> None:
     )
     writer.add(first)
     writer.add(batches[1])
-    problem = writer.finish(some.structure, [rows.n_features], loss=make_loss("log", 4))
+    problem = writer.finish(some.structure, Numbering([rows.n_features]), loss=make_loss("log", 4))
     same(problem, some.built())
 
 
@@ -242,27 +243,13 @@ def test_kept_features_and_new_labels(tmp_path: Path) -> None:
         writer.add(batch)
     problem = writer.finish(
         some.structure,
-        [rows.n_features for rows in some.rows],
+        Numbering([rows.n_features for rows in some.rows], [mask, None, None, None], number),
         loss=make_loss("log", 3),
         weights="observed",
-        keep=[mask, None, None, None],
-        relabel=number,
     )
     some.rows[0] = some.rows[0].keep(mask)
     some.gold = [number[y] for y in some.gold]
     same(problem, some.built(weights="observed"))
-
-
-def test_labels_by_a_function(tmp_path: Path) -> None:
-    some = data("projective")
-    writer = ProblemWriter(tmp_path / "x")
-    for batch in some.batches([6, 4]):
-        writer.add(batch)
-    problem = writer.finish(
-        some.structure, [7], loss=make_loss("log", 2), relabel=lambda y: y * [1, 0]
-    )
-    some.gold = [y * [1, 0] for y in some.gold]
-    same(problem, some.built())
 
 
 def test_where_things_are(tmp_path: Path) -> None:
@@ -302,7 +289,7 @@ def test_a_gold_label_that_breaks_a_constraint(tmp_path: Path) -> None:
 def test_what_is_refused(tmp_path: Path) -> None:
     writer = ProblemWriter(tmp_path / "x")
     with pytest.raises(DataError, match="no example"):
-        writer.finish(Multiclass(2), [1], loss=make_loss("log", 2))
+        writer.finish(Multiclass(2), Numbering([1]), loss=make_loss("log", 2))
     rows = Rows.from_dense([[1.0], [1.0]])
     gold = [np.array([0]), np.array([1])]
     known = Batch([1, 1], [rows], gold)
@@ -316,7 +303,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="2 kinds"):
         writer.add(Batch([1, 1], [rows, rows], gold))
     with pytest.raises(DataError, match="feature 0"):
-        writer.finish(Multiclass(2), [0], loss=make_loss("log", 2))
+        writer.finish(Multiclass(2), Numbering([0]), loss=make_loss("log", 2))
 
 
 def test_a_spool_that_somebody_changed(tmp_path: Path) -> None:
@@ -329,4 +316,4 @@ def test_a_spool_that_somebody_changed(tmp_path: Path) -> None:
     held[-10] ^= 1
     spool.write_bytes(held)
     with pytest.raises(DataError, match="was changed"):
-        writer.finish(Multiclass(4), [7], loss=make_loss("log", 4))
+        writer.finish(Multiclass(4), Numbering([7]), loss=make_loss("log", 4))

@@ -10,6 +10,7 @@ import numpy as np
 
 from partwise.problem.batches import Batch, ProblemWriter
 from partwise.problem.losses import make_loss
+from partwise.problem.numbering import Numbering
 from partwise.problem.problem import Problem, build_problem
 from partwise.problem.rows import Rows
 from partwise.structures.base import Structure
@@ -46,8 +47,8 @@ def twins(
     writer = ProblemWriter(folder, block_bytes=block_bytes, resume=resume)
     for batch in _batches(lengths, rows, others, gold, 17):
         writer.add(batch)
-    n_features = [9, *(other.n_features for other in others)]
-    stored = writer.finish(structure, n_features, loss=made, weights=weights)
+    numbering = Numbering([9, *(other.n_features for other in others)])
+    stored = writer.finish(structure, numbering, loss=made, weights=weights)
     return held, stored
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from partwise.models.features import Features
 from partwise.models.fit import Settings
-from partwise.problem.problem import Problem
+from partwise.models.prepared import Prepared
 
 __all__ = ["LaidOut", "laid_out", "same"]
 
@@ -34,9 +34,9 @@ def laid_out(fit: Callable[[], Any]) -> LaidOut:
     """Call what fits an estimator, and return the problem that it would train on."""
     found: list[LaidOut] = []
 
-    def train_model(
-        task: str, problem: Problem, encoder: Features, settings: Settings, **more: Any
-    ) -> Any:
+    def train_model(task: str, prepared: Prepared, settings: Settings, **more: Any) -> Any:
+        problem = prepared.problem
+        assert problem is not None
         design = problem.arrays.design
         every = {**problem.arrays._asdict(), **design._asdict(), "reach": problem.reach}
         every.update(first=problem.layout.first, layout_slot=problem.layout.slot)
@@ -45,11 +45,10 @@ def laid_out(fit: Callable[[], Any]) -> LaidOut:
             for name, value in every.items()
             if name not in ("marginals", "maximum", "design")
         }
-        wanted = ("labels", "constraints", "meta")
-        kept = {name: more.get(name) for name in wanted}
+        kept = {name: getattr(prepared, name) for name in ("labels", "constraints", "meta")}
         kept["structure"] = problem.structure.constants()
-        kept["counts"] = encoder.feature_counts(problem.structure)
-        found.append(LaidOut(arrays, problem.room.on_disk, encoder, kept))
+        kept["counts"] = prepared.features.feature_counts(problem.structure)
+        found.append(LaidOut(arrays, problem.room.on_disk, prepared.features, kept))
         raise _Enough
 
     with patch("partwise.models.fit.train_model", train_model):

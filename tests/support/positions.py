@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from partwise.arrays import Floats, Ints
-from partwise.models.fit import fit_model
+from partwise.models.fit import train_model
 from partwise.models.model import Model
-from partwise.models.training_examples import check_weights
 from partwise.models.vocabulary import Vocabulary
 from partwise.problem.rows import Rows
 from partwise.structures.base import Constraints, Structure
 from partwise.structures.chain.structure import Chain
 from partwise.structures.multiclass import Multiclass
 from partwise.structures.second_order.structure import SecondOrderChain
+from partwise.tasks.preparation import lay_out
 from partwise.tasks.sequences.features import PositionFeatures
-from partwise.tasks.sequences.fit import prepare_positions
+from partwise.tasks.sequences.preparation import PositionPreparation
 from partwise.tasks.sequences.sources import Sequences
 from partwise.tasks.sequences.templates import TemplateSet
 from partwise.tasks.sequences.tokens import Tokens
@@ -45,9 +45,20 @@ class _Numbered(Sequences):
 
     names: Sequence[Any] = ()
     gold: Sequence[Ints] = ()
+    made: Tokens | None = None
 
-    def labels(self, tokens: Tokens) -> list[Any]:
+    def __len__(self) -> int:
+        return 0 if self.made is None else len(self.made)
+
+    def tokens(self, known: PositionFeatures | None = None) -> Tokens:
+        assert self.made is not None
+        return self.made
+
+    def labels(self, tokens: Tokens, missing: Any = None) -> list[Any]:
         return [self.names[number] for y in self.gold for number in y.tolist()]
+
+    def ordered(self, labels: set[Any]) -> list[Any]:
+        return list(self.names)
 
 
 def fit_labeller(
@@ -65,6 +76,7 @@ def fit_labeller(
     transition_vocabulary: Vocabulary | None = None,
     sample_weight: Any = None,
     n_inputs: int | None = None,
+    meta: dict[str, Any] | None = None,
     **more: Any,
 ) -> tuple[Model, Fit]:
     """Train a classifier or a tagger on rows and label numbers."""
@@ -78,32 +90,29 @@ def fit_labeller(
         transition_rows,
         transition_vocabulary,
     )
-    prepared = prepare_positions(
-        _Numbered(None, names=labels, gold=gold),
-        tokens,
-        structure or _structure(task, len(labels), settings, transition_rows is None),
-        labels,
-        gold,
-        weight=check_weights(sample_weight, len(counts)),
-        class_weight=settings.class_weight,
-        min_count=settings.min_count,
-        intercept=settings.intercept,
-        constraints=settings.constraints,
-    )
-    return fit_model(
-        task,
-        prepared.structure,
-        prepared.rows(),
-        prepared.shapes,
-        prepared.gold,
-        prepared.features,
-        settings,
-        labels=prepared.labels,
-        constraints=prepared.constraints,
-        sample_weight=prepared.weight,
-        beside=prepared.beside,
-        **more,
-    )
+    made = structure or _structure(task, len(labels), settings, transition_rows is None)
+    how: Any = _How(made, settings)
+    preparation = PositionPreparation(how, None, whole=True)
+    source = _Numbered(None, names=labels, gold=gold, made=tokens)
+    prepared = replace(lay_out(preparation, source, sample_weight, settings), meta=meta)
+    return train_model(task, prepared, settings, **more)
+
+
+class _How:
+    """The parameters of a fit of positions, and its structure."""
+
+    task, missing_label, hashing = "tag", None, None
+
+    def __init__(self, structure: Structure, settings: PositionSettings) -> None:
+        self._made, self._intercept = structure, settings.intercept
+        self.min_count, self.class_weight = settings.min_count, settings.class_weight
+        self.constraints, self.loss = settings.constraints, settings.loss
+
+    def _structure(self, n_labels: int, form: Any) -> Structure:
+        return self._made
+
+    def _rule(self, structure: Structure) -> None:
+        return None
 
 
 def _structure(task: str, n_labels: int, settings: PositionSettings, tied: bool) -> Structure:

@@ -136,7 +136,6 @@ class _Walk:
             "loss": arguments.loss,
             "l2": model.l2,
             "l1": arguments.l1,
-            "n_examples": len(found.prepared.gold),
             **found.prepared.record,
             "n_labels": len(model.labels),
             "n_weights": len(model.weights),

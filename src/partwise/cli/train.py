@@ -283,7 +283,6 @@ def _fit(
     if line is not None:
         line.finish(trainer.certificate_)
     return trainer, {
-        "n_examples": len(prepared.gold),
         **prepared.record,
         "kept_passes": fit.kept_passes,
         "trace": [_row_record(row) for row in fit.trace],

@@ -11,13 +11,14 @@ import numpy as np
 
 from ..arrays import Ints
 from ..errors import DataError
+from ..models.prepared import Prepared
+from ..problem.batches import Blueprint
 from ..problem.losses import make_loss
 from ..problem.problem import check_loss, check_size
-from ..problem.rows import Renumbering
 from ..problem.storage import Layout
 from ..problem.weight_rule import Observed, WeightRule
-from ..tasks.preparation import Outline, Preparation
-from .shard import Blueprint, Numbering
+from ..tasks.preparation import Preparation
+from .shard import BlockNumbers
 
 __all__ = ["Assembly", "assemble"]
 
@@ -31,19 +32,19 @@ class Assembly:
 
     Attributes
     ----------
-    outline : Outline
+    prepared : Prepared
         What was found in all examples.
     preparation : Preparation
         What prepares the examples of a block, before its first batch.
-    numberings : list of Numbering
+    numberings : list of BlockNumbers
         The final numbers of each block.
     blueprint : Blueprint
         The places of the weights, and what else all blocks share.
     """
 
-    outline: Outline
+    prepared: Prepared
     preparation: Preparation
-    numberings: list[Numbering]
+    numberings: list[BlockNumbers]
     blueprint: Blueprint
 
 
@@ -61,7 +62,7 @@ def assemble(call: Call, blocks: int, how: Any, initial: Any = None) -> Assembly
     initial : Model or None
         A model to start from.
     """
-    preparation: Preparation = how._streamed(initial)
+    preparation: Preparation = how._preparation(initial, whole=False)
     for turn in range(preparation.looks):
         for other in call("look", [(copy.deepcopy(preparation), turn) for _ in range(blocks)]):
             preparation.join_looks(other)
@@ -71,17 +72,15 @@ def assemble(call: Call, blocks: int, how: Any, initial: Any = None) -> Assembly
         preparation.join(other)
         for other in call("read", [(copy.deepcopy(before),) for _ in range(blocks)])
     ]
-    outline = preparation.finish()
-    structure = outline.structure
-    keep = list(outline.keep or [None] * len(outline.n_features))
-    numberings = [
-        Numbering(structure, outline.n_features, one, keep, outline.relabel) for one in joined
-    ]
-    rule = outline.weights or how.weights
+    prepared = preparation.finish()
+    structure = prepared.structure
+    numberings = [BlockNumbers(structure, one, prepared.numbering) for one in joined]
+    rule = prepared.weights or how.weights
     rule = rule if isinstance(rule, WeightRule) else WeightRule(rule)
     loss = make_loss(how.loss, structure.n_labels, how.cost_matrix)
     check_loss(structure, loss)
-    counts = _summed(_sizes(outline), call("settle", [(one,) for one in numberings]))
+    found = call("settle", [(one,) for one in numberings])
+    counts = _summed(prepared.numbering.sizes(), found)
     check_size(structure, [len(some) for some in counts], rule)
     layout, bare = Layout.full(structure.widths, counts), None
     if rule.leaves_out:
@@ -90,21 +89,8 @@ def assemble(call: Call, blocks: int, how: Any, initial: Any = None) -> Assembly
             observed.seen |= np.unpackbits(seen, count=layout.n_weights).view(np.bool_)
             observed.totals += totals
         layout, bare = observed.settled(structure.kinds)
-    blueprint = Blueprint(layout, bare, loss, outline.constraints)
-    return Assembly(outline, before, numberings, blueprint)
-
-
-def _sizes(outline: Outline) -> list[int]:
-    """Return how many features each kind of site has in the end."""
-    found = []
-    for n, kept in zip(
-        outline.n_features, outline.keep or [None] * len(outline.n_features), strict=True
-    ):
-        if isinstance(kept, Renumbering):
-            found.append(kept.n_features)
-        else:
-            found.append(n if kept is None else int(np.count_nonzero(kept)))
-    return found
+    blueprint = Blueprint(layout, bare, loss, prepared.constraints)
+    return Assembly(prepared, before, numberings, blueprint)
 
 
 def _summed(sizes: Sequence[int], blocks: Sequence[Sequence[Ints]]) -> list[Ints]:

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Floats
+from ..problem.batches import Blueprint
 from ..problem.matrix_evaluation import make_evaluator
 from ..problem.storage import Storage
 from ..problem.subset import problem_digest
@@ -37,7 +38,7 @@ from ..solvers.goal import Goal
 from ..solvers.state import capture, restore
 from ..tasks.preparation import Preparation
 from .pieces import Measured, PartPiece, Piece
-from .shard import Blueprint, Numbering, Shard
+from .shard import BlockNumbers, Shard
 
 __all__ = [
     "Answer", "BlockState", "Built", "Forgotten", "Origin", "Step", "answer", "build",
@@ -287,7 +288,7 @@ def rebuild(
     origin: Origin,
     data: Sequence[Sequence[Any]],
     preparation: Preparation,
-    numbering: Numbering,
+    numbering: BlockNumbers,
     blueprint: Blueprint,
 ) -> Built:
     """Make a block again that was on another worker, from its source."""

@@ -16,10 +16,11 @@ import numpy as np
 from ..arrays import Floats
 from ..errors import ClusterError, DataError, MismatchError
 from ..models.fit import UNFINISHED, made_model, packed_model
+from ..models.model import Model
+from ..models.prepared import Prepared
 from ..models.transfer import transfer_weights
 from ..parameters import PROCESS, Count, declared
 from ..solvers.blocks.plan import BLOCKS, Extent, make_plan
-from ..tasks.prepared import Prepared
 from ..tasks.trainer import Trainer
 from ..training.checkpoint import Checkpoint, Keeper, load_checkpoint
 from ..training.fit import Callback, Fit, Start
@@ -31,7 +32,7 @@ from .inputs import Inputs, as_inputs
 from .machine import ClusterAscent
 
 if TYPE_CHECKING:
-    from ..models.model import Model
+    from ..problem.evaluation import DualPoint
     from ..training.early_stopping import Watch
 
 __all__ = ["ClusterTrainer", "on_cluster"]
@@ -128,8 +129,12 @@ class ClusterTrainer(Trainer):
             f"checkpoint=Checkpoint({path!r}, resume=True))"
         )
 
-    def _prepared(
-        self, source: Any, sample_weight: Any, initial: Model | None, checkpoint: Checkpoint | None
+    def _prepare(
+        self,
+        source: Any,
+        sample_weight: Any = None,
+        initial: Model | None = None,
+        resumed: bool = False,
     ) -> Prepared:
         cluster, how = self._cluster, self.bare()
         inputs = source
@@ -151,40 +156,23 @@ class ClusterTrainer(Trainer):
         )  # fmt: skip
         made = crew.prepare(how, initial)
         self._crew, self.files_ = crew, files
-        outline = made.outline
-        return Prepared(
-            outline.structure,
-            lambda: (),
-            (),
-            (),
-            outline.features,
-            outline.labels,
-            constraints=outline.constraints,
-            meta=outline.meta,
-            # The dual variables stay on the workers, so another fit cannot go on from them.
-            key=fit,
-            record={
-                "n_examples": sum(built.extent.examples for built in crew.built),
-                **outline.record,
-            },
-        )
+        n = sum(built.extent.examples for built in crew.built)
+        # The dual variables stay on the workers, so another fit cannot go on from them.
+        record = {"n_examples": n, **made.prepared.record}
+        return replace(made.prepared, key=fit, record=record)
 
     def _fitted_model(
         self,
         prepared: Prepared,
         callbacks: Sequence[Callback],
-        initial: Model | None,
-        dual_point: Any,
+        initial: Model | DualPoint | None,
         watch: Watch | None,
         checkpoint: Checkpoint | None,
     ) -> tuple[Model, Fit]:
         crew, l2, l1 = self._crew, float(self.l2), float(self.l1)
         assert crew.assembly is not None
         blueprint, storage = crew.assembly.blueprint, crew.storage()
-        made = partial(
-            made_model, self.task, prepared.structure, blueprint.layout, prepared.features, self,
-            prepared.labels, prepared.constraints, prepared.meta,
-        )  # fmt: skip
+        made = partial(made_model, self.task, prepared, blueprint.layout, self)
         keeper, saved, rng = None, None, np.random.default_rng(self.seed)
         if checkpoint is not None:
             if checkpoint.as_start:
@@ -201,7 +189,7 @@ class ClusterTrainer(Trainer):
                 lambda weights: packed_model(lambda w: made(l2, w, UNFINISHED), weights),
             )  # fmt: skip
         first = None
-        if initial is not None and saved is None:
+        if isinstance(initial, Model) and saved is None:
             first = transfer_weights(
                 initial, prepared.structure, blueprint.layout, prepared.labels, prepared.features
             )
@@ -222,7 +210,7 @@ class ClusterTrainer(Trainer):
             machine.close()
         self.costs_ = machine.costs
         self.replayed_ = machine.replayed
-        if first is not None and initial is not None:
+        if first is not None and isinstance(initial, Model):
             counts = int(np.count_nonzero(initial.weights)), int(np.count_nonzero(first))
             fit = replace(fit, start=Start(fit.initial_objective, *counts))
         return made(l2, fit.weights, fit.certificate), fit
@@ -237,7 +225,7 @@ class ClusterTrainer(Trainer):
         crew = self._crew
         assert crew.assembly is not None
         extent = Extent.total(built.extent for built in crew.built)
-        structure, layout = crew.assembly.outline.structure, crew.assembly.blueprint.layout
+        structure, layout = crew.assembly.prepared.structure, crew.assembly.blueprint.layout
         plan = make_plan(
             extent,
             layout.n_weights,

@@ -16,13 +16,13 @@ import numpy.typing as npt
 from ..arrays import Floats, Ints
 from ..compiled.threads import thread_count
 from ..errors import DataError, MismatchError, ModelFileError
+from ..problem.batches import Batch
 from ..problem.evaluation import DualPoint
 from ..problem.example_arrays import check_gold_parts
 from ..problem.losses import make_loss
 from ..problem.problem import Problem, build_problem
 from ..problem.rows import Rows
 from ..problem.storage import Layout
-from ..problem.weight_rule import WeightRule
 from ..structures.base import Structure
 from ..training.certificate import Certificate
 from ..training.checkpoint import Checkpoint, load_checkpoint
@@ -34,10 +34,18 @@ from .announcement import announcement, check_limit
 from .features import Features
 from .file import pack_model, unpack_model
 from .model import Label, Model, check_label_names
-from .training_examples import check_features, check_weights, note_left_out, silent, take_examples
+from .prepared import Finish, Prepared
+from .training_examples import (
+    NO_EXAMPLES,
+    check_features,
+    check_weights,
+    note_left_out,
+    silent,
+    take_examples,
+)
 from .transfer import transfer_weights
 
-__all__ = ["Finish", "Settings", "checkpoint_model", "fit_model", "train_model"]
+__all__ = ["Settings", "checkpoint_model", "fit_model", "in_memory", "train_model"]
 
 _log = logging.getLogger(__name__)
 
@@ -45,8 +53,6 @@ _log = logging.getLogger(__name__)
 UNFINISHED: Final = Certificate.unknown("not trained to the end")
 #: What is known of a model that is scored while it is trained.
 _IN_TRAINING: Final = Certificate(math.inf, 0.0, 0.0, 0.0, 0.0, "not trained to the end")
-#: A function that brings a trained model into its final form.
-Finish = Callable[[Problem, Model, Fit], Model]
 
 
 def fit_model(
@@ -58,20 +64,11 @@ def fit_model(
     encoder: Features,
     settings: Parameters,
     *,
-    labels: Sequence[Label] = (),
+    labels: Sequence[Label] | None = (),
     constraints: Any = None,
     own_constraints: Sequence[Any] | None = None,
-    allowed: Sequence[Any] | None = None,
     sample_weight: npt.ArrayLike | None = None,
-    weights: str | WeightRule | None = None,
-    callbacks: Sequence[Callback] = (),
-    initial: Model | None = None,
-    dual_point: DualPoint | None = None,
-    meta: dict[str, Any] | None = None,
-    finish: Finish | None = None,
-    beside: Any = (),
-    watch: Watch | None = None,
-    checkpoint: Checkpoint | None = None,
+    initial: Model | DualPoint | None = None,
 ) -> tuple[Model, Fit]:
     """Train a model of any structure.
 
@@ -99,32 +96,11 @@ def fit_model(
         What no label may contain, as `structure.mask` takes it.
     own_constraints : sequence or None
         For each example, its own constraints or None; they hold in training only.
-    allowed : sequence or None
-        For each example None if its label is known, or what its label may be, as `structure.mask`
-        takes it; its entry in `gold` is then not looked at. Examples that may have any label are
-        left out.
     sample_weight : array-like or None
         The weight of each example. Those of weight 0 are left out.
-    weights : str, WeightRule or None
-        Which weights there are, instead of the `weights` of the settings.
-    callbacks : sequence of callables
-        See :func:`partwise.training.train`.
-    initial : Model or None
-        A model whose weights to start from, matched by feature and label.
-    dual_point : DualPoint or None
-        The dual point of an earlier fit of the same examples; it takes precedence over `initial`.
-    meta : dict or None
-        The model's `meta`.
-    finish : callable or None
-        Called with the problem, each trained model and its fit; returns the model in its final
-        form.
-    beside : object
-        What the caller made while computing the features and still holds. It is included in the
-        memory that is logged.
-    watch : Watch or None
-        Held-out data to score, by model, while a fit for one l2 runs.
-    checkpoint : Checkpoint or None
-        Where to save the fit, and whether to go on from there.
+    initial : Model, DualPoint or None
+        Where to start: a model whose weights are matched by feature and label, or the dual point
+        of an earlier fit of the same examples.
 
     Returns
     -------
@@ -149,19 +125,53 @@ def fit_model(
     >>> model.certificate.converged, [y.tolist() for y in model.predict([rows], [1, 1])]
     (True, [[0], [1]])
     """
+    weight = check_weights(sample_weight, len(shapes))
+    batch = Batch(shapes, features, gold, weight, own_constraints)
+    prepared = Prepared(structure, encoder, () if labels is None else labels, constraints)
+    del features
+    held = [batch]
+    del batch
+    return train_model(task, in_memory(prepared, held, settings), settings, initial=initial)
+
+
+def in_memory(prepared: Prepared, batches: list[Batch], settings: Parameters) -> Prepared:
+    """Lay out examples in memory.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        What is known of them.
+    batches : list of Batch
+        One batch with all examples. It is taken out of the list, because its features may take most
+        of the memory: nothing else should hold them.
+    settings : Parameters
+        How to train.
+
+    Returns
+    -------
+    Prepared
+        The same, with the problem. Examples of weight 0, and those that may have any label, are
+        left out.
+    """
+    structure, constraints, encoder = prepared.structure, prepared.constraints, prepared.features
+    batch = batches.pop()
+    shapes, gold = batch.shapes, prepared.numbering.gold(batch.gold)
+    own_constraints, allowed = batch.own_constraints, batch.allowed
     if not len(shapes):
-        raise DataError("there are no examples to train on; give at least two, of different labels")
+        raise DataError(NO_EXAMPLES)
     if len(gold) != len(shapes):
         raise DataError(f"labels for {len(gold)} examples where there are {len(shapes)}")
-    labels = () if labels is None else labels
-    check_label_names(structure, labels)
+    weight = np.ones(len(shapes)) if batch.weight is None else batch.weight
+    features = prepared.numbering.rows(batch.rows)
+    del batch
+    check_label_names(structure, prepared.labels)
     check_features(structure, features, encoder)
-    weight = check_weights(sample_weight, len(shapes))
     kept = weight > 0.0
     if allowed is not None:
         unknown = kept & silent(structure, shapes, allowed, constraints, own_constraints)
         kept &= ~unknown
-        meta = note_left_out(int(unknown.sum()), kept, meta)
+        meta = note_left_out(int(unknown.sum()), kept, prepared.meta)
+        prepared = replace(prepared, meta=meta)
     if not kept.all():
         features = take_examples(structure, features, shapes, kept)
         which = np.flatnonzero(kept).tolist()
@@ -179,7 +189,7 @@ def fit_model(
         features,
         gold,
         make_loss(settings.loss, structure.n_labels, settings.cost_matrix),
-        weights=weights or settings.weights,
+        weights=prepared.weights or settings.weights,
         sample_weight=weight[kept],
         constraints=constraints,
         own_constraints=own_constraints,
@@ -191,60 +201,55 @@ def fit_model(
     check_gold_parts(structure, found.part_ptr, found.gold_ptr, found.gold_part)
     if _log.isEnabledFor(logging.INFO) or settings.memory_bytes is not None:
         left = [rows() for rows in given]
-        check_limit(problem, settings, (encoder, gold), (left, beside))
-        _log.info(announcement(problem, settings, (encoder, gold), (left, beside)))
+        check_limit(problem, settings, encoder, left)
+        _log.info(announcement(problem, settings, encoder, left))
         del left
-    return train_model(
-        task,
-        problem,
-        encoder,
-        settings,
-        labels=labels,
-        constraints=constraints,
-        callbacks=callbacks,
-        initial=initial,
-        dual_point=dual_point,
-        meta=meta,
-        finish=finish,
-        watch=watch,
-        checkpoint=checkpoint,
-    )
+    return replace(prepared, problem=problem)
 
 
 def train_model(
     task: str,
-    problem: Problem,
-    encoder: Features,
+    prepared: Prepared,
     settings: Parameters,
     *,
-    labels: Sequence[Label] = (),
-    constraints: Any = None,
     callbacks: Sequence[Callback] = (),
-    initial: Model | None = None,
-    dual_point: DualPoint | None = None,
-    meta: dict[str, Any] | None = None,
-    finish: Finish | None = None,
+    initial: Model | DualPoint | None = None,
     watch: Watch | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> tuple[Model, Fit]:
-    """Train a model on a problem that is laid out already; see `fit_model`.
+    """Train a model on examples that are laid out.
 
     Parameters
     ----------
-    problem : Problem
+    task : str
+        What the model does, in one word.
+    prepared : Prepared
         The examples, in memory or on disk.
-    task, encoder, settings, labels, constraints
-        As in `fit_model`.
-    callbacks, initial, dual_point, meta, finish, watch, checkpoint
-        As in `fit_model`.
+    settings : Parameters
+        How to train.
+    callbacks : sequence of callables
+        See :func:`partwise.training.train`.
+    initial : Model, DualPoint or None
+        Where to start: a model whose weights are matched by feature and label, or the dual point
+        of an earlier fit of the same examples.
+    watch : Watch or None
+        Held-out data to score, by model, while a fit for one l2 runs.
+    checkpoint : Checkpoint or None
+        Where to save the fit, and whether to go on from there.
+
+    Returns
+    -------
+    model, fit
+        As for `fit_model`.
     """
-    structure = problem.structure
+    problem, finish = prepared.problem, prepared.finish
+    assert problem is not None
     first = None
-    if initial is not None and dual_point is None:
-        first = transfer_weights(initial, structure, problem.layout, labels, encoder)
-    made = partial(
-        made_model, task, structure, problem.layout, encoder, settings, labels, constraints, meta
-    )
+    if isinstance(initial, Model):
+        first = transfer_weights(
+            initial, prepared.structure, problem.layout, prepared.labels, prepared.features
+        )
+    made = partial(made_model, task, prepared, problem.layout, settings)
 
     def model(l2: float, fit: Fit) -> Model:
         found = made(l2, fit.weights, fit.certificate)
@@ -272,8 +277,9 @@ def train_model(
         saving = {"checkpoint": checkpoint, "model": packed}
     if descent is not None:
         saving["warm_start"] = descent.warm_start
-    fits = _fits(problem, values, settings, callbacks, dual_point, first, watch, saving)
-    if initial is not None and first is not None:
+    start = initial if isinstance(initial, DualPoint) else first
+    fits = _fits(problem, values, settings, callbacks, start, watch, saving)
+    if isinstance(initial, Model) and first is not None:
         fits = _from(initial, first, fits)
     models = ((model(l2, fit), fit) for l2, fit in zip(values, fits, strict=False))
     return next(models) if descent is None else descent.follow(models)
@@ -281,13 +287,9 @@ def train_model(
 
 def made_model(
     task: str,
-    structure: Structure,
+    prepared: Prepared,
     layout: Layout,
-    encoder: Features,
     settings: Parameters,
-    labels: Sequence[Label],
-    constraints: Any,
-    meta: dict[str, Any] | None,
     l2: float,
     weights: Floats,
     certificate: Certificate,
@@ -296,8 +298,8 @@ def made_model(
 
     Parameters
     ----------
-    task, structure, encoder, settings, labels, constraints, meta
-        As in `fit_model`.
+    task, prepared, settings
+        As for `train_model`.
     layout : Layout
         Which weights there are.
     l2 : float
@@ -309,17 +311,17 @@ def made_model(
     """
     return Model(
         task=task,
-        structure=structure,
+        structure=prepared.structure,
         layout=layout,
         weights=weights,
-        labels=tuple(labels),
-        features=encoder,
-        constraints=constraints,
+        labels=tuple(prepared.labels),
+        features=prepared.features,
+        constraints=prepared.constraints,
         loss=settings.loss,
         l2=l2,
         l1=float(settings.l1),
         certificate=certificate,
-        meta=dict(meta or {}),
+        meta=dict(prepared.meta or {}),
         settings=settings.noted(),
     )
 
@@ -339,11 +341,11 @@ def _fits(
     values: Sequence[float],
     settings: Parameters,
     callbacks: Sequence[Callback],
-    dual_point: DualPoint | None,
-    first: Floats | None,
+    start: DualPoint | Floats | None,
     watch: Watch | None,
     saving: dict[str, Any],
 ) -> Iterator[Fit]:
+    dual_point = start if isinstance(start, DualPoint) else None
     if dual_point is not None and dual_point.theta.shape != (problem.n_parts,):
         raise DataError(
             f"a dual point of {dual_point.theta.size} numbers where the examples have "
@@ -360,7 +362,7 @@ def _fits(
         seed=settings.seed,
         callbacks=callbacks,
         start=dual_point,
-        initial_weights=first,
+        initial_weights=None if isinstance(start, DualPoint) else start,
         options=settings.solver_arguments(),
         watch=watch,
         **saving,

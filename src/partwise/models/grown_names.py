@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
+from ..problem.numbering import Keep
 from ..problem.rows import Renumbering, Rows
 from .hashed_names import HashedNames, hashed_indices
 from .name_table import NameTable
@@ -29,6 +30,9 @@ class GrownNames:
     constant : float
         The value of a constant feature of every row; 0 for none. It is the first feature of the
         batches, and the last one in the end.
+    whole : bool
+        Whether there is one batch only: the constant feature is then the last one at once, so that
+        no row has to be made anew.
     what : str
         What the features are called, for messages.
     fixed : bool
@@ -41,12 +45,15 @@ class GrownNames:
         min_count: int = 1,
         hashing: int | None = None,
         constant: float = 0.0,
+        whole: bool = False,
         what: str = "X",
         fixed: bool = True,
     ) -> None:
         self._min_count, self._hashing, self._constant = min_count, hashing, constant
-        self._what, self._fixed = what, fixed
-        self._table = NameTable()
+        self._whole, self._what, self._fixed = whole, what, fixed
+        self._table: NameTable | None = None
+        #: The names of the first batch, which are its numbers already.
+        self._first: Vocabulary | None = None
         self._counts = np.zeros(0, np.int64)
         self._named: bool | None = None
         self._separator = "="
@@ -81,7 +88,11 @@ class GrownNames:
             rows = rows.take(used)
         if self._min_count > 1:
             self._count(rows.counts())
-        return rows if not self._constant else _with_constant(rows, self._constant)
+        if not self._constant:
+            return rows
+        if self._whole:
+            return rows.resize(self.n_features).append_constant(self._constant)
+        return _with_constant(rows, self._constant)
 
     def join(self, other: GrownNames) -> NDArray[np.int64]:
         """Take in the features of the batches that come next, which were numbered by themselves.
@@ -101,8 +112,9 @@ class GrownNames:
         if other._named is not None:
             self._named, self._separator = other._named, other._separator
         if self._hashing is None and other._named:
-            numbers = self._table.join(other._table).astype(np.int64)
-            self.n_features = len(self._table)
+            table = self._tabled()
+            numbers = table.join(other._tabled()).astype(np.int64)
+            self.n_features = len(table)
         else:
             numbers = np.arange(other.n_features)
             if self._hashing is None and other.n_features:
@@ -119,9 +131,24 @@ class GrownNames:
         )
 
     def _named_rows(self, rows: Rows, names: Vocabulary) -> Rows:
-        numbers = self._table.add_packed(*names.pack())
-        self.n_features = len(self._table)
+        if len(names) != rows.n_features:
+            raise DataError(f"a vocabulary of {len(names)} names for {rows.n_features} features")
+        if self._table is None and self._first is None:
+            self._first, self.n_features = names, len(names)
+            return rows
+        table = self._tabled()
+        numbers = table.add_packed(*names.pack())
+        self.n_features = len(table)
         return Rows.sound(rows.indptr, numbers[rows.indices], rows.values, self.n_features)
+
+    def _tabled(self) -> NameTable:
+        """Return the table of all names, which one batch does not need."""
+        if self._table is None:
+            self._table = NameTable()
+            if self._first is not None:
+                self._table.add_packed(*self._first.pack())
+            self._first = None
+        return self._table
 
     def _check_width(self, n: int) -> None:
         if self._fixed and self.n_features not in (0, n):
@@ -142,7 +169,7 @@ class GrownNames:
         """The number of features of the batches, the constant one included."""
         return self.n_features + (self._constant != 0.0)
 
-    def finish(self) -> tuple[Vocabulary | None, Renumbering | NDArray[np.bool_] | None]:
+    def finish(self) -> tuple[Vocabulary | None, Keep | None]:
         """Return the names that are kept in the end, and what becomes of the features.
 
         Features that only have numbers keep them: rare ones do not occur any more.
@@ -152,20 +179,25 @@ class GrownNames:
         if self._min_count > 1:
             counts = self._counts[:n]
             mask = np.append(counts >= self._min_count, np.zeros(n - len(counts), np.bool_))
+        names: Vocabulary | None = None
         if self._hashing is not None:
-            hashed = HashedNames(self._hashing, self._separator) if self._named else None
-            return hashed, _renumbering(np.arange(n), n) if self._constant else None
-        if self._named:
-            names = self._table.finish(self._separator)
-            numbers = np.where(mask, np.cumsum(mask) - 1, -1)
+            names = HashedNames(self._hashing, self._separator) if self._named else None
+        elif self._named:
+            first = self._first
+            names = first if first is not None else self._tabled().finish(self._separator)
             names = names if mask.all() else names.keep(mask)
-            if self._constant:
-                return names, _renumbering(numbers, len(names))
-            return names, None if mask.all() else mask
-        numbers = np.where(mask, np.arange(n), -1)
-        if self._constant:
-            return None, _renumbering(numbers, n)
-        return None, None if mask.all() else Renumbering(numbers, n)
+        moved = self._constant != 0.0 and not self._whole
+        if mask.all() and not moved:
+            return names, None
+        listed = names is not None and self._hashing is None
+        if listed and not moved:
+            return names, np.append(mask, True) if self._constant else mask
+        numbers = np.where(mask, np.cumsum(mask) - 1 if listed else np.arange(n), -1)
+        last = int(np.count_nonzero(mask)) if listed else n
+        if not self._constant:
+            return names, Renumbering(numbers, last)
+        ends = ([last], numbers) if moved else (numbers, [last])
+        return names, Renumbering(np.concatenate(ends), last + 1)
 
 
 def hashed_rows(rows: Rows, names: Vocabulary | None, n: int, separator: str = "=") -> Rows:
@@ -185,8 +217,3 @@ def _with_constant(rows: Rows, value: float) -> Rows:
         values = np.insert(held, ends, value)
     indptr = rows.indptr + np.arange(len(rows.indptr))
     return Rows.sound(indptr, indices, values, rows.n_features + 1)
-
-
-def _renumbering(numbers: NDArray[np.int64], n: int) -> Renumbering:
-    """Return the final numbers of the constant feature, which comes first, and of the others."""
-    return Renumbering(np.concatenate([[n], numbers]), n + 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +17,14 @@ from ..problem.rows import Rows
 from ..structures.base import Structure
 from .features import Features
 
-__all__ = ["check_features", "check_weights", "note_left_out", "silent", "take_examples"]
+__all__ = [
+    "NO_EXAMPLES", "check_features", "check_weights", "note_left_out", "silent", "take_examples",
+]  # fmt: skip
 
 _log = logging.getLogger(__name__)
+
+#: The message if there is nothing to train on.
+NO_EXAMPLES: Final = "there are no examples to train on; give at least two, of different labels"
 
 
 def silent(

@@ -7,7 +7,7 @@ that :func:`partwise.problem.problem.build_problem` makes in memory, one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -22,19 +22,23 @@ from ..files.work_folder import WorkFolder, telling
 from ..structures.base import Structure
 from .disk_arrays import ArraysOnDisk, ArraysWriter, Spool
 from .disk_room import BLOCK_BYTES, Blocked, DiskRoom, cut_blocks
-from .example_arrays import Encoded, check_gold_parts, encode, encode_gold, lay_out, most_work
+from .example_arrays import (
+    Encoded,
+    ExampleArrays,
+    check_gold_parts,
+    encode,
+    encode_gold,
+    lay_out,
+    most_work,
+)
 from .losses import Loss
+from .numbering import Numbering
 from .problem import Problem, assemble, check_loss, check_size
-from .rows import Renumbering, Rows
+from .rows import Rows
 from .storage import Layout, Storage
 from .weight_rule import FeatureCounts, Observed, WeightRule, without_bare
 
-__all__ = ["Batch", "Keep", "ProblemWriter", "Relabel"]
-
-#: Gives gold labels their final numbers.
-Relabel = Ints | Callable[[Ints], Ints]
-#: Which features are kept: a mask, or the final number of each.
-Keep = npt.NDArray[np.bool_] | Renumbering
+__all__ = ["Batch", "Blueprint", "EncodedBatch", "ProblemWriter"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +73,85 @@ class Batch:
     def __len__(self) -> int:
         """Return the number of examples."""
         return len(self.shapes)
+
+
+@dataclass(frozen=True)
+class Blueprint:
+    """What all batches are laid out by, once all of them were seen.
+
+    Attributes
+    ----------
+    layout : Layout
+        Which weights there are.
+    bare : ndarray of bool or None
+        The features that have no weights, if there are any.
+    loss : Loss
+        Temperature and cost.
+    constraints
+        What no label may contain.
+    """
+
+    layout: Layout
+    bare: npt.NDArray[np.bool_] | None
+    loss: Loss
+    constraints: Any
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedBatch:
+    """Some examples with their final numbers, before the places of the weights are known.
+
+    Attributes
+    ----------
+    first : int
+        The number of the first example.
+    encoded : Encoded
+        Shapes, features and gold labels.
+    gold, weight, own_constraints
+        As in `Batch`.
+    """
+
+    first: int
+    encoded: Encoded
+    gold: Sequence[Ints]
+    weight: Floats
+    own_constraints: Sequence[Any] | None
+
+    @classmethod
+    def of(
+        cls,
+        structure: Structure,
+        batch: Batch,
+        rows: Sequence[Rows],
+        gold: Sequence[Ints],
+        first: int,
+    ) -> EncodedBatch:
+        """Encode a batch whose features and labels have these final numbers."""
+
+        def labels(topologies: list[Ints]) -> tuple[Ints, Ints, Floats]:
+            return encode_gold(structure, gold, topologies, first)
+
+        encoded = encode(structure, batch.shapes, rows, labels, first)
+        weight = np.ones(len(batch)) if batch.weight is None else batch.weight
+        return cls(first, encoded, gold, weight, batch.own_constraints)
+
+    def __len__(self) -> int:
+        """Return the number of examples."""
+        return len(self.weight)
+
+    def laid_out(
+        self, structure: Structure, blueprint: Blueprint, storage: Storage, masked: bool
+    ) -> ExampleArrays:
+        """Return the arrays of the examples; `masked` is whether masks are made in any case."""
+        encoded, first = self.encoded, self.first
+        if blueprint.bare is not None:
+            encoded = encoded.with_rows(without_bare(encoded.rows, blueprint.bare))
+        found = lay_out(
+            structure, encoded, storage, blueprint.loss, self.gold, blueprint.constraints,
+            self.own_constraints, masked=masked, first=first,
+        )  # fmt: skip
+        check_gold_parts(structure, found.part_ptr, found.gold_ptr, found.gold_part, first)
+        return found
 
 
 class ProblemWriter:
@@ -144,13 +227,11 @@ class ProblemWriter:
     def finish(
         self,
         structure: Structure,
-        n_features: Sequence[int],
+        numbering: Numbering,
         *,
         loss: Loss,
         weights: str | WeightRule = "all",
         constraints: Any = None,
-        keep: Sequence[Keep | None] | None = None,
-        relabel: Relabel | None = None,
     ) -> Problem:
         """Lay out the problem.
 
@@ -158,15 +239,8 @@ class ProblemWriter:
         ----------
         structure, loss, weights, constraints
             As in :func:`partwise.problem.problem.build_problem`.
-        n_features : sequence of int
-            How many features each kind of site has in the batches.
-        keep : sequence or None
-            For each kind of site a mask of the features that are kept, or None for all; the others
-            are left out, and those that are kept are numbered anew, in their order. Or the final
-            numbers.
-        relabel : ndarray, callable or None
-            The final numbers of the labels that the batches have; or a function from the gold label
-            of an example to its final form.
+        numbering : Numbering
+            What becomes of the features and the labels of the batches.
 
         Returns
         -------
@@ -177,47 +251,38 @@ class ProblemWriter:
             raise DataError("there is no example to train on; check that the data are not empty")
         check_loss(structure, loss)
         rule = weights if isinstance(weights, WeightRule) else WeightRule(weights)
-        kept = list(keep) if keep is not None else [None] * len(n_features)
-        counts = self._counts.settled(n_features, kept, self.n_examples)
+        counts = self._counts.settled(numbering, self.n_examples)
         check_size(structure, [len(some) for some in counts], rule)
-        batches = _Batches(self._spool, structure, n_features, kept, relabel)
+        batches = _Batches(self._spool, structure, numbering)
         layout, bare = Layout.full(structure.widths, counts), None
         with telling(self.folder.path):
             if rule.leaves_out:
                 observed = Observed(rule, layout)
-                for _, _, encoded in batches:
-                    observed.add(encoded.gold_sites, encoded.rows)
+                for some in batches:
+                    observed.add(some.encoded.gold_sites, some.encoded.rows)
                 layout, bare = observed.settled(structure.kinds)
                 del observed
             storage = Storage.spread(layout)
-            on_disk, work_size = self._write(batches, storage, loss, constraints, bare)
+            blueprint = Blueprint(layout, bare, loss, constraints)
+            on_disk, work_size = self._write(batches, blueprint, storage)
             self._spool.remove()
         return self._problem(structure, storage, loss, on_disk, work_size)
 
     def _write(
         self,
         batches: _Batches,
+        blueprint: Blueprint,
         storage: Storage,
-        loss: Loss,
-        constraints: Any,
-        bare: npt.NDArray[np.bool_] | None,
     ) -> tuple[ArraysOnDisk, int]:
         """Write the arrays of all batches; returns them and the scratch that the oracles need."""
-        structure, work_size = batches.structure, 0
-        masked = constraints is not None or self._constrained
+        work_size = 0
+        masked = blueprint.constraints is not None or self._constrained
         writer = ArraysWriter(self.folder.part("problem"), storage, self._counts.valued)
         try:
-            for first, batch, encoded in batches:
-                if bare is not None:
-                    encoded = encoded.with_rows(without_bare(encoded.rows, bare))
-                found = lay_out(
-                    structure, encoded, storage, loss, batch.gold, constraints,
-                    batch.own_constraints, masked=masked, first=first,
-                )  # fmt: skip
-                check_gold_parts(structure, found.part_ptr, found.gold_ptr, found.gold_part, first)
-                weight = np.ones(len(batch)) if batch.weight is None else batch.weight
-                writer.append(found, weight, encoded.topologies, batch.own_constraints)
-                work_size = max(work_size, most_work(structure, encoded.topologies))
+            for some in batches:
+                found = some.laid_out(batches.structure, blueprint, storage, masked)
+                writer.append(found, some.weight, some.encoded.topologies, some.own_constraints)
+                work_size = max(work_size, most_work(batches.structure, some.encoded.topologies))
         except BaseException:
             writer.close()
             raise
@@ -257,41 +322,15 @@ class ProblemWriter:
 
 @dataclass(frozen=True)
 class _Batches:
-    """The batches of a spool, encoded, each with the number of its first example."""
+    """The batches of a spool, encoded."""
 
     spool: Spool
     structure: Structure
-    n_features: Sequence[int]
-    keep: Sequence[Keep | None]
-    relabel: Relabel | None
+    numbering: Numbering
 
-    def __iter__(self) -> Iterator[tuple[int, Batch, Encoded]]:
+    def __iter__(self) -> Iterator[EncodedBatch]:
         first = 0
         for batch in self.spool:
-            batch = replace(batch, gold=self._relabelled(batch.gold))
-            rows = [
-                _chosen(given, n, kept)
-                for given, n, kept in zip(batch.rows, self.n_features, self.keep, strict=True)
-            ]
-
-            def labels(
-                topologies: list[Ints], gold: Sequence[Ints] = batch.gold, first: int = first
-            ) -> tuple[Ints, Ints, Floats]:
-                return encode_gold(self.structure, gold, topologies, first)
-
-            yield first, batch, encode(self.structure, batch.shapes, rows, labels, first)
+            rows, gold = self.numbering.rows(batch.rows), self.numbering.gold(batch.gold)
+            yield EncodedBatch.of(self.structure, batch, rows, gold, first)
             first += len(batch)
-
-    def _relabelled(self, gold: Sequence[Ints]) -> Sequence[Ints]:
-        if self.relabel is None:
-            return gold
-        if callable(self.relabel):
-            return [self.relabel(label) for label in gold]
-        return [self.relabel[label] for label in gold]
-
-
-def _chosen(rows: Rows, n: int, kept: Keep | None) -> Rows:
-    rows = rows.resize(n)
-    if kept is None:
-        return rows
-    return rows.renumber(kept) if isinstance(kept, Renumbering) else rows.keep(kept)

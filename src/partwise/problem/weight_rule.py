@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ..arrays import Floats, Ints
 from ..compiled.jit import njit
 from ..errors import DataError
+from .numbering import Keep, Numbering
 from .rows import Renumbering, Rows
 from .storage import Layout
 
@@ -65,24 +66,18 @@ class FeatureCounts:
             seen = some.indices if some.values is None else some.indices[some.values != 0]
             np.add.at(held, seen, 1)
 
-    def settled(
-        self,
-        n_features: Sequence[int],
-        keep: Sequence[npt.NDArray[np.bool_] | Renumbering | None],
-        n_examples: int,
-    ) -> list[Ints]:
+    def settled(self, numbering: Numbering, n_examples: int) -> list[Ints]:
         """Return the counts of the features that are kept.
 
         Parameters
         ----------
-        n_features : sequence of int
-            How many features each kind of site has.
-        keep : sequence
-            For each kind of site a mask of the features that are kept, or their final numbers, or
-            None for all.
+        numbering : Numbering
+            How many features each kind of site has, and what becomes of them.
         n_examples : int
             How many examples there were.
         """
+        n_features = numbering.counts
+        keep = numbering.keep or [None] * len(n_features)
         if not len(n_features) == len(keep) == len(self._counts):
             raise DataError(
                 f"numbers of features for {len(n_features)} kinds of sites and masks for "
@@ -106,7 +101,7 @@ class FeatureCounts:
         return found
 
 
-def _kept(counts: Ints, chosen: npt.NDArray[np.bool_] | Renumbering) -> Ints:
+def _kept(counts: Ints, chosen: Keep) -> Ints:
     """Return the counts of the features that a mask, or their final numbers, keep."""
     if not isinstance(chosen, Renumbering):
         return counts[chosen]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import DataError, MismatchError, level_outside
+from ..models.prepared import Prepared
 from ..training.path import Descent
 from ..training.path_table import (
     BestModel,
@@ -22,7 +23,6 @@ from ..training.path_table import (
     edge_words,
     pooled,
 )
-from .prepared import Prepared
 from .source import Source
 from .stretches import Stretch, Walkers, replayed, walkers_now
 from .trainer import Trainer

@@ -1,34 +1,27 @@
-"""Preparation of examples that are read a batch at a time, and laid out on disk."""
+"""Preparation of examples for a fit: from batches of sources to a problem, in memory or on disk."""
 
 from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
 from ..arrays import Floats, Ints
 from ..errors import DataError, MismatchError, Place
-from ..problem.batches import ProblemWriter
-from ..problem.disk_room import BLOCK_BYTES
-from ..problem.losses import make_loss
-from .stream import SpooledStream, numbered
+from ..models.training_examples import check_weights
+from .source import Source
+from .stream import SpooledStream, Stream, numbered, parts
 
 if TYPE_CHECKING:
-    from ..models.features import Features
-    from ..models.model import Label
-    from ..problem.batches import Batch, Keep, Relabel
-    from ..problem.problem import Problem
-    from ..problem.weight_rule import WeightRule
-    from ..structures.base import Structure
+    from ..models.prepared import Prepared
+    from ..problem.batches import Batch
     from ..training.settings import Parameters
-    from .source import Source
-    from .stream import Stream
 
-__all__ = ["ExampleWeights", "Joined", "LaidOut", "Outline", "Preparation", "lay_out"]
+__all__ = ["ExampleWeights", "Joined", "Preparation", "lay_out"]
 
 _log = logging.getLogger(__name__)
 
@@ -37,32 +30,7 @@ _log = logging.getLogger(__name__)
 _SHARE: Final = 256
 _LEAST_BLOCK: Final = 1 << 18
 _ALONE: Final = "this task is trained on one machine only; leave the cluster out"
-
-
-@dataclass(frozen=True, eq=False)
-class Outline:
-    """What is known when all examples have been read; see `Prepared`.
-
-    Attributes
-    ----------
-    structure, features, labels, constraints, weights, meta, record
-        As in `Prepared`.
-    n_features : sequence of int
-        How many features each kind of site has in the batches.
-    keep, relabel
-        What becomes of the features and the labels of the batches, see `ProblemWriter.finish`.
-    """
-
-    structure: Structure
-    features: Features
-    n_features: Sequence[int]
-    labels: Sequence[Label] = ()
-    constraints: Any = None
-    weights: str | WeightRule | None = None
-    meta: dict[str, Any] | None = None
-    record: dict[str, Any] = field(default_factory=dict)
-    keep: Sequence[Keep | None] | None = None
-    relabel: Relabel | None = None
+_NO_WEIGHT: Final = "all sample weights are zero; give some example a positive weight"
 
 
 class Joined(NamedTuple):
@@ -87,11 +55,20 @@ class Preparation(ABC):
     ----------
     looks : int
         How often all examples are looked at before the first batch is made.
+    whole : bool
+        Whether all examples come at once, are held in memory, and are returned as one batch. Only
+        then labels may be missing.
+    none : str
+        The message if there are no examples.
     """
 
     looks: int = 0
+    whole: bool = True
+    none: ClassVar[str] = (
+        "there are no examples to train on; give at least two, of different labels"
+    )
 
-    def look(self, source: Source, weight: Floats, turn: int) -> None:
+    def look(self, source: Any, weight: Floats, turn: int) -> None:
         """Look at some examples before any batch is made.
 
         Parameters
@@ -110,11 +87,11 @@ class Preparation(ABC):
         return
 
     @abstractmethod
-    def batches(self, source: Source, weight: Floats) -> Iterator[Batch]:
+    def batches(self, source: Any, weight: Floats) -> Iterator[Batch]:
         """Prepare some examples; those of weight 0 are left out."""
 
     @abstractmethod
-    def finish(self) -> Outline:
+    def finish(self) -> Prepared:
         """Return what was found in all examples."""
 
     # Several preparations may look at the examples of one block each. They are joined in the order
@@ -124,35 +101,16 @@ class Preparation(ABC):
         """Let go of the examples that were seen last, so that little has to be sent elsewhere."""
         return
 
-    def join_looks(self, other: Preparation) -> None:
+    def join_looks(self, other: Any) -> None:
         """Take in what another preparation found when it looked at the examples that come next."""
         raise MismatchError(_ALONE)
 
-    def join(self, other: Preparation) -> Joined:
+    def join(self, other: Any) -> Joined:
         """Take in what another one found while it made the batches of the examples that come next.
 
         The other one is a copy of this one from before its first batch.
         """
         raise MismatchError(_ALONE)
-
-
-@dataclass(frozen=True, eq=False)
-class LaidOut:
-    """A problem on disk, and what it was made of.
-
-    Attributes
-    ----------
-    problem : Problem
-        The problem.
-    outline : Outline
-        What was found in the examples.
-    n_examples : int
-        How many examples there were, those of weight 0 included.
-    """
-
-    problem: Problem
-    outline: Outline
-    n_examples: int
 
 
 class ExampleWeights:
@@ -165,8 +123,6 @@ class ExampleWeights:
     """
 
     def __init__(self, given: Any) -> None:
-        from ..models.training_examples import check_weights
-
         self._given: Floats | None = None
         if given is not None:
             array = np.asarray(given)
@@ -185,8 +141,6 @@ class ExampleWeights:
         source : Source
             The examples.
         """
-        from ..models.training_examples import check_weights
-
         n = len(source)
         weight = np.ones(n)
         if self._given is not None:
@@ -216,19 +170,19 @@ class ExampleWeights:
 
 def lay_out(
     preparation: Preparation,
-    stream: Stream,
+    source: Source | Stream,
     sample_weight: Any,
     settings: Parameters,
     resumed: bool = False,
-) -> LaidOut:
-    """Read all examples, and lay them out in the folder that the settings name.
+) -> Prepared:
+    """Prepare all examples and lay them out, in memory or in the folder that the settings name.
 
     Parameters
     ----------
     preparation : Preparation
         What makes batches of the examples.
-    stream : Stream
-        The examples.
+    source : Source or Stream
+        The examples: a stream is laid out on disk.
     sample_weight : array-like or None
         Their weights, as a user gives them.
     settings : Parameters
@@ -236,6 +190,40 @@ def lay_out(
     resumed : bool
         Whether the fit takes over the dual variables that are in the folder.
     """
+    if settings.out_of_core is not None:
+        stream = source if isinstance(source, Stream) else parts(source)
+        return _on_disk(preparation, stream, sample_weight, settings, resumed)
+    from ..models.fit import in_memory
+
+    assert isinstance(source, Source)
+    weight = check_weights(sample_weight, len(source))
+    if not len(source):
+        raise DataError(preparation.none)
+    for turn in range(preparation.looks):
+        preparation.look(source, weight, turn)
+    batches = list(preparation.batches(source, weight))
+    prepared = _noted(preparation.finish(), len(source))
+    if not batches:
+        raise DataError(_NO_WEIGHT)
+    return in_memory(prepared, batches, settings)
+
+
+def _noted(prepared: Prepared, n: int) -> Prepared:
+    """Add the number of examples to the record, unless it is there."""
+    return replace(prepared, record={"n_examples": n, **prepared.record})
+
+
+def _on_disk(
+    preparation: Preparation,
+    stream: Stream,
+    sample_weight: Any,
+    settings: Parameters,
+    resumed: bool,
+) -> Prepared:
+    from ..models.announcement import disk_announcement
+    from ..problem.batches import ProblemWriter
+    from ..problem.losses import make_loss
+
     assert settings.out_of_core is not None
     weights = ExampleWeights(sample_weight)
     writer = ProblemWriter(
@@ -247,51 +235,51 @@ def lay_out(
     try:
         if preparation.looks and not stream.again:
             stream = SpooledStream(stream, writer.folder)
-        read = []
-        for turn in range(preparation.looks):
-            n = 0
+        n = 0
+        for turn in range(preparation.looks + 1):
+            before, n = n, 0
             for source in stream.batches():
                 with numbered(n):
-                    preparation.look(source, weights.of(n, source), turn)
+                    weight = weights.of(n, source)
+                    if turn < preparation.looks:
+                        preparation.look(source, weight, turn)
+                    else:
+                        for batch in preparation.batches(source, weight):
+                            writer.add(batch)
                 n += len(source)
             weights.check(n)
-            read.append(n)
-        n = 0
-        for source in stream.batches():
-            with numbered(n):
-                for batch in preparation.batches(source, weights.of(n, source)):
-                    writer.add(batch)
-            n += len(source)
+            if turn and n != before:
+                raise DataError(
+                    f"{n:,} examples, where there were {before:,} when they were first read; leave "
+                    "them as they are during training",
+                    place=Place(stream.path or "the data"),
+                )
         stream.close()
-        weights.check(n)
-        if any(before != n for before in read):
-            raise DataError(
-                f"{n:,} examples, where there were {read[0]:,} when they were first read; leave "
-                "them as they are during training",
-                place=Place(stream.path or "the data"),
-            )
         if not n:
-            raise DataError(
-                "there are no examples to train on; give at least two, of different labels"
-            )
+            raise DataError(preparation.none)
+        prepared = _noted(preparation.finish(), n)
         if not writer.n_examples:
-            raise DataError("all sample weights are zero; give some example a positive weight")
-        outline = preparation.finish()
+            raise DataError(_NO_WEIGHT)
         problem = writer.finish(
-            outline.structure,
-            outline.n_features,
-            loss=make_loss(settings.loss, outline.structure.n_labels, settings.cost_matrix),
-            weights=outline.weights or settings.weights,
-            constraints=outline.constraints,
-            keep=outline.keep,
-            relabel=outline.relabel,
+            prepared.structure,
+            prepared.numbering,
+            loss=make_loss(settings.loss, prepared.structure.n_labels, settings.cost_matrix),
+            weights=prepared.weights or settings.weights,
+            constraints=prepared.constraints,
         )
     except BaseException:
         writer.abandon()
         raise
-    return LaidOut(problem, outline, n)
+    try:
+        _log.info(disk_announcement(problem, settings, prepared.features))
+    except BaseException:
+        problem.room.close(remove=not resumed)
+        raise
+    return replace(prepared, problem=problem)
 
 
 def _block_bytes(settings: Parameters) -> int:
+    from ..problem.disk_room import BLOCK_BYTES
+
     limit = settings.memory_bytes
     return BLOCK_BYTES if limit is None else max(_LEAST_BLOCK, min(BLOCK_BYTES, limit // _SHARE))

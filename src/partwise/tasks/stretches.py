@@ -8,9 +8,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ..models.prepared import Prepared
 from ..training.path import Descent
 from ..training.path_table import BestModel
-from .prepared import Prepared
 from .trainer import Trainer
 
 if TYPE_CHECKING:
@@ -106,10 +106,7 @@ def walked_here(stretch: Stretch) -> Walked:
     trainer = stretch.trainer.fresh()
     trainer.__dict__["_descent"] = Descent(stretch.values, receive, stretch.warm_start)
     prepared, _ = trainer._train(stretch.source, stretch.weight)
-    record = {"n_examples": len(prepared.gold), **prepared.record}
-    held = Prepared(
-        prepared.structure, lambda: (), (), (), prepared.features, prepared.labels, record=record
-    )
+    held = Prepared(prepared.structure, prepared.features, prepared.labels, record=prepared.record)
     return Walked(models, held, trainer.classes_)
 
 

@@ -6,10 +6,10 @@ use trainers, and estimators derive from them.
 
 from __future__ import annotations
 
-import logging
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -18,21 +18,19 @@ from ..compiled.compilation import noted_compilation
 from ..errors import DataError
 from ..training.settings import read_noted
 from .parameters import TrainerParameters
-from .prepared import Prepared
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from ..models.model import Model
+    from ..models.prepared import Prepared
     from ..problem.evaluation import DualPoint
     from ..training.checkpoint import Checkpoint
     from ..training.early_stopping import EarlyStopping, Watch
     from ..training.fit import Callback, Fit, Start
     from .preparation import Preparation
 
-__all__ = ["Prepared", "Trainer"]
-
-_log = logging.getLogger(__name__)
+__all__ = ["Trainer"]
 
 
 class Trainer(TrainerParameters, ABC):
@@ -44,31 +42,17 @@ class Trainer(TrainerParameters, ABC):
     # What derived classes define
 
     @abstractmethod
-    def _prepare(self, source: Any, sample_weight: Any, initial: Model | None) -> Prepared:
-        """Read examples and labels, and prepare them for training.
-
-        Parameters
-        ----------
-        source
-            Labelled examples, from the arguments of `fit` or from a file.
-        sample_weight
-            The weights of the examples as a user gives them.
-        initial : Model or None
-            A model to start from.
-        """
-
-    def _streamed(self, initial: Model | None) -> Preparation:
-        """Return what prepares examples that are read a batch at a time.
+    def _preparation(self, initial: Model | None, whole: bool = True) -> Preparation:
+        """Return what prepares the examples.
 
         Parameters
         ----------
         initial : Model or None
             A model to start from.
+        whole : bool
+            Whether all examples come at once, and are held in memory; otherwise they come a batch
+            at a time.
         """
-        raise DataError(
-            f"{type(self).__name__} needs all examples in memory; leave out_of_core "
-            "(--out-of-core) out"
-        )
 
     @classmethod
     def _held(cls, model: Model) -> dict[str, Any]:
@@ -145,21 +129,21 @@ class Trainer(TrainerParameters, ABC):
         checkpoint, reached = self._reached()
         if checkpoint is not None and checkpoint.as_start:
             initial = reached or initial
-        prepared = self._prepared(source, sample_weight, initial or before or reached, checkpoint)
-        first, dual_point = prepared.initial or initial, None
+        resumed = checkpoint is not None and checkpoint.resumes
+        prepared = self._prepare(source, sample_weight, initial or before or reached, resumed)
+        start: Model | DualPoint | None = prepared.initial or initial
         fingerprint = prepared.fingerprint() if self.warm_start else ""
         if before is not None:
             known, held = getattr(self, "_dual", ("", None))
             # The dual point of a fit in steps belongs to its last step only.
-            same = known == fingerprint and prepared.allowed is None
-            first, dual_point = (None, held) if same else (prepared.initial or before, None)
+            partial = prepared.problem is not None and prepared.problem.partial is not None
+            same = known == fingerprint and not partial
+            start = held if same else prepared.initial or before
         watch = None
         if watched is not None:
-            watch = watched(prepared.record.get("n_examples", len(prepared.gold)))
+            watch = watched(prepared.record["n_examples"])
         try:
-            model, done = self._fitted_model(
-                prepared, callbacks, first, dual_point, watch, checkpoint
-            )
+            model, done = self._fitted_model(prepared, callbacks, start, watch, checkpoint)
         except BaseException:
             if display is not None:
                 display.abandon()
@@ -169,117 +153,68 @@ class Trainer(TrainerParameters, ABC):
         self._adopt(model)
         self.trace_ = done.trace
         self.started_from_ = done.start
+        prepared = replace(prepared, problem=None)
         if self.warm_start:
             self._dual = (fingerprint, done.dual_point)
         elif hasattr(self, "_dual"):
             del self._dual
         return prepared, done
 
-    def _prepared(
-        self, source: Any, sample_weight: Any, initial: Model | None, checkpoint: Checkpoint | None
+    def _prepare(
+        self,
+        source: Any,
+        sample_weight: Any = None,
+        initial: Model | None = None,
+        resumed: bool = False,
     ) -> Prepared:
-        """Prepare examples in memory, or on disk; see `_prepare`."""
-        if self.out_of_core is None:
-            return self._prepare(source, sample_weight, initial)
-        resumed = checkpoint is not None and checkpoint.resumes
-        return self._prepare_on_disk(source, sample_weight, initial, resumed)
+        """Read examples and labels, and lay them out.
+
+        Parameters
+        ----------
+        source
+            Labelled examples, from the arguments of `fit` or from a file.
+        sample_weight
+            The weights of the examples as a user gives them.
+        initial : Model or None
+            A model to start from.
+        resumed : bool
+            Whether the fit goes on from a checkpoint, and takes over the dual variables that are in
+            the folder.
+        """
+        from .preparation import lay_out
+
+        if self.out_of_core is not None and self.warm_start:
+            raise DataError(
+                "warm_start keeps the dual variables of all examples in memory; leave it out, or "
+                "out_of_core"
+            )
+        whole = self.out_of_core is None
+        return lay_out(self._preparation(initial, whole), source, sample_weight, self, resumed)
 
     def _fitted_model(
         self,
         prepared: Prepared,
         callbacks: Sequence[Callback],
-        initial: Model | None,
-        dual_point: DualPoint | None,
+        initial: Model | DualPoint | None,
         watch: Watch | None,
         checkpoint: Checkpoint | None,
     ) -> tuple[Model, Fit]:
-        from ..models.fit import fit_model, train_model
+        from ..models.fit import train_model
 
-        if prepared.problem is not None:
-            try:
-                return train_model(
-                    self.task,
-                    prepared.problem,
-                    prepared.features,
-                    self,
-                    labels=prepared.labels,
-                    constraints=prepared.constraints,
-                    callbacks=callbacks,
-                    meta=prepared.meta,
-                    initial=initial,
-                    watch=watch,
-                    checkpoint=checkpoint,
-                )
-            finally:
-                # A checkpoint refers to the dual variables in the folder.
-                prepared.problem.room.close(remove=checkpoint is None)
-        # Without ** in the call, which would hold the rows as long as the fit takes.
-        return fit_model(
-            self.task,
-            prepared.structure,
-            prepared.rows(),
-            prepared.shapes,
-            prepared.gold,
-            prepared.features,
-            self,
-            labels=prepared.labels,
-            constraints=prepared.constraints,
-            own_constraints=prepared.own_constraints,
-            allowed=prepared.allowed,
-            sample_weight=prepared.weight,
-            weights=prepared.weights,
-            callbacks=callbacks,
-            meta=prepared.meta,
-            finish=prepared.finish,
-            beside=prepared.beside,
-            initial=initial,
-            dual_point=dual_point,
-            watch=watch,
-            checkpoint=checkpoint,
-        )
-
-    def _prepare_on_disk(
-        self, source: Any, sample_weight: Any, initial: Model | None, resumed: bool
-    ) -> Prepared:
-        """Read examples a batch at a time, and lay them out in the folder.
-
-        Parameters
-        ----------
-        source, sample_weight, initial
-            As in `_prepare`.
-        resumed : bool
-            Whether the fit goes on from a checkpoint, and takes over the dual variables that are in
-            the folder.
-        """
-        from ..models.announcement import disk_announcement
-        from .preparation import lay_out
-        from .stream import Stream, parts
-
-        if self.warm_start:
-            raise DataError(
-                "warm_start keeps the dual variables of all examples in memory; leave it out, or "
-                "out_of_core"
-            )
-        stream = source if isinstance(source, Stream) else parts(source)
-        laid = lay_out(self._streamed(initial), stream, sample_weight, self, resumed)
-        outline, problem = laid.outline, laid.problem
+        assert prepared.problem is not None
         try:
-            _log.info(disk_announcement(problem, self, outline.features))
-        except BaseException:
-            problem.room.close(remove=not resumed)
-            raise
-        return Prepared(
-            outline.structure,
-            lambda: (),
-            (),
-            (),
-            outline.features,
-            outline.labels,
-            constraints=outline.constraints,
-            meta=outline.meta,
-            record={"n_examples": laid.n_examples, **outline.record},
-            problem=problem,
-        )
+            return train_model(
+                self.task,
+                prepared,
+                self,
+                callbacks=callbacks,
+                initial=initial,
+                watch=watch,
+                checkpoint=checkpoint,
+            )
+        finally:
+            # A checkpoint refers to the dual variables in the folder.
+            prepared.problem.room.close(remove=checkpoint is None)
 
     def _reached(self) -> tuple[Checkpoint | None, Model | None]:
         """Return the checkpoint, and the model that it holds if the fit goes on from it."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
+from support.derivations import gold_derivations
 from support.grammar_of_phrases import treebank
 
 from partwise import (
@@ -25,7 +26,6 @@ from partwise.formats.brackets import parse_tree
 from partwise.formats.tree import Tree
 from partwise.metrics.bracketing import bracket_scores
 from partwise.structures.multiclass import Multiclass
-from partwise.tasks.constituency.fit import gold_derivations
 from partwise.tasks.constituency.normal_form import NormalForm
 from partwise.tasks.constituency.treebank_grammar import grammar_of
 

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from support.derivations import gold_derivations
 from support.grammar_of_phrases import treebank
 
 from partwise import ConstituencyParser, DataError, ModelFileError
@@ -14,8 +15,6 @@ from partwise.formats.brackets import parse_tree
 from partwise.models.features import read_features
 from partwise.structures.grammar.constraints import allowed_spans, allowed_splits
 from partwise.structures.multiclass import Multiclass
-from partwise.tasks.constituency.features import SpanFeatures
-from partwise.tasks.constituency.fit import gold_derivations
 from partwise.tasks.constituency.normal_form import NormalForm
 from partwise.tasks.constituency.span_table import SpanTable
 from partwise.tasks.constituency.templates import COLUMNS, read_templates, standard_templates
@@ -35,7 +34,7 @@ def test_sites_are_those_of_the_grammar() -> None:
     gold = gold_derivations(TRAIN, NormalForm())
     grammar = grammar_of(gold.grammar, True)
     templates = standard_templates(True)
-    features = SpanFeatures.fit(gold.sentences, gold.derivations, templates, tagged=True)
+    features = gold.features(templates)
     names = features.features_of["word"].vocabularies
     tokens = encode(gold.sentences[:3], names)
     spans, splits = [], []
@@ -82,13 +81,13 @@ def test_only_features_of_right_spans_have_weights() -> None:
     trees = [parse_tree("(S (A a) (X (B b) (C c)))")]
     gold = gold_derivations(trees, NormalForm())
     texts = {"word": ["first.form"], "span": ["first.form", "length"]}
-    encoder = SpanFeatures.fit(gold.sentences, gold.derivations, texts, tagged=True)
+    encoder = gold.features(texts)
     span = encoder.features_of["span"]
     seen = {span.describe(number) for number in range(span.n_features)}
     assert seen == {"first.form=a", "first.form=b", "length=2", "length=3"}
     # The span of a and b is in no tree, but what it looks like is.
     assert described(span, gold.sentences[0], 0) == {"first.form=a", "length=2"}
-    few = SpanFeatures.fit(gold.sentences, gold.derivations, texts, tagged=True, min_count=2)
+    few = gold.features(texts, min_count=2)
     assert few.feature_counts(grammar_of(gold.grammar, False)) == (0, 0, 0, 1, 1)
 
 
@@ -121,7 +120,7 @@ def test_features_of_another_encoder_are_found() -> None:
     for trees in (TRAIN[:30], [*TEST, *TRAIN]):
         gold = gold_derivations(trees, NormalForm())
         texts = standard_templates(True)
-        made.append(SpanFeatures.fit(gold.sentences, gold.derivations, texts, tagged=True))
+        made.append(gold.features(texts))
     small, large = made
     for kind in ("word", "span", "split"):
         a, b = small.features_of[kind], large.features_of[kind]

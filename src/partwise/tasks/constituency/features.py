@@ -67,41 +67,19 @@ class SpanFeatures(Features):
     features_of: Mapping[str, SpanTable]
 
     @classmethod
-    def fit(
-        cls,
-        sentences: Sequence[SpanSentence],
-        derivations: Sequence[Ints],
-        templates: Mapping[str, Sequence[str]],
-        *,
-        tagged: bool,
-        min_count: int = 1,
-        n_hashed: int = 0,
-    ) -> SpanFeatures:
-        """Collect the features of the words, spans and splits of derivations.
+    def of(cls, counts: SpanCounts, min_count: int = 1, n_hashed: int = 0) -> SpanFeatures:
+        """Number the features that were counted.
 
         Parameters
         ----------
-        sentences : sequence of SpanSentence
-            The sentences.
-        derivations : sequence of ndarray of shape (2T - 1, 4)
-            For each sentence, as `treebank.to_derivation` returns it.
-        templates : mapping of str to sequence of str
-            For "word", "span" and, if splits are to have features, "split".
-        tagged : bool
-            Whether tags are looked at.
+        counts : SpanCounts
+            The features of the words, spans and splits of all trees.
         min_count : int
             At how many of these words, spans or splits a feature must occur.
         n_hashed : int
             If not 0, a power of two: give every feature of every site a number below this by
             hashing, instead of a list.
         """
-        counts = SpanCounts(templates, tagged, listed=not n_hashed)
-        counts.add(sentences, derivations)
-        return cls.of(counts, min_count, n_hashed)
-
-    @classmethod
-    def of(cls, counts: SpanCounts, min_count: int = 1, n_hashed: int = 0) -> SpanFeatures:
-        """Number the features that were counted; parameters are those of `fit`."""
         names, keys = counts.finish(min_count)
         made = {
             kind: SpanTable(kind, texts, names, keys[kind], n_hashed)

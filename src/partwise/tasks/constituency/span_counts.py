@@ -82,8 +82,11 @@ class SpanCounts:
 
         Parameters
         ----------
-        sentences, derivations
-            As for `SpanFeatures.fit`. The symbols of derivations are not looked at.
+        sentences : sequence of SpanSentence
+            The sentences.
+        derivations : sequence of ndarray of shape (2T - 1, 4)
+            For each sentence, as `treebank.to_derivation` returns it. The symbols are not looked
+            at.
         """
         find = [table.add for table in self._tables]
         if not self.tagged:

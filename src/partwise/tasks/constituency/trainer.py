@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...errors import DataError, Place
-from ...models.training_examples import check_weights
-from ..prepared import Prepared
+from ...errors import DataError
 from ..trainer import Trainer
 from .bracketing import Bracketing
-from .examples import Trees
 from .features import SpanFeatures
-from .fit import gold_derivations, prepare_trees
-from .normal_form import NormalForm
 from .parameters import ConstituencyParameters
 
 if TYPE_CHECKING:
@@ -47,37 +41,7 @@ class ConstituencyTrainer(ConstituencyParameters, Trainer):
             "templates": {kind: held.templates for kind, held in features.features_of.items()},
         }
 
-    def _prepare(self, source: Trees, sample_weight: Any, initial: Model | None) -> Prepared:
-        weight = check_weights(sample_weight, len(source))
-        form = NormalForm(self.side, self.horizontal, self.vertical)
-        known = source.known(self.missing_label)
-        which = [i for i, mine in enumerate(known) if mine is not None]
-        if which and self.loss != "log":
-            raise DataError(
-                f"is known in part, and the {self.loss} loss has "
-                "no cost for a set of trees; use the log loss",
-                place=Place.nth("tree", which[0]),
-                subject=True,
-            )
-        whole = [i for i, mine in enumerate(known) if mine is None]
-        if which and not whole:
-            raise DataError("the grammar is read off trees that are known; give at least one")
-        gold = gold_derivations([source.trees[i] for i in whole], form, self.max_length)
-        most = self.max_length or math.inf
-        pairs = zip(known, weight.tolist(), strict=True)
-        named = [(mine, c) for mine, c in pairs if mine is not None]
-        return prepare_trees(
-            gold,
-            weight[whole][gold.kept],
-            partial=[pair for pair in named if len(pair[0].sentence.words) <= most],
-            tagged=self.tags == "gold",
-            splits=bool(self.splits),
-            templates=self.templates,
-            min_count=self.min_count,
-            n_hashed=self.hashing or 0,
-        )
+    def _preparation(self, initial: Model | None, whole: bool = True) -> Preparation:
+        from .preparation import PhrasePreparation
 
-    def _streamed(self, initial: Model | None) -> Preparation:
-        from .streamed import StreamedPhrases
-
-        return StreamedPhrases(self)
+        return PhrasePreparation(self, whole)

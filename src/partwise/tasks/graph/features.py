@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 
 import numpy as np
@@ -13,9 +13,7 @@ from ...arrays import Floats, Ints
 from ...errors import DataError, Place
 from ...formats.graph_text import GraphFile
 from ...models.features import Arrays, Features, Inputs, refuse_others, sound
-from ...models.hashed_names import HashedNames
 from ...models.tally import Tally
-from ...problem.rows import Rows
 from .examples import EDGE, ReadGraph, read_graphs
 from .factor_features import FactorFeatures, read_rows, support_prefix
 from .labels import label_numbers, read_fixed, read_labels
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from ...structures.base import Structure
     from ...structures.graph.structure import Graph, GraphShape
 
-__all__ = ["GraphFeatures", "factor_features", "fit_features", "in_order", "note_kinds"]
+__all__ = ["GraphFeatures", "factor_features", "in_order", "note_kinds"]
 
 #: What a file holds of a kind of factor.
 _FIELDS: Final = {"kind", "domains", "n_inputs", "vocabulary", "constant", "symmetric"}
@@ -207,49 +205,6 @@ class GraphFeatures(Features):
         return tuple(held.match(other.kinds[kind]) for kind, held in self.kinds.items())
 
 
-def fit_features(
-    graphs: Sequence[ReadGraph],
-    labels: Mapping[str, tuple[Any, ...]],
-    *,
-    constant: bool,
-    symmetric: bool,
-    n_hashed: int = 0,
-) -> tuple[GraphFeatures, list[Rows]]:
-    """Find the kinds of factors of some graphs, and number the features of each kind.
-
-    Parameters
-    ----------
-    graphs, labels
-        The graphs, and the labels of each domain.
-    constant : bool
-        Whether factors of several vertices that have features have a constant one besides.
-    symmetric : bool
-        Whether the edges of simple graphs are to be symmetric.
-    n_hashed : int
-        The number of slots that features are hashed to; 0 lists them.
-
-    Returns
-    -------
-    features, rows
-        The features, and one `Rows` of the graphs per kind of factor.
-    """
-    domains: dict[str, tuple[str, ...]] = {}
-    note_kinds(graphs, domains)
-    kinds: dict[str, FactorFeatures] = {}
-    completed = []
-    for kind, names in in_order(domains):
-        rows, vocabulary = read_rows(kind, graphs, None)
-        made = factor_features(kind, names, rows is not None, constant, symmetric)
-        if rows is not None:
-            if n_hashed and vocabulary is not None:
-                hashed = HashedNames(n_hashed)
-                rows, vocabulary = hashed.rows(rows, vocabulary), hashed
-            made = replace(made, n_inputs=rows.n_features, vocabulary=vocabulary, n_hashed=n_hashed)
-        kinds[kind] = made
-        completed.append(made.complete(rows))
-    return GraphFeatures(dict(labels), kinds), completed
-
-
 def note_kinds(graphs: Sequence[ReadGraph], domains: dict[str, tuple[str, ...]]) -> None:
     """Add the kinds of factors of some graphs, with the domains of their vertices."""
     for graph in graphs:
@@ -274,8 +229,10 @@ def factor_features(
         The kind, and the domains of its vertices.
     featured : bool
         Whether its factors have features; they are not numbered yet.
-    constant, symmetric
-        As in `fit_features`.
+    constant : bool
+        Whether factors of several vertices that have features have a constant one besides.
+    symmetric : bool
+        Whether the edges of simple graphs are to be symmetric.
     """
     both = symmetric and kind == EDGE
     if both and (len(names) != 2 or names[0] != names[1]):

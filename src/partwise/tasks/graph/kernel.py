@@ -15,19 +15,23 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ...errors import DataError
+from ...models.prepared import Prepared
+from ...problem.numbering import Numbering
+from ...problem.rows import Rows
 from ..kernels.cliques import CliqueKernel, in_rows, in_scores, renumbered
 from ..kernels.support import Support
 from ..kernels.trainer import KernelTrainer, kernel_parameters
-from ..prepared import Prepared
 from .estimator import GraphLabeler
+from .examples import ReadGraph
 from .factor_features import FactorFeatures, read_rows
 from .features import GraphFeatures
-from .sources import Graphs
+from .preparation import GraphPreparation, factor_counts
 
 if TYPE_CHECKING:
     from ...models.model import Model
     from ...problem.problem import Problem
     from ...training.fit import Fit
+    from ..preparation import Preparation
 
 __all__ = ["KernelGraphLabeler"]
 
@@ -79,6 +83,47 @@ class _KernelFactors:
         return in_rows(model, self.trained, weights)
 
 
+class _KernelPreparation(GraphPreparation):
+    """Prepares graphs whose factors have rows of L as features."""
+
+    def __init__(self, how: KernelGraphLabeler, initial: Model | None) -> None:
+        super().__init__(how, whole=True)
+        self.kernels, self.initial = how, initial
+        self.cliques: dict[str, CliqueKernel] = {}
+
+    def _rows(self, kind: str, held: FactorFeatures, graphs: list[ReadGraph], used: Any) -> Rows:
+        found = super()._rows(kind, held, graphs, used)
+        inputs = read_rows(kind, graphs, None)[0]
+        if inputs is None:
+            return found
+        clique = self.kernels.clique_kernel(inputs, np.arange(len(inputs)))
+        self.cliques[kind] = clique
+        rows = replace(held, n_inputs=clique.rank).complete(clique.factor.rows)
+        if used.all():
+            return rows
+        return rows.take(np.repeat(used, factor_counts(kind, graphs) * (1 + held.symmetric)))
+
+    def finish(self) -> Prepared:
+        if not self.cliques:
+            raise DataError("no factors have features, so that there is nothing for a kernel")
+        prepared = super().finish()
+        given = prepared.features
+        assert isinstance(given, GraphFeatures)
+        kinds, cliques = dict(given.kinds), {}
+        for number, (kind, held) in enumerate(given.kinds.items()):
+            if kind in self.cliques:
+                cliques[number] = self.cliques[kind]
+                kinds[kind] = replace(held, n_inputs=cliques[number].rank, vocabulary=None)
+        machine = _KernelFactors(given, replace(given, kinds=kinds), cliques)
+        return replace(
+            prepared,
+            features=machine.trained,
+            numbering=Numbering(),
+            finish=machine.finish,
+            initial=None if self.initial is None else machine.begin(self.initial),
+        )
+
+
 class KernelGraphLabeler(KernelTrainer, GraphLabeler):
     """A labeller of the vertices of graphs with kernels, trained to a certified optimum.
 
@@ -123,30 +168,8 @@ class KernelGraphLabeler(KernelTrainer, GraphLabeler):
         found = super()._held(model)
         return {**found, **kernel_parameters(next(iter(_supports(model).values())).kernel)}
 
-    def _prepare(self, source: Graphs, sample_weight: Any, initial: Model | None) -> Prepared:
-        prepared = super()._prepare(source, sample_weight, None)
-        given = prepared.features
-        assert isinstance(given, GraphFeatures)
-        kinds, rows, cliques = dict(given.kinds), list(prepared.rows()), {}
-        for number, (kind, held) in enumerate(given.kinds.items()):
-            if held.n_inputs is None:
-                continue
-            inputs = read_rows(kind, source.graphs, held)[0]
-            assert inputs is not None
-            clique = self.clique_kernel(inputs, np.arange(len(inputs)))
-            kinds[kind] = replace(held, n_inputs=clique.rank, vocabulary=None)
-            rows[number] = kinds[kind].complete(clique.factor.rows)
-            cliques[number] = clique
-        if not cliques:
-            raise DataError("no factors have features, so that there is nothing for a kernel")
-        machine = _KernelFactors(given, replace(given, kinds=kinds), cliques)
-        return replace(
-            prepared,
-            rows=lambda: rows,
-            features=machine.trained,
-            finish=machine.finish,
-            initial=None if initial is None else machine.begin(initial),
-        )
+    def _preparation(self, initial: Model | None, whole: bool = True) -> Preparation:
+        return _KernelPreparation(self, initial)
 
     @property
     def coef_(self) -> dict[str, Floats]:

@@ -23,7 +23,6 @@ __all__ = [
     "label_numbers",
     "named_joint",
     "numbered_joint",
-    "read_domains",
     "read_fixed",
     "read_labels",
     "refuse_partial",
@@ -141,23 +140,6 @@ def _check_label(label: Any, where: Place) -> None:
         raise DataError(
             "the label is missing; give one, or None in the labels to train on", place=where
         )
-
-
-def read_domains(
-    given: Any, graphs: Sequence[ReadGraph], y: Sequence[Sequence[Any]]
-) -> dict[str, tuple[Any, ...]]:
-    """Return the labels of each domain: those given, or those that occur, sorted if possible.
-
-    Parameters
-    ----------
-    given : mapping of str to sequence, or None
-        The labels of some domains.
-    graphs, y
-        The graphs and the labels of their vertices, which have the labels of the other domains.
-    """
-    found = GrownDomains(given)
-    found.add(graphs, y)
-    return found.finish()
 
 
 class GrownDomains:

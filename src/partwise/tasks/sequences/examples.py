@@ -17,6 +17,7 @@ from ..fixed import by_place
 
 __all__ = [
     "check_label_lists",
+    "check_sequences",
     "is_missing",
     "read_features",
     "read_fixed",
@@ -36,6 +37,17 @@ def read_lengths(lengths: Any) -> Ints | None:
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu") or (given < 0).any():
         raise DataError("lengths must hold one whole number, 0 or more, for each sequence")
     return given.astype(np.int64)
+
+
+def check_sequences(X: Any, what: str) -> None:
+    """Raise a DataError unless this may be a list of sequences."""
+    if is_matrix(X):
+        raise DataError(
+            f"{what} is one matrix: give the lengths of the sequences along with it, or a list of "
+            "one matrix per sequence"
+        )
+    if isinstance(X, (str, bytes, Mapping)) or not isinstance(X, Iterable):
+        raise DataError(f"{what} is of type {type(X).__name__}; give a list of sequences")
 
 
 def read_features(
@@ -73,13 +85,7 @@ def read_features(
                 f"{what} has {len(rows)} rows and the lengths add up to {int(lengths.sum())}"
             )
         return _numbered(rows, lengths, what, vocabulary, n_features), lengths, None
-    if is_matrix(X):
-        raise DataError(
-            f"{what} is one matrix: give the lengths of the sequences along with it, or a list of "
-            "one matrix per sequence"
-        )
-    if isinstance(X, (str, bytes, Mapping)) or not isinstance(X, Iterable):
-        raise DataError(f"{what} is of type {type(X).__name__}; give a list of sequences")
+    check_sequences(X, what)
     items: Iterator[Any] = iter(X)
     # Empty lists do not show what the other sequences hold.
     head = []

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
 from ...arrays import Floats, Ints
-from ...compiled.threads import thread_count
 from ...errors import DataError
 from ...problem.rows import Rows
 from ..estimator import Estimator
 from ..kernels.support import Support
 from ..kernels.trainer import KernelTrainer, kernel_parameters
-from ..prepared import Prepared
 from .classifier import LinearClassifier
 from .features import PositionFeatures
-from .fit import check_positions, class_factors
-from .partial_labels import NumberedLabels
 from .tag import Tag
 from .tagger import SequenceTagger
 from .trainers import PositionTrainer
 
 if TYPE_CHECKING:
     from ...models.model import Model
-    from ...structures.base import Structure
-    from .tokens import Tokens
+    from ..preparation import Preparation
 
 __all__ = ["KernelClassifier", "KernelTagger"]
 
@@ -42,40 +36,11 @@ class KernelEstimator(KernelTrainer, PositionTrainer, Estimator):
     def _held(cls, model: Model) -> dict[str, Any]:
         return {**super()._held(model), **kernel_parameters(_support(model).kernel)}
 
-    def _positions(
-        self,
-        source: Any,
-        tokens: Tokens,
-        structure: Structure,
-        numbered: NumberedLabels,
-        weight: Floats,
-        initial: Model | None,
-    ) -> Prepared:
-        from .kernel_fit import KernelPositions, used_positions
+    def _preparation(self, initial: Model | None, whole: bool = True) -> Preparation:
+        from .kernel_fit import KernelPreparation, KernelTablePreparation
 
-        labels, gold, allowed = numbered
-        if allowed is not None:
-            raise DataError(
-                "some labels are missing or uncertain; a kernel needs labels that are known: leave "
-                "these examples out, or use the estimator without a kernel"
-            )
-        check_positions(tokens)
-        factors = class_factors(self.class_weight, tokens.lengths, gold, weight, labels)
-        kept = weight * factors > 0.0
-        used, used_steps = used_positions(tokens.lengths, kept)
-        if not used.any():
-            raise DataError("there are no positions to train on; give some of at least two labels")
-        positions = self.clique_kernel(tokens.rows.take(used), np.flatnonzero(used))
-        steps = None
-        if tokens.transitions is not None and used_steps.any():
-            inputs = tokens.transitions.take(used_steps)
-            steps = self.clique_kernel(inputs, np.flatnonzero(used_steps))
-        n_jobs = thread_count(self.n_jobs)
-        machine = KernelPositions(tokens, tokens.lengths[kept], positions, steps, n_jobs)
-        made = machine.in_training()
-        prepared = super()._positions(source, made, structure, numbered, weight, initial)
-        first = None if initial is None else machine.begin(initial)
-        return replace(prepared, finish=machine.finish, initial=first)
+        kind = KernelTablePreparation if self.task == "classify" else KernelPreparation
+        return kind(self, initial)
 
     @property
     def support_(self) -> Ints:

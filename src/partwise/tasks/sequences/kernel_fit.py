@@ -18,15 +18,18 @@ and in terms of transitions in the second way.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from ...arrays import Floats, Ints
+from ...compiled.threads import thread_count
 from ...errors import DataError
 from ...models.model import Model
+from ...models.prepared import Prepared
 from ...problem.matrix_evaluation import make_evaluator
 from ...problem.problem import Problem
 from ...problem.rows import Rows
@@ -35,9 +38,14 @@ from ...training.certificate import Certificate, relative_gap
 from ...training.fit import Fit
 from ..kernels.cliques import CliqueKernel, in_rows, in_scores, renumbered
 from .features import PositionFeatures
+from .preparation import PositionPreparation, TablePreparation
 from .tokens import Tokens
 
-__all__ = ["KernelPositions"]
+if TYPE_CHECKING:
+    from ...structures.base import Constraints
+    from .kernel_estimators import KernelEstimator
+
+__all__ = ["KernelPositions", "KernelPreparation", "KernelTablePreparation"]
 
 #: Marginals that are this close to the gold label count as equal to it.
 _NEAR: Final = 1e-9
@@ -197,8 +205,59 @@ def _spread(clique: CliqueKernel, n: int) -> Rows:
     return Rows(indptr, rows.indices, rows.values, rows.n_features)
 
 
-def used_positions(
-    lengths: Ints, kept: npt.NDArray[np.bool_]
-) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Return which tokens and which transitions belong to the examples that are used."""
-    return np.repeat(kept, lengths), np.repeat(kept, np.maximum(lengths - 1, 0))
+class KernelPreparation(PositionPreparation):
+    """Prepares positions whose features are rows of L.
+
+    Parameters
+    ----------
+    how : KernelEstimator
+        The parameters.
+    initial : Model or None
+        A model to start from.
+    """
+
+    def __init__(self, how: KernelEstimator, initial: Model | None) -> None:
+        first = None if initial is None else initial.features
+        super().__init__(how, first if isinstance(first, PositionFeatures) else None, whole=True)
+        self.kernels, self.initial = how, initial
+        self.machine: KernelPositions | None = None
+
+    def merged(
+        self,
+        tokens: Tokens,
+        gold: Sequence[Ints],
+        allowed: list[Constraints | None] | None,
+        weight: Floats,
+    ) -> tuple[Tokens, Sequence[Ints], list[Constraints | None] | None, Floats]:
+        found = super().merged(tokens, gold, allowed, weight)
+        if found[2] is not None:
+            raise DataError(
+                "some labels are missing or uncertain; a kernel needs labels that are known: leave "
+                "these examples out, or use the estimator without a kernel"
+            )
+        return found
+
+    def seen(self, tokens: Tokens, used: npt.NDArray[np.bool_]) -> Tokens:
+        lengths = tokens.lengths
+        which = np.repeat(used, lengths)
+        if not which.any():
+            raise DataError("there are no positions to train on; give some of at least two labels")
+        kernel_of = self.kernels.clique_kernel
+        positions = kernel_of(tokens.rows.take(which), np.flatnonzero(which))
+        pairs, steps = np.repeat(used, np.maximum(lengths - 1, 0)), None
+        if tokens.transitions is not None and pairs.any():
+            steps = kernel_of(tokens.transitions.take(pairs), np.flatnonzero(pairs))
+        n_jobs = thread_count(self.kernels.n_jobs)
+        self.machine = KernelPositions(tokens, lengths[used], positions, steps, n_jobs)
+        return self.machine.in_training()
+
+    def finish(self) -> Prepared:
+        assert self.machine is not None
+        first = None if self.initial is None else self.machine.begin(self.initial)
+        return replace(super().finish(), finish=self.machine.finish, initial=first)
+
+
+class KernelTablePreparation(KernelPreparation, TablePreparation):
+    """Prepares rows of a table whose features are rows of L."""
+
+    how: Any

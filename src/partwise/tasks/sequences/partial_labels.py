@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
 from ...arrays import Ints
 from ...errors import DataError, Place
 from ...structures.base import Constraints
-from .tokens import Tokens, cut
+from .tokens import cut
+
+if TYPE_CHECKING:
+    from .tokens import Tokens
 
 __all__ = ["UNKNOWN", "Labelled", "NumberedLabels", "holds_partial", "is_certain",
            "number_labels", "number_sets", "refuse_partial"]  # fmt: skip
@@ -57,32 +60,26 @@ class NumberedLabels(NamedTuple):
     gold: Sequence[Ints]
     allowed: list[Constraints | None] | None
 
-    def take(self, which: Sequence[int] | Ints) -> NumberedLabels:
-        """Return the labels of some examples."""
-        allowed = None if self.allowed is None else [self.allowed[i] for i in which]
-        return NumberedLabels(self.labels, [self.gold[i] for i in which], allowed)
 
-
-def number_labels(source: Labelled, tokens: Tokens, missing: Any = None) -> NumberedLabels:
+def number_labels(source: Labelled, flat: Sequence[Any], lengths: Ints) -> NumberedLabels:
     """Number the labels of all positions.
 
     Parameters
     ----------
     source
         The source of the positions.
-    tokens : Tokens
-        The features of the positions.
-    missing
-        The label that stands for one that is missing, beside None.
+    flat : sequence
+        Their labels, one example after the other, as `Labelled.labels` returns them.
+    lengths : ndarray of int
+        How many positions each example has.
     """
-    flat = source.labels(tokens, missing)
     distinct = set(flat)
     unsure = {item for item in distinct if item is None or isinstance(item, frozenset)}
     if not unsure:
         labels = source.ordered(distinct)
         numbers = {label: number for number, label in enumerate(labels)}
         numbered = np.fromiter(map(numbers.__getitem__, flat), np.int64, len(flat))
-        return NumberedLabels(labels, cut(numbered, tokens.lengths), None)
+        return NumberedLabels(labels, cut(numbered, lengths), None)
     several: set[Any] = set().union(*(item for item in unsure if item is not None))
     labels = source.ordered((distinct - unsure) | several)
     numbers = {label: number for number, label in enumerate(labels)}
@@ -90,8 +87,8 @@ def number_labels(source: Labelled, tokens: Tokens, missing: Any = None) -> Numb
     sure = {item: numbers[next(iter(item))] for item in unsure if item and len(item) == 1}
     numbers.update(sure)
     numbered = np.array([numbers.get(item, UNKNOWN) for item in flat], dtype=np.int64)
-    gold = cut(numbered, tokens.lengths)
-    ends = np.cumsum(tokens.lengths) - tokens.lengths
+    gold = cut(numbered, lengths)
+    ends = np.cumsum(lengths) - lengths
     allowed = [
         _allowed(y, flat[at : at + len(y)], numbers) if (y == UNKNOWN).any() else None
         for y, at in zip(gold, ends.tolist(), strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from ..source import Source
 from .column_file import given_columns
 from .examples import (
     check_label_lists,
+    check_sequences,
     read_features,
     read_labels,
     read_lengths,
@@ -66,10 +67,15 @@ class Sequences(Source):
     @classmethod
     def of(cls, X: Any, lengths: Any = None, transitions: Any = None, y: Any = None) -> Sequences:
         """Make sequences from the arguments of a user, after checking the lengths."""
+        if lengths is None and isinstance(X, Iterable) and not hasattr(X, "__len__"):
+            X = list(X)  # an iterator has no length
         return cls(X, None if lengths is None else read_lengths(lengths), transitions, y)
 
     def __len__(self) -> int:
-        return len(self.X) if self.lengths is None else len(self.lengths)
+        if self.lengths is not None:
+            return len(self.lengths)
+        check_sequences(self.X, "X")
+        return len(self.X)
 
     def checked(self) -> Sequences:
         if self.lengths is None:

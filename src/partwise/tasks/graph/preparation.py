@@ -1,31 +1,39 @@
-"""Preparation of graphs that are read a batch at a time, twice."""
+"""Preparation of graphs and the labels of their vertices."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ...arrays import Floats
+from ...arrays import Floats, Ints
 from ...errors import DataError, Place
 from ...models.grown_names import GrownNames
+from ...models.prepared import Prepared
 from ...problem.batches import Batch
+from ...problem.numbering import Numbering
 from ...problem.rows import Rows
-from ..preparation import Outline, Preparation
+from ..preparation import Preparation
 from .factor_features import FactorFeatures, check_forms, read_rows
 from .features import GraphFeatures, factor_features, in_order, note_kinds
-from .labels import GrownDomains, is_certain, label_numbers, numbered_joint
+from .labels import (
+    GrownDomains,
+    allowed_labels,
+    is_certain,
+    label_numbers,
+    numbered_joint,
+    refuse_partial,
+)
 from .sources import GraphFileSource, Graphs
-from .trainer import label_names
 
 if TYPE_CHECKING:
     from ...structures.graph.structure import Graph
     from .examples import ReadGraph
     from .trainer import GraphTrainer
 
-__all__ = ["StreamedGraphs"]
+__all__ = ["GraphPreparation", "factor_counts"]
 
 
 class _Found(NamedTuple):
@@ -35,22 +43,24 @@ class _Found(NamedTuple):
     structure: Graph
 
 
-class StreamedGraphs(Preparation):
+class GraphPreparation(Preparation):
     """Prepares graphs.
 
     The kinds of factors and the labels of all graphs are found before the first one is laid out: so
-    the graphs are read twice.
+    graphs that come in batches are read twice.
 
     Parameters
     ----------
     how : GraphTrainer
         The parameters.
+    whole : bool
+        Whether all graphs come at once.
     """
 
-    looks = 1
+    none: ClassVar[str] = "there are no graphs to train on; give at least one"
 
-    def __init__(self, how: GraphTrainer) -> None:
-        self.how = how
+    def __init__(self, how: GraphTrainer, whole: bool) -> None:
+        self.how, self.whole, self.looks = how, whole, int(not whole)
         self.labels = GrownDomains(how.domains)
         self.kinds: dict[str, tuple[str, ...]] = {}
         self.forms: dict[str, str] = {}
@@ -59,7 +69,6 @@ class StreamedGraphs(Preparation):
         self._made: _Found | None = None
 
     def look(self, source: Any, weight: Floats, turn: int) -> None:
-        graphs: list[ReadGraph] = source.graphs
         for i, labels in enumerate(source.labels):
             for v, label in enumerate(labels):
                 if not is_certain(label):
@@ -69,9 +78,14 @@ class StreamedGraphs(Preparation):
                         "(--out-of-core) out, or these graphs",
                         place=Place.nth("example", i, "vertex", v),
                     )
+        self._note(source)
+
+    def _note(self, source: Graphs) -> None:
+        """Note the labels, the kinds of factors and the forms of their features."""
+        graphs = source.graphs
         self.labels.add(graphs, source.labels)
         note_kinds(graphs, self.kinds)
-        if isinstance(source, GraphFileSource):
+        if isinstance(source, GraphFileSource) and not self.whole:
             source.file.check_kinds(self.kinds)
             # In a file, factors of a kind have features if one of them has.
             for kind in source.featured:
@@ -96,26 +110,34 @@ class StreamedGraphs(Preparation):
                 kinds[kind] = made
                 if featured:
                     self.names[kind] = GrownNames(
-                        hashing=how.hashing, constant=made.constant, what=f"the kind {kind!r}"
+                        hashing=how.hashing,
+                        constant=made.constant,
+                        whole=self.whole,
+                        what=f"the kind {kind!r}",
                     )
             features = GraphFeatures(labels, kinds)
             self._made = _Found(features, features.structure(how.max_megabytes))
         return self._made
 
     def batches(self, source: Any, weight: Floats) -> Iterator[Batch]:
-        features, _ = self._found()
-        if isinstance(source, GraphFileSource):
-            source = source.with_features(set(self.names))
         assert isinstance(source, Graphs)
+        if self.whole:
+            if self.how.loss != "log":
+                refuse_partial(source.labels, self.how.loss)
+            self._note(source)
+        features, _ = self._found()
+        if isinstance(source, GraphFileSource) and not self.whole:
+            source = source.with_features(set(self.names))
         used = weight > 0.0
         rows = [
             self._rows(kind, held, source.graphs, used) for kind, held in features.kinds.items()
         ]
-        chosen = [graph for graph, c in zip(source.graphs, used.tolist(), strict=True) if c]
-        labels = [some for some, c in zip(source.labels, used.tolist(), strict=True) if c]
-        if chosen:
-            gold = label_numbers(labels, chosen, features.labels)
-            yield Batch(features.shapes(chosen), rows, gold, weight[used])
+        some = source if used.all() else source.take(np.flatnonzero(used).tolist())
+        if len(some):
+            gold = label_numbers(some.labels, some.graphs, features.labels)
+            allowed = allowed_labels(some.labels, some.graphs, features.labels)
+            shapes = features.shapes(some.graphs)
+            yield Batch(shapes, rows, gold, weight[used], allowed=allowed)
 
     def _rows(self, kind: str, held: FactorFeatures, graphs: list[ReadGraph], used: Any) -> Rows:
         """Return the rows of the factors of a kind, numbered over all batches."""
@@ -128,13 +150,11 @@ class StreamedGraphs(Preparation):
             empty = Rows(np.zeros(1, np.int64), np.zeros(0, np.int32), None, names.n_in_batches)
             return empty
         self.widths[kind] = max(self.widths.get(kind, 0), rows.n_features)
-        sizes = [
-            len(graph.groups[kind].vertices) if kind in graph.groups else 0 for graph in graphs
-        ]
-        found = names.add(held.halved(rows), vocabulary, np.repeat(used, sizes))
+        counted = np.repeat(used, factor_counts(kind, graphs))
+        found = names.add(held.halved(rows), vocabulary, counted)
         return held.doubled(found)
 
-    def finish(self) -> Outline:
+    def finish(self) -> Prepared:
         made, structure = self._found()
         n_hashed = self.how.hashing or 0
         kinds: dict[str, FactorFeatures] = {}
@@ -153,11 +173,27 @@ class StreamedGraphs(Preparation):
             counts.append(names.n_in_batches)
             keep.append(kept)
         features = GraphFeatures(made.labels, kinds)
-        return Outline(
+        return Prepared(
             structure,
             features,
-            counts,
-            label_names(made.labels, structure.n_labels),
-            constraints=numbered_joint(self.how.forbidden, features),
-            keep=keep,
+            _label_names(made.labels, structure.n_labels),
+            numbered_joint(self.how.forbidden, features),
+            numbering=Numbering(counts, keep),
+            key=made.labels,
         )
+
+
+def factor_counts(kind: str, graphs: list[ReadGraph]) -> Ints:
+    """Return how many factors of a kind each graph has."""
+    groups = (graph.groups.get(kind) for graph in graphs)
+    return np.array([0 if group is None else len(group.vertices) for group in groups], np.int64)
+
+
+def _label_names(domains: Mapping[str, tuple[Any, ...]], n_labels: int) -> tuple[Any, ...]:
+    """Return the labels that a model names: those of the only domain, or numbers."""
+    names = next(iter(domains.values()))
+    if len(domains) > 1 or not isinstance(names[0], (str, int, float)):
+        # A number has one name per domain, or a name of a type that models do not know: only the
+        # features can tell it.
+        return tuple(range(n_labels))
+    return names

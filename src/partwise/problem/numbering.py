@@ -1,0 +1,69 @@
+"""What becomes of the numbers of features and labels once all batches of examples are there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..arrays import Ints
+from .rows import Renumbering, Rows
+
+__all__ = ["Keep", "Numbering"]
+
+#: Which features are kept: a mask, or the final number of each.
+Keep = npt.NDArray[np.bool_] | Renumbering
+
+
+@dataclass(frozen=True, eq=False)
+class Numbering:
+    """The final numbers of what batches have numbered as it came.
+
+    Attributes
+    ----------
+    counts : sequence of int
+        How many features each kind of site has in the batches; empty if their features have their
+        final numbers, and all batches have all of them.
+    keep : sequence or None
+        For each kind of site a mask of the features that are kept, or None for all; the others
+        are left out, and those that are kept are numbered anew, in their order. Or the final
+        numbers.
+    relabel : ndarray or None
+        The final numbers of the labels that the batches have.
+    """
+
+    counts: Sequence[int] = ()
+    keep: Sequence[Keep | None] | None = None
+    relabel: Ints | None = None
+
+    def rows(self, rows: Sequence[Rows]) -> list[Rows]:
+        """Return the rows of every kind of site with the final numbers of their features."""
+        return [self._chosen(kind, some) for kind, some in enumerate(rows)]
+
+    def _chosen(self, kind: int, rows: Rows) -> Rows:
+        rows = rows.resize(self.counts[kind]) if self.counts else rows
+        kept = self._kept(kind)
+        if kept is None:
+            return rows
+        return rows.renumber(kept) if isinstance(kept, Renumbering) else rows.keep(kept)
+
+    def _kept(self, kind: int) -> Keep | None:
+        return None if self.keep is None else self.keep[kind]
+
+    def gold(self, labels: Sequence[Ints]) -> Sequence[Ints]:
+        """Return the gold labels of examples with their final numbers."""
+        return labels if self.relabel is None else [self.relabel[label] for label in labels]
+
+    def sizes(self) -> list[int]:
+        """Return how many features each kind of site has in the end."""
+        found: list[int] = []
+        for kind, n in enumerate(self.counts):
+            kept = self._kept(kind)
+            if isinstance(kept, Renumbering):
+                n = kept.n_features
+            elif kept is not None:
+                n = int(np.count_nonzero(kept))
+            found.append(n)
+        return found

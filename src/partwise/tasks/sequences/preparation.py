@@ -1,0 +1,239 @@
+"""Preparation of labelled positions, for classifiers and taggers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from ...arrays import Floats, Ints
+from ...errors import DataError
+from ...models.grown_names import GrownNames
+from ...models.prepared import Prepared
+from ...models.training_examples import note_left_out
+from ...problem.batches import Batch
+from ...problem.numbering import Numbering
+from ..preparation import Joined, Preparation
+from .extraction import ColumnTemplates
+from .features import PositionFeatures
+from .grown_labels import GrownLabels
+from .partial_labels import UNKNOWN, number_sets
+
+if TYPE_CHECKING:
+    from ...structures.base import Constraints
+    from .tokens import Tokens
+    from .trainers import ClassifierTrainer, PositionTrainer
+
+__all__ = ["Form", "PositionPreparation", "TablePreparation"]
+
+_MIXED: Final = "some examples have X_transitions and others not; give all of them"
+
+
+class Form(NamedTuple):
+    """What kinds of features tokens have: see `Tokens`."""
+
+    named: bool
+    templates: ColumnTemplates | None
+    transitions: bool
+    plain_transition: bool
+
+
+class PositionPreparation(Preparation):
+    """Prepares positions for a classifier or a tagger.
+
+    Parameters
+    ----------
+    how : PositionTrainer
+        The parameters.
+    first : PositionFeatures or None
+        The features of a model to start from.
+    whole : bool
+        Whether all examples come at once.
+    """
+
+    def __init__(self, how: PositionTrainer, first: PositionFeatures | None, whole: bool) -> None:
+        self.how, self.first, self.whole = how, first, whole
+        self.labels = GrownLabels(how, whole)
+        # Only then the weights of examples depend on all labels.
+        self.looks = int(self.labels.weights.balanced and not whole)
+        self.names = GrownNames(
+            min_count=how.min_count,
+            hashing=how.hashing,
+            constant=how._intercept,
+            whole=whole,
+            # Files of numbers do not say how many features there are.
+            fixed=how.task != "classify",
+        )
+        self.steps: GrownNames | None = None
+        self.form: Form | None = None
+        self.meta: dict[str, Any] = {}
+        self.n_inputs = 0
+
+    def look(self, source: Any, weight: Floats, turn: int) -> None:
+        self.labels.count(source, source.untouched(), weight)
+
+    def batches(self, source: Any, weight: Floats) -> Iterator[Batch]:
+        source = source.like(self.first)
+        tokens = source.tokens()
+        tokens.rows.check_finite("the features")
+        if tokens.transitions is not None:
+            tokens.transitions.check_finite("the features of transitions")
+        gold, allowed = self.labels.number(source, tokens)
+        tokens, gold, allowed, weight = self.merged(tokens, gold, allowed, weight)
+        weight = self.labels.weigh(source, tokens.lengths, gold, weight)
+        used, lengths = weight > 0.0, tokens.lengths
+        tokens = self.seen(tokens, used)
+        self._note(tokens)
+        rows = self.names.add(tokens.rows, tokens.vocabulary, np.repeat(used, lengths))
+        steps = None
+        if tokens.transitions is not None:
+            assert self.steps is not None
+            pairs = np.repeat(used, np.maximum(lengths - 1, 0))
+            steps = self.steps.add(tokens.transitions, tokens.transition_vocabulary, pairs)
+        self.meta.update(source.meta)
+        if not used.any():
+            return
+        if not used.all():
+            gold = [y for y, c in zip(gold, used.tolist(), strict=True) if c]
+            if allowed is not None:
+                allowed = [mine for mine, c in zip(allowed, used.tolist(), strict=True) if c]
+        assert self.form is not None
+        structure = self.how._structure(self.labels.n, self.form)
+        made = self._features(None, None).rows_of_sites(structure, rows, steps)
+        yield Batch(lengths[used], made, gold, weight[used], allowed=allowed)
+
+    def merged(
+        self,
+        tokens: Tokens,
+        gold: Sequence[Ints],
+        allowed: list[Constraints | None] | None,
+        weight: Floats,
+    ) -> tuple[Tokens, Sequence[Ints], list[Constraints | None] | None, Floats]:
+        """Return the examples in the form in which they enter the objective."""
+        return tokens, gold, allowed, weight
+
+    def seen(self, tokens: Tokens, used: Any) -> Tokens:
+        """Return the features that solvers see, where `used` are the examples that count."""
+        return tokens
+
+    def _note(self, tokens: Tokens) -> None:
+        """Check that a batch has features of the same kinds as those before."""
+        named, own = tokens.vocabulary is not None, tokens.transitions is not None
+        form = Form(named, tokens.templates, own, tokens.plain_transition)
+        if self.form is not None and self.form.transitions != own:
+            raise DataError(_MIXED)
+        self.form, self.n_inputs = form, max(self.n_inputs, tokens.n_inputs)
+        self.steps = self.steps or self._new_steps(form)
+
+    def _new_steps(self, form: Form) -> GrownNames:
+        return GrownNames(
+            # The rare features of pairs are dropped only where templates make them.
+            min_count=1 if form.templates is None else self.how.min_count,
+            hashing=self.how.hashing,
+            constant=float(form.plain_transition),
+            whole=self.whole,
+            what="X_transitions",
+        )
+
+    def _features(self, names: Any, step_names: Any) -> PositionFeatures:
+        form, steps = self.form, self.steps
+        assert form is not None
+        assert steps is not None
+        # Without templates, the inputs are the features themselves.
+        by_name = form.templates is None and form.named
+        n_steps = len(step_names) if step_names is not None else steps.n_features
+        return PositionFeatures(
+            self.names.n_features if by_name else self.n_inputs,
+            names,
+            form.templates,
+            self.how._intercept,
+            n_steps if form.transitions else None,
+            step_names,
+            plain_transition=form.plain_transition,
+            n_hashed=self.how.hashing or 0,
+        )
+
+    def finish(self) -> Prepared:
+        labels, final, rules = self.labels.finish()
+        names, kept = self.names.finish()
+        form, steps = self.form, self.steps
+        assert form is not None
+        assert steps is not None
+        step_names, kept_steps = steps.finish() if form.transitions else (None, None)
+        structure = self.how._structure(max(1, len(labels)), form)
+        features = self._features(names, step_names)
+        counts = list(features.feature_counts(structure))
+        keep: list[Any] = [None] * len(counts)
+        counts[0], keep[0] = self.names.n_in_batches, kept
+        if form.transitions:
+            at = structure.kinds.index("transition")
+            counts[at], keep[at] = steps.n_in_batches, kept_steps
+        return Prepared(
+            structure,
+            features,
+            labels,
+            rules,
+            self.how._rule(structure),
+            Numbering(counts, keep, final),
+            self.meta or None,
+        )
+
+    def without_examples(self) -> None:
+        self.labels.without_examples()
+
+    def join_looks(self, other: PositionPreparation) -> None:
+        self.labels.join_counts(other.labels)
+
+    def join(self, other: PositionPreparation) -> Joined:
+        if other.form is None:
+            return Joined()
+        if self.form is not None and self.form.transitions != other.form.transitions:
+            raise DataError(_MIXED)
+        self.form, self.n_inputs = other.form, max(self.n_inputs, other.n_inputs)
+        self.steps = self.steps or self._new_steps(other.form)
+        self.meta = other.meta or self.meta
+        labels = self.labels.join(other.labels)
+        rows = {0: self.names.join(other.names)}
+        if other.form.transitions:
+            assert other.steps is not None
+            structure = self.how._structure(self.labels.n, other.form)
+            rows[structure.kinds.index("transition")] = self.steps.join(other.steps)
+        return Joined(rows, labels)
+
+
+class TablePreparation(PositionPreparation):
+    """Prepares rows of a table for a classifier; in memory, equal examples are merged.
+
+    Parameters are those of `PositionPreparation`.
+    """
+
+    how: ClassifierTrainer
+
+    def merged(
+        self,
+        tokens: Tokens,
+        gold: Sequence[Ints],
+        allowed: list[Constraints | None] | None,
+        weight: Floats,
+    ) -> tuple[Tokens, Sequence[Ints], list[Constraints | None] | None, Floats]:
+        if not self.whole:
+            return tokens, gold, allowed, weight
+        n_labels = len(self.labels.numbers)
+        numbers = np.reshape(gold, -1).astype(np.int64, copy=False)
+        sets: list[Constraints] = []
+        if allowed is not None:
+            numbers, sets = number_sets(numbers, allowed, n_labels)
+            unlabelled = (numbers < 0) & (weight > 0.0)
+            weight = np.where(numbers < 0, 0.0, weight)
+            meta = note_left_out(int(unlabelled.sum()), weight > 0.0, None)
+            self.meta.update(meta or {})
+        chosen, weight = self.how._chosen(tokens.rows, numbers, weight)
+        numbers = numbers[chosen]
+        some = None
+        if sets:
+            some = [None if k < n_labels else sets[k - n_labels] for k in numbers.tolist()]
+        right: Any = np.where(numbers < n_labels, numbers, UNKNOWN)[:, None]
+        ones = np.ones(len(chosen), dtype=np.int64)
+        return replace(tokens, rows=tokens.rows.take(chosen), lengths=ones), right, some, weight
