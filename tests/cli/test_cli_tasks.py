@@ -29,6 +29,7 @@ from partwise.problem.batches import Batch
 from partwise.problem.rows import Rows
 from partwise.structures.multiclass import Multiclass
 from partwise.tasks.base import Task, no_labels
+from partwise.tasks.comparison import Comparison, LabelComparison
 from partwise.tasks.parameters import FeatureParameters, TrainerParameters
 from partwise.tasks.predictions import Predictions, ranking_record
 from partwise.tasks.preparation import Preparation
@@ -170,13 +171,28 @@ class Letters(Task[Lines]):
         found = model.candidates(source, k or 1, probabilities=marginals, n_jobs=n_jobs)
         return Sorted(source, found, shout)
 
-    def score(
-        self, model: Model, source: Lines, given: Mapping[str, Any], n_jobs: int | None = 1
-    ) -> tuple[dict[str, Any], str]:
-        labels = model.predict(source, n_jobs=n_jobs)
-        right = [gold == label for (gold, _), label in zip(source.words, labels, strict=True)]
-        accuracy = sum(right) / len(right)
-        return {"accuracy": accuracy}, f"accuracy {accuracy:.{given['digits']}f}"
+    def compare(
+        self,
+        model: Model,
+        source: Lines,
+        given: Mapping[str, Any],
+        n_jobs: int | None = 1,
+        *,
+        probabilities: bool = False,
+    ) -> Comparison:
+        found = [[label] for label in model.predict(source, n_jobs=n_jobs)]
+        made = Rounded([[label] for label, _ in source.words], found)
+        made.digits = given["digits"]
+        return made
+
+
+class Rounded(LabelComparison):
+    """The accuracy of words."""
+
+    digits: int
+
+    def text(self) -> str:
+        return f"accuracy {self.value('accuracy'):.{self.digits}f}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,8 @@ import pytest
 from support.explained import CASES, case
 
 from partwise.explain import Explanation
-from partwise.explain.elements import elements_of
-from partwise.explain.graph_elements import untied
 from partwise.models.inference import best_labels
+from partwise.tasks.registry import example_form, label_form
 
 #: The model of each task of which a thousand predictions are explained; of the others it is fewer.
 FIRST = (
@@ -95,8 +94,8 @@ def test_differences_add_up_to_the_margin(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_elements_hold_all_parts_of_a_label(name: str) -> None:
     model, X, more = some(name, 5)
-    model = untied(model)
-    elements = elements_of(model)
+    model = example_form(model).explained()
+    form = label_form(model)
     for inputs in model.inputs(X, **more):
         batch = model.batch(inputs)
         labels = best_labels(batch, partial=True)
@@ -106,12 +105,12 @@ def test_elements_hold_all_parts_of_a_label(name: str) -> None:
                 continue
             topo = batch.shapes.topologies[i]
             parts, counts = model.structure.encode(label, topo)
-            held = np.concatenate([one.parts for one in elements.of(label, topo, [])])
+            held = np.concatenate([one.parts for one in form.elements(label, topo, [])])
             found, times = np.unique(held, return_counts=True)
             order = np.argsort(parts)
             assert found.tolist() == parts[order].tolist()
             assert times.tolist() == counts[order].tolist()
-            for one in elements.of(label, topo, []):
+            for one in form.elements(label, topo, []):
                 # Just one of the parts that stand for an element is in the label.
                 assert len(one.key) == 0 or np.isin(one.key, parts).sum() == 1
 

@@ -22,11 +22,11 @@ from partwise import (
     save_model,
 )
 from partwise.explain import Difference, Explanation, Explanations, Part, RunnerUp
-from partwise.explain.elements import at, over
 from partwise.explain.explanation import apart
 from partwise.models.hashed_names import HashedNames, hashed_numbers, mixed
 from partwise.models.numbered import NumberedFeatures
 from partwise.problem.storage import Layout
+from partwise.tasks.label_form import at, over
 
 SCRIPT = "<script>alert('x')</script>&\"'"
 

@@ -17,17 +17,17 @@ from support.explained import CASES, case
 from partwise import DataError, LinearClassifier, SequenceTagger, load_model, save_model
 from partwise.errors import MismatchError
 from partwise.explain import weight_table as module_function
-from partwise.explain.feature_names import feature_names
-from partwise.explain.slot_names import slot_names
 from partwise.models.file import pack_counts, unpack_counts
 from partwise.models.transfer import places
+from partwise.tasks.registry import example_form
 
 LINEAR = [name for name in CASES if not name.startswith("kernel")]
 
 
 def every(model: Any) -> list[tuple[str, str, float, str]]:
     """All weights of a model with their names, found one by one."""
-    names, slots = feature_names(model), slot_names(model)
+    form = example_form(model)
+    names, slots = form.names(), form.labels.slots()
     found = []
     for feature, slot, weight in zip(*places(model.layout), model.weights, strict=True):
         kind = int(np.searchsorted(np.cumsum(model.layout.n_features), feature, side="right"))

@@ -20,7 +20,7 @@ from partwise.formats.faults import Faults
 from partwise.formats.jsonl import read_jsonl, write_jsonl
 from partwise.formats.registry import FORMATS, Chosen, format_options
 from partwise.formats.spans import read_spans, write_spans
-from partwise.formats.tag_schemes import likely_scheme, span_tags
+from partwise.formats.tag_schemes import Span, likely_scheme, span_tags
 from partwise.formats.tokens import Attributes
 from partwise.formats.validation import validate
 
@@ -225,7 +225,7 @@ def test_spans(tmp_path: Path) -> None:
     ):
         assert read_spans(path, "spacy", span_tags=scheme).labels == tags.split()
     for scheme, tags in (("IOB1", "I-X O I-X"), ("IOE1", "I-X O I-X")):
-        assert span_tags([("X", 0, 1), ("X", 2, 3)], 3, scheme) == tags.split()
+        assert span_tags([Span(0, 1, "X"), Span(2, 3, "X")], 3, scheme) == tags.split()
     write_spans(tmp_path / "out", read_spans(path, "spacy"), ["B-Z", "I-Z", "O"], style="spacy")
     assert json.loads((tmp_path / "out").read_text()) == {
         "text": "a b c", "entities": [[0, 3, "Z"]]

@@ -32,7 +32,7 @@ def labels_of(scheme):
 
 @given(st.lists(labels_of("conlleval"), max_size=12))
 def test_lenient_spans_are_seqevals(labels):
-    expected = [(type_, start, stop + 1) for type_, start, stop in get_entities(labels)]
+    expected = [(start, stop + 1, type_) for type_, start, stop in get_entities(labels)]
     assert spans(labels) == expected
 
 
@@ -40,7 +40,7 @@ def test_lenient_spans_are_seqevals(labels):
 def test_strict_spans_are_seqevals(scheme, data):
     labels = data.draw(st.lists(labels_of(scheme), max_size=12))
     tokens = seqeval.scheme.Tokens(labels, getattr(seqeval.scheme, scheme))
-    expected = [(entity.tag, entity.start, entity.end) for entity in tokens.entities]
+    expected = [(entity.start, entity.end, entity.tag) for entity in tokens.entities]
     assert spans(labels, scheme) == expected
 
 
@@ -93,10 +93,10 @@ def test_an_example_checked_by_hand():
     ("labels", "lenient", "strict"),
     [
         # An I- that opens a span counts for conlleval, and not for strict IOB2.
-        (["I-X", "I-X", "O"], [("X", 0, 2)], []),
-        (["B-X", "I-Y"], [("X", 0, 1), ("Y", 1, 2)], [("X", 0, 1)]),
-        (["B-X", "B-X"], [("X", 0, 1), ("X", 1, 2)], [("X", 0, 1), ("X", 1, 2)]),
-        (["B", "I", "O", "B"], [("_", 0, 2), ("_", 3, 4)], [("_", 0, 2), ("_", 3, 4)]),
+        (["I-X", "I-X", "O"], [(0, 2, "X")], []),
+        (["B-X", "I-Y"], [(0, 1, "X"), (1, 2, "Y")], [(0, 1, "X")]),
+        (["B-X", "B-X"], [(0, 1, "X"), (1, 2, "X")], [(0, 1, "X"), (1, 2, "X")]),
+        (["B", "I", "O", "B"], [(0, 2, "_"), (3, 4, "_")], [(0, 2, "_"), (3, 4, "_")]),
         ([], [], []),
     ],
 )

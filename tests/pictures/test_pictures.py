@@ -52,7 +52,7 @@ def test_everything_but_markup_is_escaped() -> None:
         dependency_svg([HOSTILE, "b"], [2, 0], [HOSTILE, "r"], tags=[HOSTILE, "t"], title=HOSTILE),
         dependency_svg(["a", "b"], [2, 0], ["x", "r"], right=([0, 1], [HOSTILE, HOSTILE])),
         tree_svg(Tree(HOSTILE, (Tree(HOSTILE, (), HOSTILE),)), title=HOSTILE),
-        scrolled(spans_html([HOSTILE, "b"], [(HOSTILE, 0, 1)]), HOSTILE),
+        scrolled(spans_html([HOSTILE, "b"], [(0, 1, HOSTILE)]), HOSTILE),
         tags_html([HOSTILE, "b"], [HOSTILE, "B"], right=["A", HOSTILE]),
     ],
     ids=["arcs", "right arcs", "tree", "spans", "tags"],
@@ -195,14 +195,14 @@ def test_a_deep_tree_is_drawn() -> None:
 
 
 def test_spans_are_marked_with_their_labels() -> None:
-    made = spans_html(list("abcde"), [("X", 3, 5), ("Y", 0, 2)], wrong=[("X", 3, 5)])
+    made = spans_html(list("abcde"), [(3, 5, "X"), (0, 2, "Y")], wrong=[(3, 5, "X")])
     assert "".join(parsed(made).itertext()) == "a bY c d eX wrong "
     marks = [(m.get("class"), m.get("data-start")) for m in parsed(made).iter("mark")]
     assert marks == [("pw-span pw-hue-1", "0"), ("pw-span pw-hue-0 pw-span-wrong", "3")]
     colours = hues(str(n) for n in range(20))
     assert set(colours.values()) == set(range(8))
-    assert "pw-hue-5" in spans_html(["a"], [("13", 0, 1)], colours=colours)
-    for spans in ([("X", 0, 2), ("Y", 1, 3)], [("X", 0, 6)], [("X", 2, 2)], [("X", -1, 1)]):
+    assert "pw-hue-5" in spans_html(["a"], [(0, 1, "13")], colours=colours)
+    for spans in ([(0, 2, "X"), (1, 3, "Y")], [(0, 6, "X")], [(2, 2, "X")], [(-1, 1, "X")]):
         with pytest.raises(DataError, match="lie side by side"):
             spans_html(list("abcde"), spans)
 

@@ -193,7 +193,7 @@ def test_the_program_of_a_report_runs(
     path, data = model_and_data(folder, name)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "new.graphs").write_bytes(data.read_bytes())
-    usage = usage_of(load_model(path), name, str(path))
+    usage = usage_of(load_model(path), str(path))
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         exec(usage.program, {})

@@ -167,7 +167,7 @@ def test_stopping_finishes_what_is_under_way(monkeypatch: pytest.MonkeyPatch) ->
 def test_work_that_takes_too_long_is_given_up_between_examples() -> None:
     model, examples, _ = case("tagger")
     served = ServedModel("m", model, Limits())
-    items = [served.exchange.read({"tokens": examples[0] * 400}, "x")[0] for _ in range(3)]
+    items = [served.form.read({"tokens": examples[0] * 400}, "x") for _ in range(3)]
     looks = iter([False, True])
     with pytest.raises(Exception, match="1 of 3 examples took all the time") as caught:
         served.answers(items, served.check_ask({}), lambda: next(looks))

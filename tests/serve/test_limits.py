@@ -3,12 +3,8 @@ from __future__ import annotations
 import pytest
 
 from partwise.errors import DataError
-from partwise.serve.limits import LENGTHS, Limits
-from partwise.tasks.registry import all_tasks
-
-
-def test_every_task_has_a_length() -> None:
-    assert {task.name for task in all_tasks()} == LENGTHS.keys()
+from partwise.serve.limits import Limits
+from partwise.tasks.registry import task_of
 
 
 def test_limits_are_above_0() -> None:
@@ -22,7 +18,7 @@ def test_limits_are_above_0() -> None:
 
 def test_lengths_that_are_not_given_are_the_usual_ones() -> None:
     limits = Limits(lengths={"tag": 5})
-    assert (limits.length("tag"), limits.length("parse")) == (5, LENGTHS["parse"])
+    assert (limits.length("tag"), limits.length("parse")) == (5, task_of("parse").longest)
 
 
 def test_all_limits_are_described() -> None:

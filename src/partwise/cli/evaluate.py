@@ -11,10 +11,9 @@ from partwise.tasks.registry import task_of
 
 from .files import given_model
 from .options import checked_format, given_options
-from .outcome import Outcome
+from .outcome import Outcome, logged_warnings
 from .report import check_report, report_lines, reported, wants_report
 from .resemblance import explained
-from .training import scored
 
 if TYPE_CHECKING:
     from partwise.formats.registry import Chosen
@@ -30,12 +29,15 @@ def run(arguments: argparse.Namespace) -> Outcome:
     with noted_compilation():
         model, task, given, source, chosen = read_labelled(arguments)
         began = time.perf_counter()
-        metrics, text = scored(task, model, source, given, arguments.jobs)
+        odds = wants_report(arguments) and model.probabilistic
+        with logged_warnings(source.path or "-"):
+            found = task.compare(model, source, given, arguments.jobs, probabilities=odds)
+            metrics, text = found.scores()
         seconds = time.perf_counter() - began
         report = None
         if wants_report(arguments):
             file = (arguments.file, source, chosen)
-            report = reported(arguments, task, model, scored=file, given=given)
+            report = reported(arguments, task, model, scored=file, given=given, found=found)
     record = {
         "model": arguments.model,
         "input": "<stdin>" if arguments.file == "-" else arguments.file,

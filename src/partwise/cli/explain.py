@@ -5,20 +5,16 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from partwise.compiled.compilation import noted_compilation
 from partwise.errors import DataError
-from partwise.tasks.missing import missing_of
 from partwise.tasks.registry import task_of
 
 from .files import given_model
 from .options import checked_format
 from .outcome import Outcome, UsageError, logged_warnings
 from .resemblance import explained
-
-if TYPE_CHECKING:
-    from partwise.explain.explanation import Explanations
 
 __all__ = ["run"]
 
@@ -51,9 +47,11 @@ def run(arguments: argparse.Namespace) -> Outcome:
         return Outcome({**record, "explanations": found.to_dict()})
     # People count from 1, as reports do.
     numbers = range(1, len(source) + 1) if which is None else [i + 1 for i in which]
-    wrong = _wrong(source, found, missing_of(model)) if task.name == "tag" else {}
+    wrong = task.differing(model, source, [one.prediction for one in found])
+    from partwise.explain.text import shown
+
     blocks = (
-        "\n".join([f"example {number}", *wrong.get(i, []), one.to_text(arguments.top)])
+        "\n".join([f"example {number}", *map(shown, wrong.get(i, ())), one.to_text(arguments.top)])
         for i, (number, one) in enumerate(zip(numbers, found, strict=True))
     )
     return Outcome(record, "\n\n".join(blocks))
@@ -72,22 +70,3 @@ def _chosen(arguments: argparse.Namespace, n: int) -> Sequence[int] | None:
             "1"
         )
     return [number - 1 for number in dict.fromkeys(arguments.only)]
-
-
-def _wrong(source: Any, found: Explanations, missing: Any) -> dict[int, list[str]]:
-    """Return a line for every sentence whose labels in the file differ from the predicted ones."""
-    from partwise.explain.text import shown
-    from partwise.tasks.labels import spelled
-
-    if source.columns.labels is None:
-        return {}
-    lines = {}
-    for i, (right, one) in enumerate(zip(source.sentences(), found, strict=True)):
-        differ = [
-            f"position {t} is {shown(a)}, not {shown(b)}"
-            for t, (a, b) in enumerate(zip(right, spelled(one.prediction), strict=True))
-            if a not in (b, missing)
-        ]
-        if differ:
-            lines[i] = [f"in the file {', '.join(differ)}"]
-    return lines

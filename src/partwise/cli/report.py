@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from partwise.models.model import Model
     from partwise.report.facts import Course
     from partwise.tasks.base import Task
+    from partwise.tasks.comparison import Comparison
 
 __all__ = [
     "add_no_examples",
@@ -138,6 +139,7 @@ def reported(
     given: dict[str, Any] | None = None,
     course: Course | None = None,
     told: bool = True,
+    found: Comparison | None = None,
 ) -> dict[str, Any]:
     """Write the report and the card that the arguments ask for, and return what to say of them.
 
@@ -155,6 +157,8 @@ def reported(
         How the training went.
     told : bool
         Whether what there is to say about the files was said before.
+    found : Comparison or None
+        What `Task.compare` returned for the file to score on with probabilities, if that is known.
 
     Returns
     -------
@@ -173,6 +177,7 @@ def reported(
             trained=None if trained is None else GivenFile(*trained),
             given=given, course=course, examples=not arguments.no_examples,
             command=getattr(arguments, "command_line", ""), n_jobs=arguments.jobs,
+            found=found,
         )  # fmt: skip
     write_report(facts, arguments.report, arguments.card)
     best = facts.measures[0]

@@ -12,7 +12,7 @@ from typing import Any
 
 from partwise.compiled.compilation import noted_compilation
 from partwise.errors import DataError
-from partwise.serve.limits import LENGTHS, Limits
+from partwise.serve.limits import Limits, default_lengths
 
 from .outcome import Outcome, UsageError
 from .readers import natural, port, positive, threads
@@ -85,13 +85,12 @@ def _named(given: Sequence[str]) -> dict[str, str]:
 
 def _lengths(given: Sequence[str]) -> dict[str, int]:
     """Return the greatest lengths by task, from TASK=N."""
-    from partwise.serve.limits import LENGTHS
-
-    found = dict(LENGTHS)
+    known = default_lengths()
+    found = dict(known)
     for text in given:
         task, mark, number = text.partition("=")
-        if not mark or not number.isdecimal() or task not in LENGTHS:
-            raise UsageError(f"--max-length {text!r} is not TASK=N; tasks are {', '.join(LENGTHS)}")
+        if not mark or not number.isdecimal() or task not in known:
+            raise UsageError(f"--max-length {text!r} is not TASK=N; tasks are {', '.join(known)}")
         found[task] = int(number)
     return found
 
@@ -124,5 +123,5 @@ def add_serve_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--max-length", action="append", default=[], metavar="TASK=N",
         help="the greatest length of an example; can be repeated (default: "
-        + ", ".join(f"{task}={n}" for task, n in LENGTHS.items()) + ")",
+        + ", ".join(f"{task}={n}" for task, n in default_lengths().items()) + ")",
     )  # fmt: skip

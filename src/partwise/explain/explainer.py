@@ -18,14 +18,11 @@ from ..arrays import Floats, Ints
 from ..models.features import Inputs
 from ..models.inference import best_labels
 from ..problem.evaluation import not_finite
-from .elements import Element, Elements, elements_of
+from ..tasks.example_form import ExampleForm, GivenText
+from ..tasks.label_form import Element
+from ..tasks.registry import example_form
 from .explanation import Contribution, Difference, Explanation, Explanations, Part, RunnerUp
-from .feature_names import feature_names as names_of
-from .given_text import GivenText, given_text
-from .graph_elements import untied
-from .scored_sites import Entries, ScoredSites
-from .slot_names import slot_names
-from .supports import Supports
+from .scored_sites import Entries, ScoredSites, Supports
 
 if TYPE_CHECKING:
     from ..models.model import Model
@@ -89,10 +86,13 @@ def explanations(
     feature_names : sequence of str or None
         The names of the columns, if the features of the model only have numbers.
     """
-    model = untied(model) if shapes is None else model
-    names = names_of(model, feature_names)
+    form = example_form(model)
     if shapes is None:
-        given = given_text(model, examples, more)
+        model = form.explained()
+        form = example_form(model)
+    names = form.names(feature_names)
+    if shapes is None:
+        given = form.given(examples, more)
         parts: Iterator[Inputs] = model.inputs(given.examples, fixed=fixed)
     else:
         given = GivenText(None, [], {})
@@ -101,7 +101,7 @@ def explanations(
     if getattr(model.features, "support", None) is not None and shapes is None:
         kernel = Supports(model, given.examples.rows, supports)
     for inputs in parts:
-        maker = _Maker(model, inputs, given, names, kernel)
+        maker = _Maker(form, inputs, given, names, kernel)
         labels = best_labels(maker.sites.batch, partial=model.features.answers_all)
         for i, label in enumerate(labels):
             yield maker.explanation(i, label, runners_up)
@@ -112,17 +112,17 @@ class _Maker:
 
     def __init__(
         self,
-        model: Model,
+        form: ExampleForm,
         inputs: Inputs,
         given: GivenText,
         names: Sequence[Any],
         kernel: Supports | None,
     ) -> None:
-        self.model, self.inputs, self.given = model, inputs, given
-        self.sites = ScoredSites(model, inputs)
+        self.model, self.inputs, self.given = form.model, inputs, given
+        self.sites = ScoredSites(form.model, inputs)
         self.first = inputs.which.start or 0
-        self.elements: Elements = elements_of(model)
-        self.names, self.slots, self.kernel = names, slot_names(model), kernel
+        self.labels = form.labels
+        self.names, self.slots, self.kernel = names, form.labels.slots(), kernel
         self.known: dict[int, dict[int, str]] = {}
 
     def explanation(self, i: int, label: Ints | None, runners_up: bool) -> Explanation:
@@ -144,7 +144,7 @@ class _Maker:
             probability = float(np.exp(min(score - log_z, 0.0)))
         words = self._words(i)
         parts = []
-        for element in self.elements.of(label, topo, words):
+        for element in self.labels.elements(label, topo, words):
             rival = None
             if runners_up and len(element.key):
                 rival = self._runner_up(i, element, label, theta, score)
@@ -222,7 +222,7 @@ class _Maker:
         if not best > -np.inf:
             return None
         words = self._words(i)
-        text = self.elements.instead(element, other, words)
+        text = self.labels.instead(element, other, words)
         differences = self._differences(
             i, structure.encode(label, topo), structure.encode(other, topo)
         )
@@ -244,7 +244,7 @@ class _Maker:
             entries = self.sites.entries(i, part)
             kind = self.model.structure.kinds[entries.kind]
             text = self.slots[entries.kind].text(entries.slot)
-            where = self.elements.where(entries.kind, entries.number, topo, words)
+            where = self.labels.where(entries.kind, entries.number, topo, words)
             label, instead = (text, "") if count > 0.0 else ("", text)
             for name, value, weight in self._named(i, entries):
                 # A site that a label uses once has one part in each of the two labels.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..formats.tree import Tree
+from ..tasks.example_form import plain
+from ..tasks.label_form import apart
 
 __all__ = [
     "Contribution",
@@ -16,7 +15,6 @@ __all__ = [
     "Explanations",
     "Part",
     "RunnerUp",
-    "apart",
 ]
 
 
@@ -231,7 +229,7 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as dicts, lists, strings and numbers, as JSON can hold them."""
-        found: dict[str, Any] = _plain(self)
+        found: dict[str, Any] = plain(self)
         return found
 
     def to_text(self, top: int | None = 10) -> str:
@@ -281,28 +279,3 @@ class Explanations(list[Explanation]):
 
     def _repr_html_(self) -> str:
         return "".join(one._repr_html_() for one in self)
-
-
-def apart(text: str) -> str:
-    """Return a text as it is written after a number: in quotes if it begins with a number too."""
-    first = next((character for character in text if character.isalnum()), "")
-    return f'"{text}"' if first.isnumeric() else text
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON can hold it; a tree as its brackets, nan and inf as None."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, Tree):
-        return str(value)
-    if hasattr(value, "_asdict"):
-        return {name: _plain(item) for name, item in value._asdict().items()}
-    if is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(item) for item in value]
-    if hasattr(value, "item"):  # a number of numpy
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if isinstance(value, str | int | float | bool | None) else str(value)

@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from ..arrays import Floats, Ints
 from ..errors import DataError, MismatchError
+from ..tasks.example_form import FeatureNames
+from ..tasks.label_form import SlotNames
+from ..tasks.registry import example_form
 from ..wording import did_you_mean
-from .feature_names import FeatureNames
-from .feature_names import feature_names as names_of
-from .slot_names import SlotNames, slot_names, transition_kinds
 
 if TYPE_CHECKING:
     from ..models.model import Model
@@ -199,10 +199,11 @@ def weight_table(
             "a kernel model has no weights of features, only those of transitions and "
             "coefficients of supporting positions; ask for the transitions, or explain a prediction"
         )
-    names, slots = names_of(model, feature_names), slot_names(model)
+    form = example_form(model)
+    names, slots = form.names(feature_names), form.labels.slots()
     chosen = _Chosen(model, slots, names)
     if transitions:
-        chosen.only(transition_kinds(model))
+        chosen.only(form.labels.joins())
     if label is not None:
         chosen.label(str(label))
     if feature is not None:

@@ -31,6 +31,7 @@ from partwise.formats.tag_schemes import (
     PREFIXES,
     SCHEME_ALIASES,
     TAG_SCHEMES,
+    Span,
     lenient_spans,
     span_tags,
 )
@@ -215,7 +216,7 @@ class _Reading(Sentences):
         """Return the tags that spans become; None after a fault."""
         starts = {start: token for token, (start, _) in enumerate(borders)}
         ends = {end: token + 1 for token, (_, end) in enumerate(borders)}
-        found: list[tuple[str, int, int]] = []
+        found: list[Span] = []
         sound = True
         for start, end, label in spans:
             shown = f"the span {text[start:end][:40]!r} ({start} to {end}, {label})"
@@ -227,14 +228,14 @@ class _Reading(Sentences):
                     "another --tokenizer" + (", or mend tokens" if "tokens" in record.value else "")
                 )  # fmt: skip
                 sound = False
-            elif found and found[-1][2] > starts[start]:
+            elif found and found[-1].end > starts[start]:
                 self.fault(
                     record, self.key, f"{shown} overlaps with the one before it; a token has one "
                     "tag, so remove one of them"
                 )  # fmt: skip
                 sound = False
             else:
-                found.append((label, starts[start], ends[end]))
+                found.append(Span(starts[start], ends[end], label))
         return span_tags(found, len(borders), self.scheme) if sound else None
 
 
@@ -342,8 +343,8 @@ def _new(style: str, words: Sequence[str]) -> tuple[dict[str, Any], _Borders]:
     return value, borders
 
 
-def _span(style: str, key: str, borders: _Borders, found: tuple[str, int, int]) -> Any:
-    label, first, stop = found
+def _span(style: str, key: str, borders: _Borders, found: Span) -> Any:
+    first, stop, label = found
     start, end = borders[first][0], borders[stop - 1][1]
     how = STYLES[style]
     if how.objects:

@@ -22,6 +22,7 @@ __all__ = [
     "TAG_SCHEMES",
     "UNTYPED",
     "Rule",
+    "Span",
     "TagScheme",
     "broken_rule",
     "fits",
@@ -234,6 +235,21 @@ def _remedy(scheme: TagScheme, before: str | None, now: str | None) -> str:
     return "correct one of the two tags" if now is not None else f"correct {before}"
 
 
+class Span(NamedTuple):
+    """A labelled range of tokens, from `start` up to but not including `end`.
+
+    Examples
+    --------
+    >>> from partwise.metrics import Span
+    >>> Span(0, 2, "NP")
+    Span(start=0, end=2, label='NP')
+    """
+
+    start: int
+    end: int
+    label: str
+
+
 def lenient_tag(label: str) -> tuple[str, str]:
     """Return the letter of a label, as in IOBES, and the type of its span."""
     type_ = label[1:].split("-", maxsplit=1)[-1] or UNTYPED
@@ -253,8 +269,8 @@ def lenient_pair(before: str, now: str) -> tuple[bool, bool, bool]:
     return begins, not ends and left not in "O.", ends
 
 
-def lenient_spans(labels: Sequence[str]) -> list[tuple[str, int, int]]:
-    """Return the type, the start and the stop of each span, in order."""
+def lenient_spans(labels: Sequence[str]) -> list[Span]:
+    """Return the spans, in order."""
     found = []
     before, start = "O", 0
     for place, label in enumerate([*labels, "O"]):
@@ -262,33 +278,33 @@ def lenient_spans(labels: Sequence[str]) -> list[tuple[str, int, int]]:
             raise DataError(f"label {place} (counting from 0) is empty; use `O` outside of spans")
         begins, _, ends = lenient_pair(before, label)
         if ends:
-            found.append((lenient_tag(before)[1], start, place))
+            found.append(Span(start, place, lenient_tag(before)[1]))
         if begins:
             start = place
         before = label
     return found
 
 
-def span_tags(spans: Sequence[tuple[str, int, int]], length: int, scheme: str) -> list[str]:
+def span_tags(spans: Sequence[Span], length: int, scheme: str) -> list[str]:
     """Return the tags of a sequence with some spans, which are in order and do not overlap.
 
     Parameters
     ----------
     spans
-        The type, the start and the stop of each span.
+        The spans.
     length
         The number of tokens.
     scheme
         The name of a scheme of tags.
     """
     tags = ["O"] * length
-    for number, (type_, start, stop) in enumerate(spans):
+    for number, (start, end, label) in enumerate(spans):
         before = spans[number - 1] if number else None
         after = spans[number + 1] if number + 1 < len(spans) else None
-        left = "t" if before is not None and before[2] == start and before[0] == type_ else "n"
-        right = "t" if after is not None and after[1] == stop and after[0] == type_ else "n"
-        for t in range(start, stop):
-            sides = ("y" if t > start else left, "y" if t < stop - 1 else right)
+        left = "t" if before is not None and before[1:] == (start, label) else "n"
+        right = "t" if after is not None and after[::2] == (end, label) else "n"
+        for t in range(start, end):
+            sides = ("y" if t > start else left, "y" if t < end - 1 else right)
             letter = tag_letter(scheme, *sides)
-            tags[t] = letter if type_ == UNTYPED else f"{letter}-{type_}"
+            tags[t] = letter if label == UNTYPED else f"{letter}-{label}"
     return tags

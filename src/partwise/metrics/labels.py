@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
 
 from ..errors import DataError
 from ..formats.tag_schemes import (
     TAG_SCHEMES,
     UNTYPED,
     Rule,
+    Span,
     is_span_tag,
     lenient_pair,
     lenient_spans,
@@ -31,21 +31,6 @@ __all__ = [
 
 SCHEMES: tuple[str, ...] = ("conlleval", *TAG_SCHEMES)
 """The names of the span schemes; the first is lenient, the others are strict."""
-
-
-class Span(NamedTuple):
-    """A labelled range of tokens, from `start` up to but not including `stop`.
-
-    Examples
-    --------
-    >>> from partwise.metrics import Span
-    >>> Span("NP", 0, 2)
-    Span(type='NP', start=0, stop=2)
-    """
-
-    type: str
-    start: int
-    stop: int
 
 
 def accuracy(
@@ -123,10 +108,10 @@ def spans(labels: Sequence[str], scheme: str = "conlleval") -> list[Span]:
     --------
     >>> from partwise.metrics import spans
     >>> spans(["B-NP", "I-NP", "O", "B-VP"])
-    [Span(type='NP', start=0, stop=2), Span(type='VP', start=3, stop=4)]
+    [Span(start=0, end=2, label='NP'), Span(start=3, end=4, label='VP')]
     """
     if scheme == "conlleval":
-        return [Span(*found) for found in lenient_spans(labels)]
+        return lenient_spans(labels)
     if scheme not in TAG_SCHEMES:
         raise DataError(f"unknown span scheme {scheme!r}; use one of {', '.join(SCHEMES)}")
     return _strict_spans(labels, scheme)
@@ -184,7 +169,7 @@ def _strict_spans(labels: Sequence[str], scheme: str) -> list[Span]:
             while stop < len(tagged) and _holds(inside, tagged[stop - 1], tagged[stop]):
                 stop += 1
             if _holds(ends, tagged[stop - 1], tagged[stop]):
-                found.append(Span(tagged[place][1], place, stop))
+                found.append(Span(place, stop, tagged[place][1]))
         before, place = tagged[stop - 1], stop
     return found
 
@@ -212,7 +197,7 @@ def span_scores(
     Returns
     -------
     SpanScores
-        A predicted span is correct if its type, start and stop are those of a gold span.
+        A predicted span is correct if its start, end and label are those of a gold span.
 
     Examples
     --------
@@ -226,7 +211,7 @@ def span_scores(
     counts = Counts()
     for g, p in zip(gold, pred, strict=True):
         wanted, got = set(spans(g, scheme)), set(spans(p, scheme))
-        counts.add(*([span.type for span in some] for some in (wanted & got, got, wanted)))
+        counts.add(*([span.label for span in some] for some in (wanted & got, got, wanted)))
     return counts.by_type()
 
 

@@ -280,7 +280,7 @@ def _spans(labels: Sequence[Any], scheme: str, outside: str) -> set[tuple[Any, i
     """Return the type, the start and the end of every span that tags or segments stand for."""
     if _holds_segments(labels):
         return {(label, start, end) for start, end, label in labels if label != outside}
-    return {(span.type, span.start, span.stop) for span in spans(list(labels), scheme)}
+    return {(span.label, span.start, span.end) for span in spans(list(labels), scheme)}
 
 
 def _holds_segments(labels: Any) -> bool:

@@ -43,6 +43,10 @@ class NumberedFeatures(Features):
     n_features: tuple[int, ...]
 
     def rows(self, structure: Structure, examples: Any, tally: Tally) -> Iterator[Inputs]:
+        """Yield examples that are rows and shapes already."""
+        if isinstance(examples, Inputs):
+            yield examples
+            return
         raise DataError(
             "the features of this model are numbers that its maker knows the meaning of, so it "
             "cannot read examples; give rows of features and the shapes of the examples"

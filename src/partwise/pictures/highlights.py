@@ -35,10 +35,10 @@ def hues(labels: Iterable[str]) -> dict[str, int]:
 
 def spans_html(
     words: Sequence[str],
-    spans: Sequence[tuple[str, int, int]],
+    spans: Sequence[tuple[int, int, str]],
     *,
     colours: Mapping[str, int] | None = None,
-    wrong: Iterable[tuple[str, int, int]] = (),
+    wrong: Iterable[tuple[int, int, str]] = (),
 ) -> Markup:
     """Return a sentence with highlighted spans, which wraps like any other text.
 
@@ -46,12 +46,12 @@ def spans_html(
     ----------
     words : sequence of str
         The words.
-    spans : sequence of (label, start, stop)
-        The spans, from word `start` up to but not including `stop`, counted from 0. They must not
+    spans : sequence of (start, end, label)
+        The spans, from word `start` up to but not including `end`, counted from 0. They must not
         overlap.
     colours : mapping or None
         The colours of labels, see :func:`partwise.pictures.hues`.
-    wrong : iterable of (label, start, stop)
+    wrong : iterable of (start, end, label)
         The spans to be marked as wrong.
 
     Returns
@@ -62,24 +62,24 @@ def spans_html(
     Examples
     --------
     >>> from partwise.pictures import spans_html
-    >>> html = spans_html(["Ada", "Lovelace", "wrote"], [("PER", 0, 2)])
+    >>> html = spans_html(["Ada", "Lovelace", "wrote"], [(0, 2, "PER")])
     >>> html.count("<mark"), "PER" in html
     (1, True)
     """
-    known = colours or hues(label for label, _, _ in spans)
+    known = colours or hues(label for _, _, label in spans)
     marked = set(map(tuple, wrong))
     parts: list[object] = []
     at = 0
-    for label, start, stop in sorted(spans, key=lambda span: (span[1], span[2])):
-        if not at <= start < stop <= len(words):
+    for start, end, label in sorted(spans, key=lambda span: span[:2]):
+        if not at <= start < end <= len(words):
             raise DataError(
-                f"the span {label!r} from {start} to {stop} is empty, overlaps another one, or "
+                f"the span {label!r} from {start} to {end} is empty, overlaps another one, or "
                 f"exceeds the {len(words)} words; draw spans that lie side by side"
             )
         parts += _words(words[at:start])
-        parts.append(_span(words, label, start, stop, known, (label, start, stop) in marked))
+        parts.append(_span(words, (start, end, label), known, (start, end, label) in marked))
         parts.append(" ")
-        at = stop
+        at = end
     parts += _words(words[at:])
     return element("div", *parts, class_="pw-text")
 
@@ -89,19 +89,15 @@ def _words(words: Sequence[str]) -> list[object]:
 
 
 def _span(
-    words: Sequence[str],
-    label: str,
-    start: int,
-    stop: int,
-    known: Mapping[str, int],
-    wrong: bool,
+    words: Sequence[str], span: tuple[int, int, str], known: Mapping[str, int], wrong: bool
 ) -> Markup:
-    inside = _words(words[start:stop])[:-1]
+    start, end, label = span
+    inside = _words(words[start:end])[:-1]
     note = _unseen(" wrong") if wrong else ""
     return element(
         "mark", *inside, element("b", label, note),
         class_=f"pw-span pw-hue-{known.get(label, 0)}" + (" pw-span-wrong" if wrong else ""),
-        data_start=start, data_stop=stop,
+        data_start=start, data_stop=end,
     )  # fmt: skip
 
 

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..errors import PartwiseError
-from ..formats.tag_schemes import UNTYPED
 from ..formats.validation import validate
 from ..metrics.bootstrap import bootstrap_ratios
 from ..metrics.calibration import Calibration, calibration
 from ..tasks.comparison import Comparison, Tallies
-from ..tasks.labels import spelled
 from .facts import Confusions, DataFacts, LabelScore, Measure, Ratio
 from .wording import plural
 
@@ -45,7 +43,7 @@ _TITLES: Final = {
     "las": "words with the right head and relation (LAS)",
     "label_accuracy": "words with the right relation",
     "complete_heads": "sentences with all heads right",
-    "complete": "sentences that are right as a whole",
+    "complete": "{example}s that are right as a whole",
 }
 #: A label that occurs less often has scores that mean little.
 _RARE: Final = 5
@@ -89,7 +87,7 @@ def data_facts(
     if given.file and os.path.isfile(path):
         oddities, quoted = _faults(path, task, model, given.format)
     where = "file" if given.file else "data"
-    oddities += _odd_labels(labels, model, found, where)
+    oddities += _odd_labels(labels, found, where)
     oddities += _repeated(found, where)
     if found.unscored:
         oddities.append(
@@ -125,26 +123,10 @@ def _faults(
     return [told], [" ".join(str(fault).splitlines()) for fault in verdict.faults[:_MOST_FAULTS]]
 
 
-def _known(model: Model, found: Comparison) -> list[str]:
-    """Return the labels of a model as the scores by label name them, and none but these."""
-    if found.unit == "phrase":
-        from ..tasks.constituency.bracketing import Bracketing
-
-        return list(Bracketing.of(model).labels)
-    names = spelled(model.labels)
-    if found.unit != "span":
-        return names
-    if model.task == "segment":
-        outside = model.meta.get("outside")
-        return [name for name, label in zip(names, model.labels, strict=True) if label != outside]
-    # Spans are scored by the types of their tags.
-    return list(dict.fromkeys(name[1:].strip("-") or UNTYPED for name in names if name != "O"))
-
-
-def _odd_labels(labels: dict[str, int], model: Model, found: Comparison, where: str) -> list[str]:
+def _odd_labels(labels: dict[str, int], found: Comparison, where: str) -> list[str]:
     made = []
     if not found.by_tag:
-        known = _known(model, found)
+        known = found.known()
         unknown = [name for name in labels if name not in set(known)]
         if unknown:
             n = sum(labels[name] for name in unknown)

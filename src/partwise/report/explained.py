@@ -190,10 +190,7 @@ def _wrong_parts(explanation: Explanation, quote: Quote) -> Sequence[Part]:
         held = part.probability if part.probability is not None else part.margin
         return -math.inf if held is None else -held
 
-    if quote.shape == "label":
-        return explanation.parts[:1]
-    kinds = ("position", "segment", "arc", "phrase", "vertex")
-    parts = [p for p in explanation.parts if p.kind in kinds and p.place in quote.wrong]
+    parts = [part for part in explanation.parts if part.place in quote.wrong]
     return sorted(parts, key=certainty)[:_PARTS]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 import partwise
 
-from ..errors import DataError, MismatchError
+from ..errors import MismatchError
 from ..models.file import read_header
 from ..models.held_model import held_model
 from ..models.model import Model
@@ -34,6 +34,7 @@ from .usage import usage_of
 if TYPE_CHECKING:
     from ..formats.registry import Chosen
     from ..tasks.base import Task
+    from ..tasks.comparison import Comparison
 
 __all__ = ["GivenFile", "gather", "model_of"]
 
@@ -87,6 +88,7 @@ def gather(
     course: Course | None = None,
     examples: bool = True,
     command: str = "",
+    found: Comparison | None = None,
     feature_names: Sequence[str] | None = None,
     n_jobs: int | None = 1,
 ) -> Facts:
@@ -115,6 +117,8 @@ def gather(
         Whether the report may quote the data.
     command : str
         The command that makes the report.
+    found : Comparison or None
+        What `Task.compare` returned for this file with probabilities, if that is known.
     feature_names : sequence of str or None
         The names of the columns, if the features of the model only have numbers.
     n_jobs : int or None
@@ -128,7 +132,7 @@ def gather(
     Raises
     ------
     DataError
-        If there are no labels, or the task does not compare predictions with labels.
+        If there are no labels.
     MismatchError
         If there is no file to score on, or `model` is no model.
 
@@ -156,18 +160,12 @@ def gather(
             "trained= for the scores on its training data"
         )
     source = _source(task, model, file)
-    found = task.compare(
-        model, source, given, n_jobs, probabilities=model.probabilistic
-    )  # fmt: skip
     if found is None:
-        raise DataError(
-            f"the task {task.name!r} does not compare predictions with labels, which a report "
-            "needs; see Task.compare in partwise.tasks.base"
-        )
+        found = task.compare(model, source, given, n_jobs, probabilities=model.probabilistic)
+    found.require()
     data = []
     if scored is not None and trained is not None:
         seen = task.compare(model, _source(task, model, trained), given, n_jobs)
-        assert seen is not None
         data.append(data_facts("training", trained, task, model, seen))
     role = "training and scoring" if scored is None else "scoring"
     data.append(data_facts(role, file, task, model, found))
@@ -195,7 +193,7 @@ def gather(
             if examples
             else None
         ),
-        usage=usage_of(model, task.name, path),
+        usage=usage_of(model, path),
         versions=_versions(),
         seed=model.settings.get("random_state"),
         command=command,

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import DataError, Place
 from ..files.whole_files import remedy, replacing
-from ..tasks.registry import task_of
+from ..tasks.registry import task_for
 from .card import model_card
 from .facts import Course, Facts
 from .gathering import GivenFile, gather, model_of
@@ -97,7 +97,7 @@ def report(
     ('f1', 20)
     """
     held = model_of(model)
-    task = task_of(held.task)
+    task = task_for(held)
     where = getattr(X, "path", None)
     more = {"lengths": lengths, "X_transitions": X_transitions, "labels": labels}
     # A classifier checks a matrix against the one that it was fitted on.

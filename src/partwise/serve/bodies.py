@@ -6,13 +6,14 @@ What is compressed may become far larger than it is, and JSON from strangers is 
 from __future__ import annotations
 
 import json
+import math
 import re
 import zlib
 from typing import Any, Final, NoReturn
 
 from .faults import Fault
 
-__all__ = ["ENCODINGS", "inflated", "read_json", "write_json"]
+__all__ = ["ENCODINGS", "finite", "inflated", "read_json", "write_json"]
 
 #: The encodings of a body, and how zlib is told about each: gzip with its header, and deflate,
 #: which is a zlib stream.
@@ -139,3 +140,8 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def write_json(value: Any) -> bytes:
     """Return a value as JSON; in ASCII, as labels may hold what UTF-8 cannot encode."""
     return json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
+def finite(number: float) -> float | None:
+    """Return a number as JSON can hold it."""
+    return float(number) if math.isfinite(number) else None

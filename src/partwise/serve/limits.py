@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Final
+from typing import Any
 
 from ..errors import DataError
+from ..tasks.registry import all_tasks
 
-__all__ = ["LENGTHS", "Limits"]
+__all__ = ["Limits", "default_lengths"]
 
-#: The most tokens of a sentence, vertices of a graph, or features of an example, by task. A
-#: compiled call cannot be cancelled, and the time of a parser grows with the cube of the length.
-LENGTHS: Final[Mapping[str, int]] = {
-    "classify": 100_000,
-    "tag": 2_000,
-    "segment": 500,
-    "parse": 120,
-    "brackets": 60,
-    "graph": 500,
-}
+
+def default_lengths() -> dict[str, int]:
+    """Return the greatest length of an example by default, by task."""
+    return {task.name: task.longest for task in all_tasks()}
 
 
 def _limit(default: float, about: str) -> Any:
@@ -84,22 +79,24 @@ class Limits:
     idle_seconds: float = _limit(60.0, "seconds that an unused connection is kept")
     work_seconds: float = _limit(30.0, "seconds after which no further part of a batch is begun")
     grace_seconds: float = _limit(30.0, "seconds to finish what is under way after SIGTERM")
-    lengths: Mapping[str, int] = field(default_factory=lambda: dict(LENGTHS))
+    lengths: Mapping[str, int] = field(default_factory=default_lengths)
 
     def __post_init__(self) -> None:
         for name, value in self.numbers().items():
             if not value > 0:
                 raise DataError(f"{name} is {value}; give a number above 0")
-        unknown = self.lengths.keys() - LENGTHS.keys()
+        unknown = self.lengths.keys() - default_lengths().keys()
         if unknown:
-            raise DataError(f"no task {min(unknown)!r} to limit; tasks are {', '.join(LENGTHS)}")
+            raise DataError(
+                f"no task {min(unknown)!r} to limit; tasks are {', '.join(default_lengths())}"
+            )
         for task, value in self.lengths.items():
             if value < 1:
                 raise DataError(f"the length for {task} is {value}; give at least 1")
 
     def length(self, task: str) -> int:
         """Return the greatest length of an example of a task."""
-        return self.lengths.get(task, LENGTHS[task])
+        return self.lengths.get(task, default_lengths()[task])
 
     def numbers(self) -> dict[str, float]:
         """Return all limits but the lengths, by name."""

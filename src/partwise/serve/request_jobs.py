@@ -9,15 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+from ..tasks.example_form import Item
 from .api import some_names
 from .bodies import inflated, read_json, write_json
 from .connection import Answer, Request
-from .exchange.base import Ask, Item
 from .faults import Fault
 from .limits import Limits
 from .metrics import Metrics
 from .schema import Check
-from .served_model import ServedModel
+from .served_model import Ask, ServedModel
 from .workers import Job
 
 __all__ = ["Bench", "RequestJob"]

@@ -4,27 +4,47 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..errors import DataError, PartwiseError
 from ..models.model import Model
 from ..models.tally import collected_notes
-from ..tasks.registry import task_name, task_of
-from .exchange import exchange_of
-from .exchange.base import Ask, Item, finite
+from ..tasks.example_form import Item
+from ..tasks.json_rows import RefusedInput
+from ..tasks.registry import example_form, task_for
+from .bodies import finite
 from .faults import Fault
-from .limits import LENGTHS, Limits
+from .limits import Limits
+from .words import sentences, tokenizer_for
 
 if TYPE_CHECKING:
     from ..explain.explanation import Explanation, Part
 
-__all__ = ["ServedModel", "quiet_tasks"]
+__all__ = ["Ask", "ServedModel", "quiet_tasks"]
 
 #: How many tokens are predicted between two looks at the clock.
 _STRETCH: Final = 2000
 _MOST_LABELS: Final = 1000
+
+
+class Ask(NamedTuple):
+    """What a client wants to know.
+
+    Attributes
+    ----------
+    k : int
+        How many alternatives per example; 0 for none.
+    probabilities : bool
+        Whether the probabilities of what is predicted are wanted.
+    marginals : bool
+        Whether the probabilities of everything else are, too.
+    """
+
+    k: int = 0
+    probabilities: bool = False
+    marginals: bool = False
 
 
 @contextmanager
@@ -54,7 +74,7 @@ class ServedModel:
     Raises
     ------
     DataError
-        If its task is not known, or its features are those of another package.
+        If its features are those of another package, of which the input is not known.
 
     Examples
     --------
@@ -68,21 +88,16 @@ class ServedModel:
     """
 
     def __init__(self, name: str, model: Model, limits: Limits) -> None:
-        self.task = task_name(model.task)
-        if self.task not in LENGTHS:
-            raise DataError(
-                f"{name}: the task {model.task!r} cannot be served; use the model from Python, "
-                "with partwise.load_model"
-            )
-        task_of(model.task).check(model)
+        task = task_for(model)
+        self.task, self.summary = task.name, task.summary
         self.name, self.model, self.limits = name, model, limits
-        self.exchange = exchange_of(model, limits.length(self.task))
-        self.sample = self.exchange.sample()
+        self.form = example_form(model, limits.lengths.get(task.name, task.longest))
+        self.sample = self.form.sample()
 
     def warm_up(self) -> float:
         """Ask everything once, so that all code is compiled, and return the seconds it took."""
         began = time.perf_counter()
-        items = self.exchange.read(self.sample, "sample")
+        items = self._read(self.sample, "sample")
         odds = self.model.probabilistic
         for ask in (Ask(), Ask(2, odds, odds)):
             self.answers(items, ask, lambda: False)
@@ -92,13 +107,13 @@ class ServedModel:
     def facts(self) -> dict[str, Any]:
         """Return what is told about the model; nothing of where its file is."""
         model, certificate = self.model, self.model.certificate
-        labels = self.exchange.labels()
+        labels = self.form.classes()
         return {
             "name": self.name,
             "task": self.task,
-            "summary": task_of(model.task).summary,
+            "summary": self.summary,
             "structure": model.structure.name,
-            "view": self.exchange.view,
+            "view": self.form.view,
             "labels": labels[:_MOST_LABELS],
             "n_labels": len(labels),
             "n_features": int(sum(model.layout.n_features)),
@@ -117,9 +132,8 @@ class ServedModel:
                 "tol": certificate.tol,
                 "verdict": certificate.verdict,
             },
-            "reads": {"text": self.exchange.reads_text, "field": self.exchange.field,
-                      **self.exchange.reads()},
-            "max_length": self.exchange.length,
+            "reads": {"text": self.form.reads_text, "field": self.form.field, **self.form.reads()},
+            "max_length": self.form.longest,
             "sample": self.sample,
         }  # fmt: skip
 
@@ -138,7 +152,9 @@ class ServedModel:
         for i, given in enumerate([body["input"]] if single else body["inputs"]):
             where = "input" if single else f"inputs[{i}]"
             try:
-                some = self.exchange.read(given, where)
+                some = self._read(given, where)
+            except RefusedInput as error:
+                raise Fault(error.status, error.code, str(error), error.where) from None
             except DataError as error:
                 raise Fault(422, "bad_data", str(error), where) from None
             items += some
@@ -152,6 +168,46 @@ class ServedModel:
                     where,
                 )  # fmt: skip
         return items, sources
+
+    def _read(self, given: Mapping[str, Any], where: str) -> list[Item]:
+        """Read one input, which is several examples if it is a text of several sentences.
+
+        Raises a Fault for an input of another kind, and a RefusedInput for one that the model
+        cannot read or that is too long.
+        """
+        form = self.form
+        if "text" in given:
+            items = self._from_text(given["text"], f"{where}.text")
+        elif form.field in given:
+            items = [form.read(given, where)]
+        else:
+            raise Fault(
+                422, "wrong_input",
+                f"a model of the task {self.model.task!r} reads {form.field!r}: "
+                f"{form.reads()['about']}",
+                where,
+            )  # fmt: skip
+        for item in items:
+            form.check_length(item.size, where)
+        return items
+
+    def _from_text(self, text: str, where: str) -> list[Item]:
+        form = self.form
+        if not form.reads_text:
+            raise Fault(
+                422, "text_is_not_enough",
+                f"the model needs more than words; give {form.field!r}: {form.reads()['about']}",
+                where,
+            )  # fmt: skip
+        found = sentences(text, tokenizer_for(self.model))
+        if not found:
+            raise Fault(422, "no_words", "the text has no words; give at least one", where)
+        items = []
+        for sentence in found:
+            words = [word.text for word in sentence]
+            offsets = [[word.start, word.end] for word in sentence]
+            items.append(Item(form.from_words(words), words, len(words), offsets))
+        return items
 
     def check_ask(self, body: dict[str, Any]) -> Ask:
         """Return what a request wants to know."""
@@ -199,12 +255,52 @@ class ServedModel:
                 last += 1
             try:
                 with collected_notes() as heard:
-                    found += self.exchange.answers(items[first:last], ask)
+                    found += self._answers(items[first:last], ask)
             except PartwiseError as error:
                 raise Fault(422, "bad_data", str(error.within(first=first))) from None
             notes += heard
             first = last
         return found, list(dict.fromkeys(notes))
+
+    def _answers(self, items: Sequence[Item], ask: Ask) -> list[dict[str, Any]]:
+        """Return one answer per example, by one call of the model for each thing that is wanted.
+
+        Raises a DataError for examples that the model cannot read.
+        """
+        model, form = self.model, self.form
+        examples, more = form.joined(items)
+        read = model.features.read(model.structure, examples, **more)
+        ranked: list[Any] = []
+        if ask.k:
+            ranked = model.candidates(read, ask.k, probabilities=ask.probabilities)
+            best = [some[0].label for some in ranked]
+        else:
+            best = model.predict(read)
+        tables = model.marginals(read) if ask.probabilities or ask.marginals else None
+        found = []
+        for i, (item, label) in enumerate(zip(items, best, strict=True)):
+            one: dict[str, Any] = {}
+            if item.words:
+                one["tokens"] = item.words
+            if item.offsets is not None:
+                one["offsets"] = item.offsets
+            one.update(form.to_json(label, item))
+            if tables is not None and ask.probabilities:
+                one.update(form.odds(tables[i], label, item))
+            if tables is not None and ask.marginals:
+                one["marginals"] = form.marginals(tables[i], item)
+            if ask.k:
+                one["alternatives"] = [self._alternative(each, ask, item) for each in ranked[i]]
+            found.append(one)
+        if ask.probabilities:
+            form.add_odds(found, read)
+        return found
+
+    def _alternative(self, candidate: Any, ask: Ask, item: Item) -> dict[str, Any]:
+        one = {"score": finite(candidate.score)}
+        if ask.probabilities:
+            one["probability"] = finite(candidate.probability)
+        return {**one, **self.form.to_json(candidate.label, item)}
 
     def explain(self, items: Sequence[Item], top: int, runners_up: bool) -> list[dict[str, Any]]:
         """Explain the predictions for some examples."""
@@ -218,8 +314,8 @@ class ServedModel:
                 "runners_up",
             )  # fmt: skip
         try:
-            examples, more = self.exchange.given(items)
-            names = self.exchange.feature_names
+            examples, more = self.form.joined(items)
+            names = self.form.columns
             with collected_notes():
                 found = explain_examples(
                     self.model, examples, runners_up=runners_up, feature_names=names, **more

@@ -60,6 +60,16 @@ class Task(ABC, Generic[Examples]):
     declares : type of Declared
         The parameters of its trainer. Those that not all tasks have and that have a `Flag` are
         options of ``"train"``.
+    longest : int
+        The most tokens of a sentence, vertices of a graph, or features of an example that a server
+        takes by default. A compiled call cannot be cancelled.
+    comparison : str
+        What compares predictions with the labels of a file: ``"module:name"``, the module relative
+        to ``partwise``. By default the parts of labels, which are those that ``source.given()``
+        returns.
+    sample : dict, list or None
+        An example that its models predict, as JSON can hold it: for the server and for reports.
+        None if the form of its examples says more; see `partwise.tasks.example_form`.
     options : mapping of str to tuple of Option
         For each verb (``"train"``, ``"predict"``, ``"evaluate"``), further options that only some
         tasks have. In the methods below, `given` holds the values of all options of a verb by name,
@@ -76,6 +86,9 @@ class Task(ABC, Generic[Examples]):
     writes: ClassVar[str]
     headline: ClassVar[tuple[str, ...]] = ("f1", "accuracy")
     declares: ClassVar[type[Parameters]] = Parameters
+    longest: ClassVar[int] = 500
+    comparison: ClassVar[str] = "tasks.own:compare_parts"
+    sample: ClassVar[Any] = None
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {}
 
     def options_for(self, verb: str) -> tuple[Option, ...]:
@@ -248,11 +261,25 @@ class Task(ABC, Generic[Examples]):
             The number of threads.
         """
 
-    @abstractmethod
-    def score(
-        self, model: Model, source: Examples, given: Mapping[str, Any], n_jobs: int | None = 1
-    ) -> tuple[dict[str, Any], str]:
-        """Predict, and compare the predictions with the labels of the file.
+    def differing(
+        self, model: Model, source: Examples, predictions: Sequence[Any]
+    ) -> dict[int, list[str]]:
+        """Return lines on what a file has other than predicted, by the number of an example.
+
+        By default there are none. The file may have no labels.
+        """
+        return {}
+
+    def compare(
+        self,
+        model: Model,
+        source: Examples,
+        given: Mapping[str, Any],
+        n_jobs: int | None = 1,
+        *,
+        probabilities: bool = False,
+    ) -> Comparison:
+        """Predict, and return the predictions beside the labels of the file.
 
         Parameters
         ----------
@@ -264,37 +291,29 @@ class Task(ABC, Generic[Examples]):
             The values of the options of ``"evaluate"``.
         n_jobs : int or None
             The number of threads.
-
-        Returns
-        -------
-        metrics, text
-            The numbers, and the same as text for people.
-        """
-
-    def compare(
-        self,
-        model: Model,
-        source: Examples,
-        given: Mapping[str, Any],
-        n_jobs: int | None = 1,
-        *,
-        probabilities: bool = False,
-    ) -> Comparison | None:
-        """Predict, and return the predictions beside the labels of the file, for a report.
-
-        Parameters
-        ----------
-        model, source, given, n_jobs
-            As in `score`.
         probabilities : bool
             Whether to compute how sure the model was.
 
         Returns
         -------
-        Comparison or None
-            None if the task does not say; a report then has the scores of `score` only.
+        Comparison
+            What `comparison` names makes of these arguments.
         """
-        return None
+        from importlib import import_module
+
+        module, _, name = self.comparison.partition(":")
+        make = getattr(import_module(f"partwise.{module}"), name)
+        found: Comparison = make(model, source, given, n_jobs, probabilities)
+        return found
+
+    def score(
+        self, model: Model, source: Examples, given: Mapping[str, Any], n_jobs: int | None = 1
+    ) -> tuple[dict[str, Any], str]:
+        """Return the scores of a model by their names, and the same as text for people.
+
+        Parameters are those of `compare`.
+        """
+        return self.compare(model, source, given, n_jobs).scores()
 
 
 def no_labels(path: str, n_examples: int, where: str, hint: str = "") -> DataError:

@@ -1,28 +1,17 @@
-"""The labels in files: their order, spelling and scores."""
+"""The labels in files: their order and spelling, and the mark of missing ones."""
 
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from partwise.metrics.counts import Score, SpanScores
+if TYPE_CHECKING:
+    from ..models.model import Model
 
-__all__ = [
-    "by_type",
-    "label_scores",
-    "label_table",
-    "note_absent",
-    "note_unknown",
-    "numbers",
-    "order_of_labels",
-    "spelled",
-]
+__all__ = ["missing_of", "note_absent", "order_of_labels", "spelled"]
 
 _log = logging.getLogger(__name__)
-
-_MOST_LABELS = 30
 
 
 def spelled(labels: Sequence[str | int | float | bool]) -> list[str]:
@@ -41,22 +30,6 @@ def order_of_labels(label: str) -> tuple[bool, float, str]:
         return True, 0.0, label
 
 
-def note_unknown(path: str, gold: Sequence[Sequence[str]], names: Sequence[str]) -> None:
-    """Log a warning about labels that the model cannot predict."""
-    known = set(names)
-    unknown = Counter(label for labels in gold for label in labels if label not in known)
-    if unknown:
-        n = unknown.total()
-        some = ", ".join(sorted(unknown)[:5]) + (", ..." if len(unknown) > 5 else "")
-        _log.warning(
-            "%s: %s that the model does not know (%s); %s",
-            path,
-            "1 position has a label" if n == 1 else f"{n} positions have labels",
-            some,
-            "it counts as an error" if n == 1 else "they count as errors",
-        )  # fmt: skip
-
-
 def note_absent(option: str, wanted: Collection[str], found: Collection[str]) -> None:
     """Log a warning about parts of speech that no word has, which may be spelled differently."""
     absent = sorted(set(wanted) - set(found))
@@ -68,41 +41,6 @@ def note_absent(option: str, wanted: Collection[str], found: Collection[str]) ->
         )  # fmt: skip
 
 
-def label_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> SpanScores:
-    """Score single labels as if they were spans of one token."""
-    pairs = Counter(
-        pair for g, p in zip(gold, predicted, strict=True) for pair in zip(g, p, strict=True)
-    )
-    wanted: Counter[str] = Counter()
-    got: Counter[str] = Counter()
-    for (right, guess), number in pairs.items():
-        wanted[right] += number
-        got[guess] += number
-    by_label = {
-        label: Score(pairs[label, label], got[label], wanted[label])
-        for label in sorted({*wanted, *got})
-    }
-    correct = sum(score.correct for score in by_label.values())
-    return SpanScores(Score(correct, got.total(), wanted.total()), by_label)
-
-
-def label_table(scores: SpanScores) -> list[str]:
-    """Return the table of single labels, or an empty list if it would be too long to read."""
-    if len(scores.by_type) > _MOST_LABELS:
-        return []
-    return [f"labels, in per cent:\n{scores.table()}"]
-
-
-def numbers(score: Score) -> dict[str, Any]:
-    """Return a score under the names that every record uses."""
-    return {
-        "precision": score.precision,
-        "recall": score.recall,
-        "f1": score.f1,
-        "support": score.support,
-    }
-
-
-def by_type(scores: SpanScores) -> dict[str, Any]:
-    """Return the scores of every type under the names that every record uses."""
-    return {name: numbers(score) for name, score in scores.by_type.items()}
+def missing_of(model: Model) -> Any:
+    """Return the label that stood for a missing one when a model was trained, or None."""
+    return model.settings.get("missing_label")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..models.model import Candidate
 
-__all__ = ["Predictions", "heading", "ranking_record"]
+__all__ = ["Predictions", "Ranked", "heading", "ranking_record"]
 
 
 class Predictions(ABC):
@@ -30,6 +32,40 @@ class Predictions(ABC):
         example, best first, each with a ``score`` and a ``probability`` (nan if it was not asked
         for).
         """
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked(Predictions):
+    """The k best labels of every example, each written below a line with its rank and score.
+
+    Attributes
+    ----------
+    candidates : list of list of Candidate
+        The labels of each example, best first.
+    probabilities : bool
+        Whether to write their probabilities.
+    name : str
+        What a label is called in the record.
+    lines : callable
+        Returns the lines of an example with a label, from its number and the label.
+    """
+
+    candidates: list[list[Candidate]]
+    probabilities: bool
+    name: str
+    lines: Callable[[int, Any], Iterable[str]]
+
+    def write(self, path: str) -> None:
+        from ..formats.source import writing
+
+        with writing(path) as stream:
+            for i, ranking in enumerate(self.candidates):
+                for rank, one in enumerate(ranking, 1):
+                    stream.write(heading(rank, one, self.probabilities) + "\n")
+                    stream.writelines(f"{line}\n" for line in self.lines(i, one.label))
+
+    def record(self) -> dict[str, Any]:
+        return ranking_record(self.candidates, self.name)
 
 
 def heading(rank: int, candidate: Candidate, probabilities: bool) -> str:

@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import DataError
 from ..registry import Registry
 from .base import Task
 
-__all__ = ["TASKS", "all_tasks", "task_name", "task_of"]
+if TYPE_CHECKING:
+    from ..models.model import Model
+    from .example_form import ExampleForm
+    from .label_form import LabelForm
+
+__all__ = [
+    "EXAMPLE_FORMS",
+    "LABEL_FORMS",
+    "TASKS",
+    "all_tasks",
+    "example_form",
+    "label_form",
+    "task_for",
+    "task_name",
+    "task_of",
+]
 
 TASKS: Final[Registry[type[Task[Any]]]] = Registry("partwise.tasks", {})
-
+#: What labels are made of, by the name of a structure.
+LABEL_FORMS: Final[Registry[type[LabelForm]]] = Registry("partwise.label_forms", {})
+#: The form of examples and their labels, by the name of features.
+EXAMPLE_FORMS: Final[Registry[Callable[..., ExampleForm]]] = Registry(
+    "partwise.example_forms", {"numbered": "tasks.rows_form:RowsForm"}
+)
 
 #: The names that some tasks have in models, where they differ from those on the command line.
 _IN_MODELS: Final = {"label-graph": "graph"}
@@ -53,6 +74,34 @@ def task_of(name: str) -> Task[Any]:
             "Python, with partwise.load_model"
         )
     return TASKS[name]()
+
+
+def label_form(model: Model) -> LabelForm:
+    """Return what the labels of a model are made of; parts only have numbers if that is unknown."""
+    from .label_form import LabelForm
+
+    return LABEL_FORMS.get(model.structure.name, LabelForm)(model)
+
+
+def example_form(model: Model, *longest: int) -> ExampleForm:
+    """Return the form of the examples of a model; see `ExampleForm` for its parameters."""
+    from .example_form import ExampleForm
+
+    made = EXAMPLE_FORMS.get(model.features.name, ExampleForm)
+    return made(model, label_form(model), *longest)
+
+
+def task_for(model: Model) -> Task[Any]:
+    """Return the task of a model, also of one that the command line does not know.
+
+    Raises a DataError if the model does not have the features of its task.
+    """
+    from .own import OwnTask
+
+    name = task_name(model.task)
+    task = TASKS[name]() if name in TASKS else OwnTask(model)
+    task.check(model)
+    return task
 
 
 def all_tasks() -> list[Task[Any]]:

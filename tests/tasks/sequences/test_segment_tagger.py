@@ -88,7 +88,7 @@ def test_tags_keep_to_constraints_and_are_scored(
     cover: list[tuple[int, int, str]], scheme: str
 ) -> None:
     tags = tags_of(cover, scheme, "O")
-    inside = [(label, start, end) for start, end, label in cover if label != "O"]
+    inside = [span for span in cover if span[2] != "O"]
     assert spans(tags, scheme) == inside
     names = sorted(set(tags))
     rules = make_constraints(scheme, names)

@@ -54,8 +54,7 @@ def _enumerated(tagger: Any, x: Any, step: Any, scheme: str) -> tuple[dict[Any, 
     pairs = np.zeros((len(x) - 1, len(labels), len(labels)))
     for sequence, p in zip(sequences, odds.tolist(), strict=True):
         for span in spans(sequence, scheme):
-            key = (span.start, span.stop, span.type)
-            found[key] = found.get(key, 0.0) + p
+            found[span] = found.get(span, 0.0) + p
         numbers = [labels.index(label) for label in sequence]
         for t in range(len(x) - 1):
             pairs[t, numbers[t], numbers[t + 1]] += p
@@ -98,7 +97,7 @@ def test_thresholds_and_best_labels_choose_among_them(settings: dict[str, Any]) 
     assert any(some)
     best = tagger.predict_spans(X, **more)
     for labels, got, of in zip(tagger.predict(X, **more), best, every, strict=True):
-        wanted = {(one.start, one.stop, one.type) for one in spans(labels)}
+        wanted = set(spans(labels))
         assert {span[:3] for span in got} == wanted
         known = {span[:3]: span.probability for span in of}
         assert all(known[span[:3]] == pytest.approx(span.probability, rel=1e-12) for span in got)

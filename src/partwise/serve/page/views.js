@@ -139,7 +139,28 @@ function tree(result, model, why) {
       scrolled(["Phrase", "Words", { n: "Probability" }], rows, "Phrases")));
 }
 
-const VIEWS = { spans, tags, label: classes, arcs, tree, vertices: tags };
+// A label of which the server knows no more than its parts.
+function text(label) {
+  return typeof label === "object" ? JSON.stringify(label) : label;
+}
+
+function whole(result, model, why) {
+  const rows = (result.parts || []).map((part) => [
+    el("button", {
+      type: "button",
+      onclick: (event) => why((one) => one.kind === part.kind && String(one.place) === String(part.place),
+        event.currentTarget, `${part.kind} ${part.place.join("-")}`),
+    }, part.label), `${part.kind} ${part.place.join("-")}`,
+  ]);
+  const best = el("p", { class: "best" }, text(result.label),
+    result.probability === undefined ? null : el("span", { class: "p" }, percent(result.probability)));
+  const ask = el("button", {
+    type: "button", onclick: (event) => why(() => true, event.currentTarget, "the label"),
+  }, "Why this label?");
+  return el("div", {}, best, rows.length ? scrolled(["Label", "Part"], rows, "Parts of the label") : null, ask);
+}
+
+const VIEWS = { spans, tags, label: classes, arcs, tree, vertices: tags, whole };
 
 export function view(result, model, why) {
   return VIEWS[model.view](result, model, why);
@@ -149,7 +170,7 @@ export function view(result, model, why) {
 
 function differences(one, best) {
   if (one.tree !== undefined) return one.tree;
-  if (one.label !== undefined) return one.label;
+  if (one.label !== undefined) return text(one.label);
   const words = best.tokens;
   const named = (label, t) => el("span", {}, el("mark", {}, `${words[t]}: ${label}`), " ");
   if (one.heads) {

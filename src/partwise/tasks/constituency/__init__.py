@@ -8,6 +8,12 @@ ADDS = {
     "features": {
         "spans": "tasks.constituency.features:SpanFeatures",
     },
+    "label_forms": {
+        "grammar": "tasks.constituency.forms:PhraseForm",
+    },
+    "example_forms": {
+        "spans": "tasks.constituency.forms:PhraseSentenceForm",
+    },
     "estimators": {
         "ConstituencyParser": "tasks.constituency.estimator",
         "ConstituencyParserCV": "tasks.constituency.estimator",

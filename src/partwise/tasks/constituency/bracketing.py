@@ -13,6 +13,7 @@ import numpy as np
 from ...arrays import Floats, Ints
 from ...errors import DataError
 from ...formats.tree import Tree
+from ..spans import ProbableSpan, check_threshold
 from .normal_form import NormalForm
 from .tokens import SpanSentence
 from .treebank import to_derivation
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from ...structures.grammar.constraints import GrammarConstraints
     from ...structures.grammar.structure import Grammar
 
-__all__ = ["Bracketing"]
+__all__ = ["Bracketing", "phrase_spans"]
 
 #: Where `Model.meta` keeps all but the grammar and its symbols.
 _META: Final = "brackets"
@@ -181,3 +182,43 @@ class Bracketing:
 
 #: The bracketing of each model in use: its tables take longer to make than a sentence to parse.
 _KNOWN: Final[WeakKeyDictionary[Model, Bracketing]] = WeakKeyDictionary()
+
+
+def phrase_spans(
+    model: Model, sentences: Any, threshold: float | None = None, n_jobs: int | None = 1
+) -> list[list[ProbableSpan]]:
+    """Compute the probabilities of phrases.
+
+    Parameters
+    ----------
+    model : Model
+        A model of the task "brackets".
+    sentences, n_jobs
+        As in :meth:`partwise.models.model.Model.predict`.
+    threshold : float or None
+        The least probability. If None, the phrases are those of the best tree.
+    """
+    check_threshold(threshold)
+    labels = Bracketing.of(model).labels
+    index = {label: number for number, label in enumerate(labels)}
+    read = model.features.read(model.structure, sentences)
+    tables = model.marginals(read, n_jobs=n_jobs)
+    if threshold is not None:
+        return [
+            [
+                ProbableSpan(int(a), int(b), labels[k], min(float(table[a, b, k]), 1.0))
+                for a, b, k in np.argwhere(table >= threshold)
+            ]
+            for table in tables
+        ]
+    found = []
+    for tree, table in zip(model.predict(read, n_jobs=n_jobs), tables, strict=True):
+        # A flat tree may have a root that no phrase has.
+        known = [(a, b, label) for label, a, b in tree.brackets() if label in index]
+        found.append(
+            [
+                ProbableSpan(a, b, label, min(float(table[a, b, index[label]]), 1.0))
+                for a, b, label in known
+            ]
+        )
+    return found

@@ -16,10 +16,9 @@ from ..estimator import Estimator, has_probabilities
 from ..label_list import LabelList
 from ..spans import ProbableSpan
 from ..stream import is_iterator, of_columns
-from .bracketing import Bracketing
+from .bracketing import Bracketing, phrase_spans
 from .examples import Trees, read_trees
 from .partial_trees import is_marked, read_brackets
-from .phrase_spans import phrase_spans
 from .trainer import ConstituencyTrainer
 
 if TYPE_CHECKING:

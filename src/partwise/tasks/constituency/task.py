@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...errors import DataError, Place
 from ...formats.options import Option
 from ..base import Task, no_labels
-from ..missing import missing_of, with_unscored
-from ..predictions import Predictions, heading, ranking_record
+from ..predictions import Predictions, Ranked
 from ..spans import SPANS, THRESHOLD, SpanTable, check_spans
 from .parameters import ConstituencyParameters
 
@@ -18,9 +16,7 @@ if TYPE_CHECKING:
     from ...arrays import Floats
     from ...formats.registry import Chosen
     from ...formats.tree import Tree
-    from ...metrics.bracketing import BracketScores
-    from ...models.model import Candidate, Model
-    from ..comparison import Comparison
+    from ...models.model import Model
     from .examples import Trees
 
 __all__ = ["BracketTask"]
@@ -47,6 +43,8 @@ class BracketTask(Task["Trees"]):
         'to N trees, best first, each below a line "# k=1 score=..." (and "probability=..." with '
         "--marginals); with --spans, a table of phrases as --task tag writes it"
     )
+    longest = 60
+    comparison = "tasks.constituency.comparison:PhraseComparison"
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
         "predict": (SPANS, THRESHOLD),
         "evaluate": (
@@ -101,8 +99,7 @@ class BracketTask(Task["Trees"]):
         spans: bool = False,
         threshold: float | None = None,
     ) -> Predictions:
-        from .bracketing import Bracketing
-        from .phrase_spans import phrase_spans
+        from .bracketing import Bracketing, phrase_spans
 
         if spans:
             found_spans = phrase_spans(model, source, threshold, n_jobs)
@@ -111,46 +108,10 @@ class BracketTask(Task["Trees"]):
         if k:
             found = model.candidates(source, k, probabilities=marginals, n_jobs=n_jobs)
             written = [[replace(one, label=str(one.label)) for one in some] for some in found]
-            return _Ranked(written, marginals)
+            return Ranked(written, marginals, "tree", lambda i, label: [label])
         trees = model.predict(source, n_jobs=n_jobs)
         tables = model.marginals(source, n_jobs=n_jobs) if marginals else None
         return _Parsed(Bracketing.of(model).labels, trees, tables)
-
-    def score(
-        self, model: Model, source: Trees, given: Mapping[str, Any], n_jobs: int | None = 1
-    ) -> tuple[dict[str, Any], str]:
-        from ...metrics.bracketing import PUNCTUATION, bracket_scores
-        from .features import SpanFeatures
-
-        assert isinstance(model.features, SpanFeatures)
-        n = len(source)
-        known = [i for i, mine in enumerate(source.known(missing_of(model))) if mine is None]
-        if not known:
-            raise DataError(
-                "no tree has all its labels, so none can be scored", place=Place(source.path)
-            )
-        source = source.take(known)
-        found = model.predict(source, n_jobs=n_jobs)
-        rules: dict[str, Any] = {}
-        if given["evalb"]:
-            rules = {"delete": PUNCTUATION, "equal": {"PRT": "ADVP"}}
-        scores = bracket_scores(source.trees, found, **rules)
-        tags = None if model.features.tagged else _tag_accuracy(source.trees, found)
-        metrics, text = _metrics(scores, tags), _table(scores, tags)
-        return with_unscored(metrics, text, n - len(known), "trees")
-
-    def compare(
-        self,
-        model: Model,
-        source: Trees,
-        given: Mapping[str, Any],
-        n_jobs: int | None = 1,
-        *,
-        probabilities: bool = False,
-    ) -> Comparison:
-        from .comparison import compare_phrases
-
-        return compare_phrases(model, source, given["evalb"], n_jobs, probabilities)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,70 +167,3 @@ def _with_odds(tree: Tree, mu: Floats, index: Mapping[str, int]) -> Tree:
         return Tree(f"{label}={min(float(odds), 1.0):.6f}", tuple(children))
 
     return tree.fold(lambda node: node, phrase)
-
-
-@dataclass(frozen=True, eq=False)
-class _Ranked(Predictions):
-    """The k best trees of every sentence.
-
-    Attributes
-    ----------
-    candidates
-        The trees of each sentence as text, best first.
-    probabilities
-        Whether to write their probabilities.
-    """
-
-    candidates: list[list[Candidate]]
-    probabilities: bool
-
-    def write(self, path: str) -> None:
-        from ...formats.source import writing
-
-        with writing(path) as stream:
-            for ranking in self.candidates:
-                for rank, one in enumerate(ranking, 1):
-                    stream.write(f"{heading(rank, one, self.probabilities)}\n{one.label}\n")
-
-    def record(self) -> dict[str, Any]:
-        return ranking_record(self.candidates, "tree")
-
-
-def _tag_accuracy(gold: Sequence[Tree], found: Sequence[Tree]) -> float:
-    pairs = [
-        a == b
-        for g, f in zip(gold, found, strict=True)
-        for a, b in zip(g.tags, f.tags, strict=True)
-    ]
-    return sum(pairs) / len(pairs)
-
-
-def _metrics(scores: BracketScores, tags: float | None) -> dict[str, Any]:
-    from ..labels import by_type
-
-    found = {
-        "precision": scores.precision,
-        "recall": scores.recall,
-        "f1": scores.f1,
-        "complete": scores.complete_match,
-        "crossing": scores.average_crossing,
-        "no_crossing": scores.no_crossing,
-        "sentences": scores.sentences,
-        "by_label": by_type(scores.labelled),
-    }
-    return found if tags is None else {**found, "tag_accuracy": tags}
-
-
-def _table(scores: BracketScores, tags: float | None) -> str:
-    of = f"of {scores.sentences:,} sentences"
-    lines = [
-        ("bracket precision", f"{scores.precision:.4%}"),
-        ("bracket recall", f"{scores.recall:.4%}"),
-        ("bracket F1", f"{scores.f1:.4%}"),
-        ("complete match", f"{scores.complete_match:.4%} {of}"),
-        ("crossing brackets", f"{scores.average_crossing:.4f} a sentence"),
-        ("no crossing", f"{scores.no_crossing:.4%} {of}"),
-    ]
-    if tags is not None:
-        lines.append(("tags right", f"{tags:.4%}"))
-    return "\n".join(f"{name:18}  {value}" for name, value in lines)

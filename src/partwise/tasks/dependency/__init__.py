@@ -8,6 +8,13 @@ ADDS = {
     "features": {
         "arcs": "tasks.dependency.features:ArcFeatures",
     },
+    "label_forms": {
+        "projective": "tasks.dependency.forms:TreeForm",
+        "spanning-tree": "tasks.dependency.forms:TreeForm",
+    },
+    "example_forms": {
+        "arcs": "tasks.dependency.forms:SentenceForm",
+    },
     "estimators": {
         "DependencyParser": "tasks.dependency.estimator",
         "DependencyParserCV": "tasks.dependency.estimator",

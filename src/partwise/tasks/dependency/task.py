@@ -9,15 +9,13 @@ from ...errors import MismatchError
 from ...formats.options import Option
 from ..base import Task
 from ..fixed import FIXED
-from ..missing import missing_of, with_unscored
+from ..labels import missing_of
 from ..predictions import Predictions
 from .parameters import DependencyParameters
 
 if TYPE_CHECKING:
     from ...formats.registry import Chosen
-    from ...metrics.attachment import AttachmentScores
     from ...models.model import Model
-    from ..comparison import Comparison
     from .treebank import Treebank
 
 __all__ = ["Parse"]
@@ -46,6 +44,9 @@ class Parse(Task["Treebank"]):
         'end; with --k N, for each sentence up to N trees, best first, each with a comment "# k=1 '
         'score=..." (and "probability=..." with --marginals)'
     )
+    # The time of a parser grows with the cube of the length.
+    longest = 120
+    comparison = "tasks.dependency.comparison:TreeComparison"
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
         "predict": (FIXED,),
         "evaluate": (
@@ -143,107 +144,3 @@ class Parse(Task["Treebank"]):
         trees = model.predict(source, **how)
         tables = model.marginals(source, **how) if marginals else None
         return ParsedSentences(model, sentences, trees, tables)
-
-    def score(
-        self, model: Model, source: Treebank, given: Mapping[str, Any], n_jobs: int | None = 1
-    ) -> tuple[dict[str, Any], str]:
-        """Count right heads, right relations and right sentences."""
-        from ..labels import note_unknown, spelled
-        from .treebank import separated
-
-        punctuation = given["punctuation"]
-        source = source.with_missing(missing_of(model), bool(model.labels))
-        trees = model.predict(source, n_jobs=n_jobs)
-        heads, relations = separated(trees, bool(model.labels))
-        if relations is not None:
-            note_unknown(source.path or "", _known(source), spelled(model.labels))
-        scores = _attachment(source, heads, relations, punctuation)
-        left = source.n_positions - sum(map(len, source.certain()))
-        metrics, text = _metrics(scores, punctuation), _table(scores, punctuation)
-        return with_unscored(metrics, text, left, "words")
-
-    def compare(
-        self,
-        model: Model,
-        source: Treebank,
-        given: Mapping[str, Any],
-        n_jobs: int | None = 1,
-        *,
-        probabilities: bool = False,
-    ) -> Comparison:
-        from .comparison import compare_trees
-
-        return compare_trees(model, source, given["punctuation"], n_jobs, probabilities)
-
-
-def _attachment(
-    source: Treebank,
-    heads: list[list[int]],
-    relations: list[list[str]] | None,
-    punctuation: str,
-) -> AttachmentScores:
-    """Compare predicted heads and relations with those of a file."""
-    from ...metrics.attachment import POLICIES, attachment_scores
-    from ..labels import note_absent
-
-    sentences = source.sentences
-    left_out = punctuation if punctuation in POLICIES else frozenset(punctuation.split(","))
-    if not isinstance(left_out, str):
-        note_absent("--punctuation", left_out, {t for s in sentences for t in (*s.cpos, *s.pos)})
-    # A part of speech may be a fine or a coarse one.
-    tags = [
-        [coarse if coarse in left_out else fine for coarse, fine in zip(s.cpos, s.pos, strict=True)]
-        for s in sentences
-    ]
-    known = source.certain()
-
-    def some(columns: Sequence[Sequence[Any]] | None) -> Any:
-        if columns is None:
-            return None
-        return [[of[t] for t in words] for of, words in zip(columns, known, strict=True)]
-
-    return attachment_scores(
-        some(source.heads),
-        some(heads),
-        gold_labels=None if relations is None else some(source.relations),
-        pred_labels=some(relations),
-        forms=some([sentence.form for sentence in sentences]),
-        tags=some(tags),
-        punctuation=left_out,
-    )
-
-
-def _known(source: Treebank) -> list[list[str]]:
-    """Return the relations of the words of which all is known."""
-    pairs = zip(source.relations or (), source.certain(), strict=False)
-    return [[of[t] for t in words] for of, words in pairs]
-
-
-def _metrics(scores: AttachmentScores, punctuation: str) -> dict[str, Any]:
-    found = {
-        "uas": scores.uas,
-        "complete_heads": scores.unlabelled_match,
-        "words": scores.words,
-        "sentences": scores.sentences,
-        "punctuation": punctuation,
-    }
-    if scores.labelled:
-        found["las"] = scores.las
-        found["label_accuracy"] = scores.label_accuracy
-        found["complete"] = scores.labelled_match
-    return found
-
-
-def _table(scores: AttachmentScores, punctuation: str) -> str:
-    words, sentences = f"of {scores.words:,} words", f"of {scores.sentences:,} sentences"
-    lines = [("head right (UAS)", scores.uas, words)]
-    if scores.labelled:
-        lines += [
-            ("head and relation right (LAS)", scores.las, words),
-            ("relation right", scores.label_accuracy, words),
-        ]
-    lines.append(("all heads right", scores.unlabelled_match, sentences))
-    if scores.labelled:
-        lines.append(("all heads and relations right", scores.labelled_match, sentences))
-    texts = [f"{name:29}  {value:.4%} {of}" for name, value, of in lines]
-    return "\n".join([*texts, f"{'punctuation':29}  {punctuation}"])

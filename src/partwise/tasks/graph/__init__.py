@@ -8,6 +8,12 @@ ADDS = {
     "features": {
         "graphs": "tasks.graph.features:GraphFeatures",
     },
+    "label_forms": {
+        "graph": "tasks.graph.forms:VertexForm",
+    },
+    "example_forms": {
+        "graphs": "tasks.graph.forms:GraphForm",
+    },
     "estimators": {
         "GraphLabeler": "tasks.graph.estimator",
         "GraphLabelerCV": "tasks.graph.estimator",

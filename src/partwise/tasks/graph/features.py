@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, final
@@ -18,14 +19,20 @@ from .examples import EDGE, ReadGraph, read_graphs
 from .factor_features import FactorFeatures, read_rows, support_prefix
 from .labels import label_numbers, read_fixed, read_labels
 from .sources import Graphs
-from .tables import factor_tables, vertex_tables
 
 if TYPE_CHECKING:
     from ...models.model import Model
     from ...structures.base import Structure
     from ...structures.graph.structure import Graph, GraphShape
 
-__all__ = ["GraphFeatures", "factor_features", "in_order", "note_kinds"]
+__all__ = [
+    "GraphFeatures",
+    "factor_features",
+    "factor_tables",
+    "in_order",
+    "note_kinds",
+    "vertex_tables",
+]
 
 #: What a file holds of a kind of factor.
 _FIELDS: Final = {"kind", "domains", "n_inputs", "vocabulary", "constant", "symmetric"}
@@ -257,3 +264,37 @@ def _saved_labels(held: Any) -> dict[str, tuple[Any, ...]]:
         sound(len(set(names)) == len(names), "a label of a domain occurs twice")
         labels[domain] = tuple(names)
     return labels
+
+
+def factor_tables(
+    mu: Floats, graph: ReadGraph, structure: Graph, kinds: Mapping[str, FactorFeatures]
+) -> dict[str, Floats]:
+    """Cut expected counts into one table per factor, by kind; tied kinds are left out."""
+    tables = {}
+    at = 0
+    for (kind, held), width in zip(kinds.items(), structure.widths, strict=True):
+        if kind in structure.tied:
+            at += width
+            continue
+        copies = 2 if held.symmetric else 1
+        m = copies * len(graph.groups[kind].vertices) if kind in graph.groups else 0
+        sizes = [structure.domains[domain] for domain in held.domains]
+        # The copy of a symmetric factor has the same probabilities.
+        tables[kind] = mu[at : at + m * width].reshape(m, *sizes)[::copies]
+        at += m * width
+    return tables
+
+
+def vertex_tables(tables: Mapping[str, Floats], graph: ReadGraph) -> list[Floats]:
+    """Sum the tables of factors, small ones first, to the probabilities of each vertex's labels."""
+    found: list[Floats | None] = [None] * len(graph.domains)
+    for kind, table in sorted(tables.items(), key=lambda item: math.prod(item[1].shape[1:])):
+        if not len(table):
+            continue
+        for place in range(table.ndim - 1):
+            others = tuple(axis for axis in range(1, table.ndim) if axis != place + 1)
+            sums = table.sum(axis=others)
+            for v, row in zip(graph.groups[kind].vertices[:, place].tolist(), sums, strict=True):
+                if found[v] is None:
+                    found[v] = row
+    return [row for row in found if row is not None]

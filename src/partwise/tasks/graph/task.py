@@ -11,15 +11,14 @@ from ...formats.options import Option
 from ..base import no_labels
 from ..fixed import FIXED, known_label
 from ..kernels.parameters import KernelTask
-from ..missing import missing_of, with_unscored
-from ..predictions import Predictions, heading, ranking_record
+from ..labels import missing_of
+from ..predictions import Predictions, Ranked
 from .parameters import GraphParameters
 
 if TYPE_CHECKING:
     from ...formats.graph_text import TextGraph
     from ...formats.registry import Chosen
-    from ...models.model import Candidate, Model
-    from ..comparison import Comparison
+    from ...models.model import Model
     from .features import GraphFeatures
     from .sources import GraphFileSource
 
@@ -50,6 +49,7 @@ class GraphTask(KernelTask["GraphFileSource"]):
         'label; with --k N, each graph up to N times, best first, each below a comment "# k=1 '
         'score=..." (and "probability=..." with --marginals)'
     )
+    comparison = "tasks.graph.comparison:VertexComparison"
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
         "predict": (FIXED,),
     }
@@ -132,7 +132,11 @@ class GraphTask(KernelTask["GraphFileSource"]):
             how["fixed"] = _known(features, source, fixed)
         if k:
             found = model.candidates(source, k, probabilities=marginals, **how)
-            return _Ranked(source.file.graphs, found, marginals)
+            graphs = source.file.graphs
+            return Ranked(
+                found, marginals, "labels",
+                lambda i, label: [*graphs[i].written(spelled(label)), ""],
+            )  # fmt: skip
         labels = [spelled(some) for some in model.predict(source, **how)]
         names = {domain: spelled(held) for domain, held in features.labels.items()}
         tables = None
@@ -140,59 +144,6 @@ class GraphTask(KernelTask["GraphFileSource"]):
             found_tables = model.marginals(source, **how)
             tables = [[row.tolist() for row in table] for table in found_tables]
         return _Labelled(source.file.graphs, names, labels, tables)
-
-    def score(
-        self,
-        model: Model,
-        source: GraphFileSource,
-        given: Mapping[str, Any],
-        n_jobs: int | None = 1,
-    ) -> tuple[dict[str, Any], str]:
-        from ...metrics.labels import accuracy, sequence_accuracy
-        from ..labels import by_type, label_scores, label_table, note_unknown, spelled
-
-        found = [spelled(some) for some in model.predict(source, n_jobs=n_jobs)]
-        gold, predicted = _scored(source.labels, found)
-        n_scored = sum(map(len, gold))
-        known = [name for held in _features(model).labels.values() for name in spelled(held)]
-        note_unknown(source.path, gold, known)
-        scores = label_scores(gold, predicted)
-        metrics = {
-            "accuracy": accuracy(gold, predicted),
-            "graph_accuracy": sequence_accuracy(gold, predicted),
-            "by_label": by_type(scores),
-        }
-        lines = [
-            f"vertex accuracy  {metrics['accuracy']:.4%} of {n_scored:,} vertices",
-            f"graph accuracy   {metrics['graph_accuracy']:.4%} of {len(gold):,} graphs",
-        ]
-        text = "\n".join([*lines, *label_table(scores)])
-        return with_unscored(metrics, text, source.n_positions - n_scored, "vertices")
-
-    def compare(
-        self,
-        model: Model,
-        source: GraphFileSource,
-        given: Mapping[str, Any],
-        n_jobs: int | None = 1,
-        *,
-        probabilities: bool = False,
-    ) -> Comparison:
-        from .comparison import compare_vertices
-
-        return compare_vertices(model, source, n_jobs, probabilities)
-
-
-def _scored(gold: Sequence[Any], predicted: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """Return the known labels of each graph, and the predicted ones of the same vertices."""
-    pairs = [
-        [(right, found) for right, found in zip(*both, strict=True) if right is not None]
-        for both in zip(gold, predicted, strict=True)
-    ]
-    kept = [some for some in pairs if some]
-    return [[right for right, _ in some] for some in kept], [
-        [one for _, one in some] for some in kept
-    ]
 
 
 def _features(model: Model) -> GraphFeatures:
@@ -282,37 +233,3 @@ class _Labelled(Predictions):
         if self.tables is not None:
             found["marginals"] = self.tables
         return found
-
-
-@dataclass(frozen=True, eq=False)
-class _Ranked(Predictions):
-    """The k best labellings of every graph.
-
-    Attributes
-    ----------
-    graphs
-        The graphs of the file.
-    candidates
-        The labellings of each graph, best first.
-    probabilities
-        Whether to write their probabilities.
-    """
-
-    graphs: list[TextGraph]
-    candidates: list[list[Candidate]]
-    probabilities: bool
-
-    def write(self, path: str) -> None:
-        from ...formats.source import writing
-        from ..labels import spelled
-
-        with writing(path) as stream:
-            for graph, some in zip(self.graphs, self.candidates, strict=True):
-                for rank, one in enumerate(some, 1):
-                    stream.write(heading(rank, one, self.probabilities) + "\n")
-                    lines = graph.written(spelled(one.label))
-                    stream.writelines(f"{line}\n" for line in lines)
-                    stream.write("\n")
-
-    def record(self) -> dict[str, Any]:
-        return ranking_record(self.candidates, "labels")

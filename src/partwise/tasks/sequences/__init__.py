@@ -11,6 +11,16 @@ ADDS = {
         "positions": "tasks.sequences.features:PositionFeatures",
         "segments": "tasks.sequences.segment_features:SegmentFeatures",
     },
+    "label_forms": {
+        "multiclass": "tasks.sequences.label_forms:ClassForm",
+        "chain": "tasks.sequences.label_forms:TagForm",
+        "second-order-chain": "tasks.sequences.label_forms:TagForm",
+        "semi-markov": "tasks.sequences.label_forms:SegmentForm",
+    },
+    "example_forms": {
+        "positions": "tasks.sequences.row_form:form_of_positions",
+        "segments": "tasks.sequences.token_form:SegmentTokenForm",
+    },
     "estimators": {
         "KernelClassifier": "tasks.sequences.kernel_estimators",
         "KernelTagger": "tasks.sequences.kernel_estimators",

@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...errors import DataError, Place
+from ...errors import DataError
 from ...formats.options import Option
-from ...metrics.labels import accuracy
 from ..base import no_labels
 from ..kernels.parameters import KernelTask
-from ..missing import missing_of, with_unscored
 from ..predictions import Predictions, ranking_record
 from .parameters import ClassifierParameters
 
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from ...arrays import Floats
     from ...formats.registry import Chosen
     from ...models.model import Candidate, Model
-    from ..comparison import Comparison
     from .sources import Table
 
 __all__ = ["Classify"]
@@ -45,6 +42,8 @@ class Classify(KernelTask["Table"]):
         "and the probability of every label in that order; with --k N, label:score pairs "
         "(label:probability with --marginals), best first"
     )
+    longest = 100_000
+    comparison = "tasks.sequences.comparison:ClassComparison"
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
         "train": (
             Option(
@@ -114,38 +113,6 @@ class Classify(KernelTask["Table"]):
         labels = spelled(model.predict(source, n_jobs=n_jobs))
         tables = model.marginals(source, n_jobs=n_jobs) if marginals else None
         return _Classes(spelled(model.labels), labels, tables)
-
-    def score(
-        self, model: Model, source: Table, given: Mapping[str, Any], n_jobs: int | None = 1
-    ) -> tuple[dict[str, Any], str]:
-        from ..labels import by_type, label_scores, label_table, note_unknown, spelled
-
-        missing = missing_of(model)
-        scored = [i for i, label in enumerate(source.y) if label != missing]
-        if not scored:
-            raise DataError("no example has a label to compare with", place=Place(source.path))
-        found = spelled(model.predict(source, n_jobs=n_jobs))
-        gold = [[source.y[i]] for i in scored]
-        predicted = [[found[i]] for i in scored]
-        note_unknown(source.path or "", gold, spelled(model.labels))
-        scores = label_scores(gold, predicted)
-        metrics = {"accuracy": accuracy(gold, predicted), "by_label": by_type(scores)}
-        first = f"accuracy  {metrics['accuracy']:.4%} of {len(gold):,} examples"
-        text = "\n".join([first, *label_table(scores)])
-        return with_unscored(metrics, text, len(source) - len(scored), "examples")
-
-    def compare(
-        self,
-        model: Model,
-        source: Table,
-        given: Mapping[str, Any],
-        n_jobs: int | None = 1,
-        *,
-        probabilities: bool = False,
-    ) -> Comparison:
-        from .comparison import compare_classes
-
-        return compare_classes(model, source, n_jobs, probabilities)
 
 
 @dataclass(frozen=True, eq=False)

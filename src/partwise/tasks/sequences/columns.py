@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from ...errors import DataError, MismatchError, Place
+from ...errors import MismatchError
 from ...formats.options import Option
 from ...formats.tag_schemes import SCHEME_ALIASES
-from ...metrics.counts import SpanScores
-from ...metrics.labels import SCHEMES, accuracy, looks_like_spans, sequence_accuracy, span_scores
+from ...metrics.labels import (
+    SCHEMES,
+)
 from ..base import Task, no_labels
-from ..missing import with_unscored
-from ..predictions import Predictions, heading, ranking_record
+from ..predictions import Predictions, Ranked, ranking_record
 
 if TYPE_CHECKING:
     from ...formats.columns import Columns
@@ -34,7 +34,6 @@ __all__ = [
     "TaggedColumns",
     "check_templates",
     "read_inputs",
-    "tag_scores",
 ]
 
 _log = logging.getLogger(__name__)
@@ -179,77 +178,6 @@ def _other_separator(task: Task[Any], chosen: Chosen, columns: Columns) -> str:
     return separator_hint(columns.fields[0])
 
 
-def tag_scores(
-    source: ColumnFile,
-    predicted: list[list[str]],
-    known: Iterable[str],
-    scheme: str | None,
-    missing: str | None = None,
-) -> tuple[dict[str, Any], str]:
-    """Score labels and sentences, and also spans if the labels look like spans.
-
-    Tokens without a label are not scored, and neither are the spans of their sentences.
-
-    Parameters
-    ----------
-    source : ColumnFile
-        A file with labels.
-    predicted : list of list of str
-        The labels that a model predicts for every sentence.
-    known : iterable of str
-        The labels that the model knows; they help to distinguish spans from other labels.
-    scheme : str or None
-        How to read spans. If None, as conlleval does, if the labels look like spans.
-    missing : str or None
-        The label that stands for one that is missing.
-    """
-    from ..labels import by_type, label_scores, label_table, numbers
-
-    whole, found = source.sentences(), predicted
-    gold = whole
-    if missing is not None:
-        pairs = list(zip(whole, predicted, strict=True))
-        gold = [[label for label in of if label != missing] for of in whole]
-        predicted = [
-            [guess for label, guess in zip(*pair, strict=True) if label != missing]
-            for pair in pairs
-        ]
-        whole = [of for of, _ in pairs if missing not in of]
-        found = [guesses for of, guesses in pairs if missing not in of]
-    n = sum(map(len, gold))
-    if not n and missing is not None:
-        raise DataError("no token has a label to compare with", place=Place(source.path))
-    labelled = (gold, predicted)
-    if missing is not None:
-        kept = [i for i, labels in enumerate(gold) if labels]
-        labelled = ([gold[i] for i in kept], [predicted[i] for i in kept])
-    metrics: dict[str, Any] = {
-        "accuracy": accuracy(gold, predicted),
-        "sequence_accuracy": sequence_accuracy(*labelled),
-    }
-    lines = [
-        f"token accuracy     {metrics['accuracy']:.4%} of {n:,} tokens",
-        f"sequence accuracy  {metrics['sequence_accuracy']:.4%} of {len(labelled[0]):,} sequences",
-    ]
-    if scheme or looks_like_spans({*(source.columns.labels or ()), *known} - {missing}):
-        scheme = scheme or "conlleval"
-        spans = _spans(source.path, whole, found, scheme)
-        metrics.update(numbers(spans.overall), scheme=scheme, by_type=by_type(spans))
-        lines.append(f"spans, by {scheme} rules, in per cent:\n{spans.table()}")
-    else:
-        labels = label_scores(gold, predicted)
-        metrics["by_label"] = by_type(labels)
-        lines += label_table(labels)
-    return with_unscored(metrics, "\n".join(lines), source.n_positions - n, "tokens")
-
-
-def _spans(path: str, gold: list[list[str]], predicted: list[list[str]], scheme: str) -> SpanScores:
-    try:
-        return span_scores(gold, predicted, scheme)
-    except DataError as error:
-        raise DataError(f"with --scheme {scheme}: {error}", place=Place(path)) from None
-
-
 @dataclass(frozen=True, eq=False)
 class TaggedColumns(Predictions):
     """The best label of every token, optionally with its probability.
@@ -304,21 +232,17 @@ class RankedTags(Predictions):
 
     def write(self, path: str) -> None:
         from ...formats.columns import write_tokens
-        from ...formats.source import writing
 
         write = _writer(self.source)
         if write is not write_tokens:
             write(path, *_ranked(self.source, self.candidates, self.probabilities))
             return
-        separator = self.source.separator
-        found = zip(_token_lines(self.source), self.candidates, strict=True)
-        with writing(path) as stream:
-            for tokens, some in found:
-                for rank, one in enumerate(some, 1):
-                    stream.write(heading(rank, one, self.probabilities) + "\n")
-                    lines = zip(tokens, one.label, strict=True)
-                    stream.writelines(f"{token}{separator}{label}\n" for token, label in lines)
-                    stream.write("\n")
+        separator, tokens = self.source.separator, list(_token_lines(self.source))
+
+        def lines(i: int, tags: list[str]) -> list[str]:
+            return [f"{t}{separator}{tag}" for t, tag in zip(tokens[i], tags, strict=True)] + [""]
+
+        Ranked(self.candidates, self.probabilities, "labels", lines).write(path)
 
     def record(self) -> dict[str, Any]:
         return ranking_record(self.candidates, "labels")

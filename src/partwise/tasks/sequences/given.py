@@ -13,7 +13,7 @@ from ...errors import DataError, Place
 from ...formats.columns import Columns
 from ...formats.svmlight import SvmlightData
 from ...problem.rows import is_matrix
-from ..missing import missing_of
+from ..labels import missing_of
 from .column_file import ColumnFile
 from .examples import read_labels
 from .features import PositionFeatures

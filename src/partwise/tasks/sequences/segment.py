@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...errors import DataError
 from ...formats.options import Option
 from ..fixed import FIXED
-from ..missing import missing_of
 from ..predictions import Predictions
 from ..spans import SPANS, THRESHOLD, SpanTable, check_spans
 from .columns import (
@@ -21,14 +20,12 @@ from .columns import (
     TaggedColumns,
     check_templates,
     read_inputs,
-    tag_scores,
 )
 from .parameters import SegmentParameters
 
 if TYPE_CHECKING:
     from ...formats.registry import Chosen
     from ...models.model import Model
-    from ..comparison import Comparison
     from .column_file import ColumnFile
 
 __all__ = ["Segment"]
@@ -53,6 +50,7 @@ class Segment(ColumnTask):
         'first, each headed by a line "# k=1 score=..." (and "probability=..." with --marginals) '
         "and ended by a blank line; with --spans, a table of segments as --task tag writes it"
     )
+    comparison = "tasks.sequences.comparison:compare_segments"
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
         "train": (SPELLING, TEMPLATE, DIALECT),
         "predict": (FIXED, SPANS, THRESHOLD),
@@ -131,28 +129,6 @@ class Segment(ColumnTask):
                 found["marginals"].append(features.table(model, mu, length).tolist())
         beside = _by_token(found) if marginals else None
         return TaggedColumns(source.columns, tags, list(map(str, model.labels)), beside, found)
-
-    def score(
-        self, model: Model, source: ColumnFile, given: Mapping[str, Any], n_jobs: int | None = 1
-    ) -> tuple[dict[str, Any], str]:
-        predicted = model.predict(source, n_jobs=n_jobs)
-        scheme = given["scheme"] or "conlleval"
-        return tag_scores(source, predicted, (), scheme, missing_of(model))
-
-    def compare(
-        self,
-        model: Model,
-        source: ColumnFile,
-        given: Mapping[str, Any],
-        n_jobs: int | None = 1,
-        *,
-        probabilities: bool = False,
-    ) -> Comparison:
-        from .comparison import compare_segments
-
-        return compare_segments(
-            model, source, given["scheme"] or "conlleval", n_jobs, probabilities
-        )
 
 
 def _by_token(found: Mapping[str, list[Any]]) -> list[list[float]]:

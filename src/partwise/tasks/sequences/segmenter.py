@@ -294,7 +294,7 @@ class SegmentTaggerCV(PathEstimator, SegmentTagger):
     >>> from partwise.metrics import spans
     >>> text = tagged_text(20)
     >>> X = text.split(text.fields[0])
-    >>> y = [[(s.start, s.stop, s.type) for s in spans(one)] for one in text.split(text.labels)]
+    >>> y = [spans(one) for one in text.split(text.labels)]
     >>> tagger = SegmentTaggerCV(l2_max=1.0, factor=0.1, steps=5, cv=2).fit(X, y)
     >>> tagger.l2_ in [row["l2"] for row in tagger.path_]
     True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -10,7 +10,7 @@ from ...errors import MismatchError
 from ...formats.options import Option
 from ..fixed import FIXED
 from ..kernels.parameters import KernelTask
-from ..missing import missing_of
+from ..labels import missing_of
 from ..predictions import Predictions
 from ..spans import SPANS, THRESHOLD, SpanTable, check_spans
 from .columns import (
@@ -23,14 +23,12 @@ from .columns import (
     TaggedColumns,
     check_templates,
     read_inputs,
-    tag_scores,
 )
 from .parameters import TaggerParameters
 
 if TYPE_CHECKING:
     from ...formats.registry import Chosen
     from ...models.model import Model
-    from ..comparison import Comparison
     from .column_file import ColumnFile
 
 __all__ = ["Tag"]
@@ -66,6 +64,8 @@ class Tag(ColumnTask, KernelTask["ColumnFile"]):
         "blank line; with --spans, a table cut by tabs: sentence, first token and the one after "
         "the last, counted from 0, type, probability and text of every span"
     )
+    longest = 2_000
+    comparison = "tasks.sequences.comparison:compare_tags"
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {
         "train": (
             SPELLING,
@@ -169,30 +169,24 @@ class Tag(ColumnTask, KernelTask["ColumnFile"]):
         more = {"marginals": [p.tolist() for p in tables]}
         return TaggedColumns(source.columns, tags, names, chosen, more)
 
-    def score(
-        self, model: Model, source: ColumnFile, given: Mapping[str, Any], n_jobs: int | None = 1
-    ) -> tuple[dict[str, Any], str]:
-        from ..labels import note_unknown, spelled
+    def differing(
+        self, model: Model, source: ColumnFile, predictions: Sequence[Any]
+    ) -> dict[int, list[str]]:
+        from ..labels import spelled
 
-        names = spelled(model.labels)
-        predicted = [spelled(labels) for labels in model.predict(source, n_jobs=n_jobs)]
+        if source.columns.labels is None:
+            return {}
+        lines = {}
         missing = missing_of(model)
-        gold = [[label for label in of if label != missing] for of in source.sentences()]
-        note_unknown(source.path, gold, names)
-        return tag_scores(source, predicted, names, given["scheme"], missing)
-
-    def compare(
-        self,
-        model: Model,
-        source: ColumnFile,
-        given: Mapping[str, Any],
-        n_jobs: int | None = 1,
-        *,
-        probabilities: bool = False,
-    ) -> Comparison:
-        from .comparison import compare_tags
-
-        return compare_tags(model, source, given["scheme"], n_jobs, probabilities)
+        for i, (right, found) in enumerate(zip(source.sentences(), predictions, strict=True)):
+            differ = [
+                f"position {t} is {a}, not {b}"
+                for t, (a, b) in enumerate(zip(right, spelled(found), strict=True))
+                if a not in (b, missing)
+            ]
+            if differ:
+                lines[i] = [f"in the file {', '.join(differ)}"]
+        return lines
 
 
 def _spans(

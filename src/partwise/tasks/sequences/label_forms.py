@@ -1,4 +1,4 @@
-"""Positions and segments: the elements of labelled sequences."""
+"""What single labels, tags and segments are made of, and the names of their parts."""
 
 from __future__ import annotations
 
@@ -6,19 +6,33 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..arrays import Ints
-from .elements import Element, Elements, at, over
+from ...arrays import Ints
+from ..label_form import Element, LabelForm, SlotNames, at, over
 
-__all__ = ["PositionElements", "SegmentElements"]
+__all__ = ["ClassForm", "SegmentForm", "TagForm"]
 
 
-class PositionElements(Elements):
-    """The positions of chains of the first and the second order.
+class ClassForm(LabelForm):
+    """A single label."""
+
+    def elements(self, label: Ints, topo: Ints, words: Sequence[str]) -> list[Element]:
+        own = np.array([int(label[0])])
+        return [Element("example", (), "".join(words[:1]), self.names[own[0]], own, own)]
+
+    def instead(self, element: Element, label: Ints, words: Sequence[str]) -> str:
+        return self.names[int(label[0])]
+
+    def where(self, kind: int, number: int, topo: Ints, words: Sequence[str]) -> str:
+        return ""
+
+
+class TagForm(LabelForm):
+    """One label per position, of chains of the first and the second order.
 
     A transition belongs to the later one of its positions, a triple to the last one.
     """
 
-    def of(self, label: Ints, topo: Ints, words: Sequence[str]) -> list[Element]:
+    def elements(self, label: Ints, topo: Ints, words: Sequence[str]) -> list[Element]:
         structure, n, y = self.structure, self.structure.n_labels, label.tolist()
         pairs = structure.parts_of("transition", topo).start
         second = "triple" in structure.kinds
@@ -47,21 +61,18 @@ class PositionElements(Elements):
     def where(self, kind: int, number: int, topo: Ints, words: Sequence[str]) -> str:
         if kind == 0:
             return at(words, number)
+        tied = getattr(self.structure, "tied", True)
         named = self.structure.kinds[kind]
-        return f"{number}-{number + 1}" if named == "transition" and not self._tied else ""
-
-    @property
-    def _tied(self) -> bool:
-        return bool(getattr(self.structure, "tied", True))
+        return f"{number}-{number + 1}" if named == "transition" and not tied else ""
 
 
-class SegmentElements(Elements):
+class SegmentForm(LabelForm):
     """The segments of semi-Markov chains, with the positions inside them.
 
     A transition belongs to the later one of its segments.
     """
 
-    def of(self, label: Ints, topo: Ints, words: Sequence[str]) -> list[Element]:
+    def elements(self, label: Ints, topo: Ints, words: Sequence[str]) -> list[Element]:
         structure, n = self.structure, self.structure.n_labels
         starts = {
             kind: structure.parts_of(kind, topo).start
@@ -100,3 +111,10 @@ class SegmentElements(Elements):
             start, end = self.structure.segments(topo)[number].tolist()
             return over(words, start, end)
         return ""
+
+    def _slot(self, kind: str) -> SlotNames:
+        if kind != "length":
+            return super()._slot(kind)
+        lengths = [*map(str, range(1, self.structure.max_length + 1))]
+        own: list[Sequence[str]] = [[label] for label in self.names]
+        return SlotNames((lengths, self.names), " ", labels=([()] * len(lengths), own))

@@ -1,4 +1,4 @@
-"""Rows of numbers from JSON, checked."""
+"""Rows of numbers from JSON, checked, and the error for JSON that a model cannot read."""
 
 from __future__ import annotations
 
@@ -9,25 +9,45 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...arrays import Floats, Ints
-from ...problem.rows import Rows
-from ..faults import Fault
+from ..arrays import Floats, Ints
+from ..errors import DataError
+from ..problem.rows import Rows
 
-__all__ = ["dense_row", "matrix", "row_of", "sparse_row"]
+__all__ = ["RefusedInput", "dense_row", "matrix", "row_of", "rows_of", "sparse_row"]
 
 _NUMBER: Final = re.compile(r"[1-9][0-9]{0,9}", re.ASCII)
+
+
+class RefusedInput(DataError):
+    """JSON that a model cannot read.
+
+    Parameters
+    ----------
+    code : str
+        A name for programs: ``"too_long"``.
+    message : str
+        What is wrong and what to do, for people.
+    where : str
+        The place in the request: ``"inputs[2].tokens"``.
+    status : int
+        The status code of an answer over HTTP.
+    """
+
+    def __init__(self, code: str, message: str, where: str, status: int = 422) -> None:
+        super().__init__(message)
+        self.code, self.where, self.status = code, where, status
 
 
 def _checked(value: Any, where: str) -> float:
     """Return a finite number."""
     if type(value) not in (int, float):
-        raise Fault(422, "wrong_type", f"{where} is not a number; give numbers", where)
+        raise RefusedInput("wrong_type", f"{where} is not a number; give numbers", where)
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise Fault(422, "not_finite", f"{where} is too large; give finite numbers", where)
+        raise RefusedInput("not_finite", f"{where} is too large; give finite numbers", where)
     return number
 
 
@@ -54,8 +74,8 @@ def sparse_row(values: Mapping[str, Any], n: int | None, where: str) -> tuple[In
     found: dict[int, float] = {}
     for name, value in values.items():
         if _NUMBER.fullmatch(name) is None or int(name) > most:
-            raise Fault(
-                422, "unknown_feature",
+            raise RefusedInput(
+                "unknown_feature",
                 f"{where} has the feature {name[:40]!r}; features are numbered from 1 to {most:,}",
                 where,
             )  # fmt: skip
@@ -74,8 +94,8 @@ def matrix(rows: Sequence[Any], n: int, where: str) -> Floats:
     """Return lists of n numbers as a matrix."""
     for t, row in enumerate(rows):
         if not isinstance(row, list) or len(row) != n:
-            raise Fault(
-                422, "wrong_length", f"{where}[{t}] is not a list of {n:,} numbers", f"{where}[{t}]"
+            raise RefusedInput(
+                "wrong_length", f"{where}[{t}] is not a list of {n:,} numbers", f"{where}[{t}]"
             )
     flat = [
         _checked(value, f"{where}[{t}][{i}]")
@@ -83,3 +103,19 @@ def matrix(rows: Sequence[Any], n: int, where: str) -> Floats:
         for i, value in enumerate(row)
     ]
     return np.array(flat, dtype=float).reshape(len(rows), n)
+
+
+def rows_of(given: Any, n: int, where: str) -> Rows:
+    """Return rows of n features from a list of lists of numbers, or of objects from numbers."""
+    if not isinstance(given, list):
+        raise RefusedInput("wrong_type", f"{where} is not a list of rows", where)
+    found = []
+    for t, row in enumerate(given):
+        place = f"{where}[{t}]"
+        if isinstance(row, dict):
+            found.append(row_of(*sparse_row(row, n, place), n))
+        else:
+            matrix([row], n, place)
+            found.append(row_of(*dense_row(row, place), n))
+    empty = row_of(np.zeros(0, dtype=np.int64), np.zeros(0), n)
+    return Rows.stack(found) if found else empty.take(slice(0, 0))

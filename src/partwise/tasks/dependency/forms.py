@@ -1,23 +1,35 @@
-"""Dependency parsers: a head for every word."""
+"""The form of dependency trees and of their sentences: elements, names, JSON, an example of use."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any, Final
 
 import numpy as np
 
+from ...arrays import Ints
 from ...formats.conll import Sentence
-from ...tasks.dependency.arc_table import ArcTable
-from ...tasks.dependency.features import arc_features_of
-from ...tasks.dependency.templates import COLUMNS
-from ...tasks.dependency.tokens import MARKS
-from ..faults import Fault
-from .base import Exchange, Item
-from .samples import Sample, best_sample
+from ...structures.dependency.arcs import arc_ends
+from ..example_form import (
+    SENTENCE,
+    TAGS,
+    ExampleForm,
+    FeatureNames,
+    GivenText,
+    Item,
+    key_names,
+)
+from ..hashed_text import NamesOfKeys
+from ..json_rows import RefusedInput
+from ..label_form import Element, LabelForm, SlotNames, at
+from ..samples import Sample, best_sample
+from .arc_table import ArcTable
+from .features import arc_features_of
+from .templates import COLUMNS
+from .tokens import MARKS
 
-__all__ = ["ArcExchange"]
+__all__ = ["SentenceForm", "TreeForm"]
 
 _ABSENT: Final = "_"
 #: The columns that a client gives, and those that features are made of.
@@ -27,10 +39,44 @@ _GIVEN: Final = {
 }  # fmt: skip
 
 
-class ArcExchange(Exchange):
-    """Dependency parsers. Text is enough, but most models know more if tags are given."""
+class TreeForm(LabelForm):
+    """Dependency trees: an arc per word."""
+
+    def elements(self, label: Ints, topo: Ints, words: Sequence[str]) -> list[Element]:
+        parts, _ = self.structure.encode(label, topo)
+        found = []
+        for t, (head, k) in enumerate(label.tolist()):
+            text = words[t] if t < len(words) else ""
+            named, own = self._arc(head, k, words), parts[t : t + 1]
+            found.append(Element("arc", (t + 1, head), text, named, own, own))
+        return found
+
+    def instead(self, element: Element, label: Ints, words: Sequence[str]) -> str:
+        head, k = label[element.place[0] - 1].tolist()
+        return self._arc(head, k, words)
+
+    def where(self, kind: int, number: int, topo: Ints, words: Sequence[str]) -> str:
+        heads, modifiers = arc_ends(int(topo[0]))
+        return f"{_word(int(modifiers[number]), words)} <- {_word(int(heads[number]), words)}"
+
+    def _arc(self, head: int, k: int, words: Sequence[str]) -> str:
+        label = f"{self.names[k]} " if self.names else ""
+        return f"{label}<- {_word(head, words)}"
+
+    def slots(self) -> list[SlotNames]:
+        return [SlotNames((self.names or ("",),))]
+
+
+def _word(number: int, words: Sequence[str]) -> str:
+    """Return a word by its number from 1; 0 is the root."""
+    return "0 (root)" if number == 0 else at(words, number - 1, number)
+
+
+class SentenceForm(ExampleForm):
+    """Sentences as columns. Text is enough, but most models know more if tags are given."""
 
     view = "arcs"
+    field = "tokens"
 
     @property
     def reads_text(self) -> bool:
@@ -39,6 +85,18 @@ class ArcExchange(Exchange):
     @property
     def _table(self) -> ArcTable:
         return arc_features_of(self.model).arc_table
+
+    def names(self, given: Sequence[str] | None = None) -> list[FeatureNames]:
+        super().names(given)
+        return [key_names(self._table)]
+
+    def given(self, examples: Any, more: Mapping[str, Any]) -> GivenText:
+        read = self.features.read(self.model.structure, examples, **more)
+        behind: dict[int, Any] = {}
+        if self._table.n_hashed:
+            keys = [partial(self._table.slot_keys, one) for one in read]
+            behind[0] = NamesOfKeys(self._table, keys)
+        return GivenText(read, [sentence.form for sentence in read], behind)
 
     @cached_property
     def _columns(self) -> list[str]:
@@ -99,7 +157,7 @@ class ArcExchange(Exchange):
     def from_words(self, words: list[str]) -> Any:
         return Sentence.from_columns(words)
 
-    def read_field(self, given: Mapping[str, Any], where: str) -> Item:
+    def read(self, given: Mapping[str, Any], where: str) -> Item:
         tokens, place = given["tokens"], f"{where}.tokens"
         self.check_length(len(tokens), place)
         rows = [self._row(token, f"{place}[{t}]") for t, token in enumerate(tokens)]
@@ -121,13 +179,13 @@ class ArcExchange(Exchange):
         else:
             row = {}
         if not row or not all(isinstance(value, str) for value in row.values()):
-            raise Fault(
-                422, "wrong_columns",
-                f"{where} is not a word of this model; {self.reads()['about']}", where,
-            )  # fmt: skip
+            about = self.reads()["about"]
+            raise RefusedInput(
+                "wrong_columns", f"{where} is not a word of this model; {about}", where
+            )
         return {**dict.fromkeys(names, _ABSENT), **row}
 
-    def shown(self, label: Any, item: Item) -> dict[str, Any]:
+    def to_json(self, label: Any, item: Item) -> dict[str, Any]:
         if not self.model.labels:
             return {"heads": label, "relations": None}
         heads, relations = zip(*label, strict=True) if label else ((), ())
@@ -146,3 +204,10 @@ class ArcExchange(Exchange):
 
     def marginals(self, table: Any, item: Item) -> Any:
         return (table.sum(axis=2) if self.model.labels else table).tolist()
+
+    def file(self) -> tuple[str, list[str]] | None:
+        return "new.conllu", []
+
+    def program(self) -> tuple[list[str], str]:
+        words = [{"form": w, "pos": t} for w, t in zip(SENTENCE, TAGS, strict=True)]
+        return [], f"examples = [{words!r}]"
