@@ -93,7 +93,7 @@ def test_transitions_are_labelled() -> None:
 
 
 def test_a_table_is_text_and_columns_have_names() -> None:
-    fitted = LinearClassifier().fit([[0.0, 1.0], [1.0, 0.0]], ["a", "b"])
+    fitted = LinearClassifier().fit([[0.0, 1.0], [1.0, 0.0], [1.0, 0.5]], ["a", "b", "b"])
     table = fitted.explain_weights(feature_names=["left", "right"])
     assert {row.feature for row in table} == {"left", "right", "intercept"}
     assert table.to_text() == str(table)

@@ -220,8 +220,11 @@ class MatrixEvaluator(Evaluator):
             self._gather(rows, first, last, sums)
         return self._stored(sums)
 
-    def newton_step(self, mu: Floats, gradient: Floats, l2: float) -> Floats:
+    def newton_step(self, mu: Floats, gradient: Floats, l2: float) -> Floats | None:
         """Solve (l2 + sum_i c_i F_i^T D_i F_i) d = -gradient by a Cholesky decomposition.
+
+        Returns None where rounding leaves no positive definite matrix: l2 is lost beside features
+        that are huge. Products with the matrix are of use even then.
 
         Parameters
         ----------
@@ -239,7 +242,11 @@ class MatrixEvaluator(Evaluator):
         table = gradient.reshape(-1, self.block)
         two = self.x.width == 1
         right = (table[:, 1] - table[:, 0]) / math.sqrt(2.0) if two else table[:, : self.n_labels]
-        d = -cho_solve(cho_factor(squares, lower=True, check_finite=False), right.ravel())
+        try:
+            factor = cho_factor(squares, lower=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            return None
+        d = -cho_solve(factor, right.ravel())
         step = self.problem.storage.zeros()
         out = step.reshape(-1, self.block)
         if two:

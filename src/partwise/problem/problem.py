@@ -265,6 +265,8 @@ def build_problem(
         structure, storage, loss, found, weight, most_work(structure, encoded.topologies)
     )
     held = held_bytes(storage, problem.arrays, *features, encoded.rows, encoded.sites)
+    # Features are copied once when they get a constant or their final numbers.
+    held = max(held, 2 * held_bytes(*features))
     return replace(problem, build_bytes=held, partial=partial, gold_entropy=gold_entropy)
 
 

@@ -133,10 +133,12 @@ class Rows:
             )
         if matrix.dtype.kind not in "biuf":
             raise DataError(f"a sparse matrix of type {matrix.dtype} where numbers are expected")
-        # A copy, and in floats before the sums: small integers would wrap, booleans saturate.
-        csr = matrix.astype(np.float64).tocsr()
-        csr.sum_duplicates()
-        csr.eliminate_zeros()
+        csr = matrix
+        if not _is_plain(matrix):
+            # A copy, and in floats before the sums: small integers would wrap, booleans saturate.
+            csr = matrix.astype(np.float64).tocsr()
+            csr.sum_duplicates()
+            csr.eliminate_zeros()
         values = _values(np.asarray(csr.data, np.float64))
         return cls(csr.indptr, csr.indices, values, int(csr.shape[1]))
 
@@ -301,3 +303,17 @@ def is_matrix(item: Any) -> bool:
     if hasattr(item, "tocsr") or hasattr(item, "iloc"):
         return True
     return isinstance(item, np.ndarray) and item.ndim == 2 and item.dtype.kind in "biuf"
+
+
+def _is_plain(matrix: Any) -> bool:
+    """Return whether rows can share the arrays of a sparse matrix, which may be most of the memory.
+
+    They are never written to, but compiled code takes writeable arrays only.
+    """
+    return bool(
+        matrix.format == "csr"
+        and matrix.dtype == np.float64
+        and matrix.data.flags.writeable
+        and matrix.has_canonical_format
+        and np.count_nonzero(matrix.data) == len(matrix.data)
+    )

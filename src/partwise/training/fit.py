@@ -93,7 +93,8 @@ class Progress:
     >>> def callback(progress):
     ...     seen.append(progress.row.epoch)
     ...     return len(seen) == 1000
-    >>> _ = LinearClassifier(callbacks=callback).fit([[0.0], [1.0]], ["a", "b"])
+    >>> model = LinearClassifier(solver="online-eg", callbacks=callback)
+    >>> _ = model.fit([[0.0], [1.0]], ["a", "b"])
     >>> seen[:2]
     [1, 2]
     """

@@ -142,7 +142,9 @@ class TrustRegionNewton(PrimalSolver):
             assert isinstance(self.evaluator, MatrixEvaluator)
             d = self.evaluator.newton_step(self.mu, g, self.l2)
             self.passes += 1.0
-            if inner(d, d) <= self.radius * self.radius:
+            if d is None:
+                self.decomposes, self.most = False, math.inf
+            elif inner(d, d) <= self.radius * self.radius:
                 return d, np.zeros_like(g)
         return self._conjugate_gradients(g)
 

@@ -22,6 +22,7 @@ from ...compiled.vectors import inner
 from ...errors import DataError, MismatchError
 from ...problem.evaluation import DualPoint
 from ...problem.footprint import Footprint
+from ...problem.matrix_evaluation import by_matrix
 from ...problem.problem import Problem
 from ..base import Evaluation, Solver
 from ..dual_points import set_gold, set_parts
@@ -165,6 +166,8 @@ class ExponentiatedGradient(Solver):
     ) -> Footprint:
         # theta and mu, v and w; for the hinge also the mean of v, and w of that.
         vectors = 2 if problem.loss.tau > 0.0 else 4
+        # The factor of a product of matrices, while a classifier is evaluated.
+        vectors += by_matrix(problem)
         return Footprint(vectors=vectors, parts=2, examples=7)
 
     def __init__(

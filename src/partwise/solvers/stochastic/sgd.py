@@ -37,6 +37,7 @@ from ...compiled.vectors import inner
 from ...errors import OptionError
 from ...problem.design import scatter, score
 from ...problem.footprint import Footprint
+from ...problem.matrix_evaluation import by_matrix
 from ...problem.problem import Problem, example_marginals, example_maximum
 from ...problem.sweeps import lowest_entropy
 from ..base import Evaluation
@@ -207,7 +208,9 @@ class _PlainSGD(StochasticSolver):
         cls, problem: Problem, l2: float, l1: float, options: dict[str, Any]
     ) -> Footprint:
         batch = min(int(options.get("batch", 1)), problem.n_examples)
-        return replace(cls.occupies, other=8.0 * batch * problem.max_parts)
+        # The factor and the result of a product of matrices, while a classifier is evaluated.
+        vectors = cls.occupies.vectors + (2 if by_matrix(problem) else 0)
+        return replace(cls.occupies, vectors=vectors, other=8.0 * batch * problem.max_parts)
 
     def __init__(self, goal: Goal, *, eta: Eta, order: Order, batch: Count, average: bool) -> None:
         super().__init__(goal, eta=eta, order=order)
