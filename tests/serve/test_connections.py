@@ -177,15 +177,15 @@ def test_work_that_takes_too_long_is_given_up_between_examples() -> None:
 def test_an_error_in_a_later_slice_names_its_example(monkeypatch: pytest.MonkeyPatch) -> None:
     model, examples, _ = case("tagger")
     served = ServedModel("m", model, Limits())
-    items = [served.exchange.read({"tokens": examples[0] * 400}, "x")[0] for _ in range(3)]
-    right = served.exchange.answers
+    items = [served.form.read({"tokens": examples[0] * 400}, "x") for _ in range(3)]
+    right = served._answers
 
     def answers(some: Any, ask: Any) -> Any:
         if any(item is items[2] for item in some):
             raise DataError("cannot be answered", place=Place.nth("sequence", 0), subject=True)
         return right(some, ask)
 
-    monkeypatch.setattr(served.exchange, "answers", answers)
+    monkeypatch.setattr(served, "_answers", answers)
     with pytest.raises(Exception, match=r"sequence 2 \(counted from 0\) cannot be answered"):
         served.answers(items, served.check_ask({}), lambda: False)
 

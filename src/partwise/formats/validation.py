@@ -241,9 +241,12 @@ def _labels(examples: Any) -> Iterator[str]:
     elif isinstance(examples, GraphFile):
         for graph in examples.graphs:
             yield from (label for label in graph.labels if label is not None)
-    else:
+    elif isinstance(examples, list):
         for sentence in examples:
             yield from (relation for relation in sentence.deprel if relation != "_")
+    elif hasattr(examples, "all_labels"):
+        # What a format of another package or task reads says itself what its labels are.
+        yield from examples.all_labels()
 
 
 def likely_slips(counts: Mapping[str, int]) -> dict[str, str]:
