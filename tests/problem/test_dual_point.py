@@ -82,7 +82,10 @@ def test_one_solver_goes_on_where_another_ended(
     tol = 1e-6 if loss == "log" else 2e-3
     fit = train(problem, 0.3, solver=first, tol=tol, max_passes=3000)
     again = train(problem, 0.3, solver=second, tol=2.0 * tol, start=fit.dual_point)
-    assert again.certificate.passes <= 3.0
+    most = 3.0
+    if second == "lbfgs":  # which has to prove with its weights what the duals of the other proved
+        most = train(problem, 0.3, solver=second, tol=2.0 * tol).certificate.passes / 2.0
+    assert again.certificate.passes <= most
     assert again.certificate.dual >= fit.certificate.dual - 1e-6 * abs(fit.certificate.dual)
 
 

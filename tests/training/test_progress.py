@@ -221,6 +221,6 @@ def test_the_l2_that_is_asked_for_is_shown_in_a_fit_but_not_in_a_path(
     assert "on its way to 1  " in stream.getvalue()
     stream.truncate(0)
     # A path does not use the l2 of the estimator.
-    partwise.path(made, x, y, dev=(x, y), l2_max=20.0, steps=2, tol=1e-2)
+    partwise.path(made, x, y, dev=(x, y), l2_max=8.0, steps=2, tol=1e-2)
     assert "pass" in stream.getvalue()
     assert "on its way" not in stream.getvalue()

@@ -38,6 +38,8 @@ __all__ = [
 
 #: Numbers before the arrays of an example: items, steps, parts, and the lengths of two arrays.
 _HEAD: Final = 5
+#: What the steps of an item are shared by has to be more.
+_RARE: Final = 1e-300
 #: The bytes that a number of a list takes at most while the list is sorted and written down.
 _BUILDING: Final = 48
 
@@ -258,8 +260,9 @@ def steps_entropy(spec: Any, topo: Any, mu: Any, slope: Any, work: Any) -> Any:
         for r in range(begin, end):
             whole += mu[r]
         for r in range(begin, end):
-            # What an item is made of is not known where it is never made.
-            share = mu[r] / whole if whole > 0.0 else 1.0 / (end - begin)
+            # What an item is made of is not known where it is hardly ever made, and the inverse
+            # of a smaller sum would be infinite.
+            share = mu[r] / whole if whole > _RARE else 1.0 / (end - begin)
             slope[r] = -math.log(max(share, 1e-300))
             total += mu[r] * slope[r]
     return total

@@ -13,7 +13,7 @@ from partwise.problem.subset import subset
 from partwise.solvers.automatic import first_choice
 from partwise.solvers.blocks.plan import BlockPlan, Extent, block_ends, make_plan
 from partwise.solvers.blocks.solver import deal
-from partwise.solvers.eg.base import default_annealing, easy_l2
+from partwise.solvers.eg.base import default_annealing, easy_l2, is_small
 from partwise.training.loop import train
 
 
@@ -55,6 +55,10 @@ def plan_of(name: str, loss: str, l2: float, l1: float = 0.0) -> BlockPlan:
 def test_the_method_is_that_of_the_automatic_solver(name: str, loss: str, l2: float) -> None:
     problem, plan = problem_of(name, loss), plan_of(name, loss, l2)
     chosen = first_choice(problem, l2, 0.0, {})[0]
+    if chosen == "newton":  # which takes all examples at once
+        n_weights, n_sites = problem.layout.n_weights, len(problem.arrays.design.site_part)
+        small = is_small(l2, easy_l2(problem), n_weights, n_sites)
+        chosen = "proximal-eg" if small else "online-eg"
     assert plan.method == ("online-eg" if chosen == "proximal-eg" else chosen)
     assert (plan.nearness > 0.0) == (chosen != "online-eg")
     if chosen == "online-eg":
