@@ -6,6 +6,7 @@ import logging
 import math
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -134,6 +135,18 @@ def fit_model(
     return train_model(task, in_memory(prepared, held, settings), settings, initial=initial)
 
 
+@contextmanager
+def counted_among(kept: npt.NDArray[np.bool_]) -> Iterator[None]:
+    """Correct the number of an example that an error names, where only some were kept."""
+    try:
+        yield
+    except DataError as error:
+        n = error.place.example
+        if n is not None and not kept.all():
+            error.place = error.place._replace(example=int(np.flatnonzero(kept)[n]))
+        raise
+
+
 def in_memory(prepared: Prepared, batches: list[Batch], settings: Parameters) -> Prepared:
     """Lay out examples in memory.
 
@@ -183,18 +196,19 @@ def in_memory(prepared: Prepared, batches: list[Batch], settings: Parameters) ->
     if allowed is not None and all(mine is None for mine in allowed):
         allowed = None
     given = [weakref.ref(rows) for rows in features]
-    problem = build_problem(
-        structure,
-        shapes,
-        features,
-        gold,
-        make_loss(settings.loss, structure.n_labels, settings.cost_matrix),
-        weights=prepared.weights or settings.weights,
-        sample_weight=weight[kept],
-        constraints=constraints,
-        own_constraints=own_constraints,
-        allowed=allowed,
-    )
+    with counted_among(kept):
+        problem = build_problem(
+            structure,
+            shapes,
+            features,
+            gold,
+            make_loss(settings.loss, structure.n_labels, settings.cost_matrix),
+            weights=prepared.weights or settings.weights,
+            sample_weight=weight[kept],
+            constraints=constraints,
+            own_constraints=own_constraints,
+            allowed=allowed,
+        )
     # The problem has copied what it needs of the features, and often nothing else holds them.
     del features
     found = problem.arrays

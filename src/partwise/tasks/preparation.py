@@ -193,7 +193,7 @@ def lay_out(
     if settings.out_of_core is not None:
         stream = source if isinstance(source, Stream) else parts(source)
         return _on_disk(preparation, stream, sample_weight, settings, resumed)
-    from ..models.fit import in_memory
+    from ..models.fit import counted_among, in_memory
 
     assert isinstance(source, Source)
     weight = check_weights(sample_weight, len(source))
@@ -205,7 +205,10 @@ def lay_out(
     prepared = _noted(preparation.finish(), len(source))
     if not batches:
         raise DataError(_NO_WEIGHT)
-    return in_memory(prepared, batches, settings)
+    kept = weight > 0.0
+    cut = len(batches[0].shapes) == np.count_nonzero(kept)
+    with counted_among(kept if cut else np.ones(1, np.bool_)):
+        return in_memory(prepared, batches, settings)
 
 
 def _noted(prepared: Prepared, n: int) -> Prepared:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arrays import Floats, Ints
-from ...errors import DataError, LabelError, Place
+from ...errors import NOWHERE, DataError, LabelError, Place
 from .class_weights import ClassWeights
 from .constraints import check_labels, make_constraints
 from .partial_labels import UNKNOWN, is_certain, number_labels, refuse_partial
@@ -78,7 +78,7 @@ class GrownLabels:
                     "examples in memory; leave out_of_core (--out-of-core) out, or these examples",
                     place=place,
                 )
-            self._add(label, f"{place}: ")
+            self._add(label, place)
         self._note_places(source, flat, lengths)
         found = np.fromiter(map(self.numbers.__getitem__, flat), np.int64, len(flat))
         return cut(found, lengths), None
@@ -92,12 +92,13 @@ class GrownLabels:
             if number is not None and number not in self._places:
                 self._places[number] = source.place(*_place(flat.index(label), lengths))
 
-    def _add(self, label: Any, where: str = "") -> int:
+    def _add(self, label: Any, place: Place = NOWHERE) -> int:
         first = next(iter(self.numbers), label)
         if type(label) is not type(first):
             raise DataError(
-                f"{where}the label {label!r} is of type {type(label).__name__} where the first "
-                f"label, {first!r}, is of type {type(first).__name__}; use one type for all labels"
+                f"the label {label!r} is of type {type(label).__name__} where the first label, "
+                f"{first!r}, is of type {type(first).__name__}; use one type for all labels",
+                place=place,
             )
         return self.numbers.setdefault(label, len(self.numbers))
 
