@@ -25,7 +25,7 @@ from ...problem.footprint import Footprint
 from ...problem.matrix_evaluation import by_matrix
 from ...problem.problem import Problem
 from ..base import Evaluation, Solver
-from ..dual_points import set_gold, set_parts
+from ..dual_points import gold_places, set_gold, set_parts
 from ..goal import Goal
 from ..iterate_average import IterateAverage
 from ..options import CountFrom0, Factor, NotNegative, OneOf, Positive, Preset
@@ -132,6 +132,8 @@ class Duals(NamedTuple):
 
 #: With this theta on its parts a gold label has all the probability, to more than 16 digits.
 VERTEX: Final = 50.0
+#: Marginals of gold labels differ by less.
+_NEAR_GOLD: Final = 1e-3
 #: An annealing has settled once its l2 is above the target by at most this part of it, which is
 #: the cutoff of `default_annealing` too.
 NEAR: Final = 0.1
@@ -200,8 +202,12 @@ class ExponentiatedGradient(Solver):
             set_parts(problem, theta, given)
         else:
             set_gold(problem, theta, start)
+        if vertices and problem.loss.tau == 0.0 and not self._at_gold(theta, mu):
+            vertices = False
+            set_gold(problem, theta, first_theta(problem))
         if vertices:
             set_gold(problem, mu, problem.arrays.gold_count)
+        self.all_enter = given is None and not vertices
         self.duals = Duals(
             theta=theta,
             mu=mu,
@@ -217,6 +223,23 @@ class ExponentiatedGradient(Solver):
             self.rebuild()
         else:
             self.refresh()
+
+    def _at_gold(self, theta: Floats, mu: Floats) -> bool:
+        """Return whether theta makes the gold label of every example the best; mu is overwritten.
+
+        Where labels have more or fewer parts and parts are tied, as those of segments, another
+        label may use the parts of the gold label more often than that does. Then no theta on them
+        comes near the gold label, and all examples are in w from the beginning.
+        """
+        problem, arrays = self.problem, self.problem.arrays
+        self.evaluator.marginals(theta, mu, np.empty(problem.n_examples))
+        for first, last in problem.room.sweep(problem.n_examples, problem.room.keeps(mu)):
+            count = arrays.gold_count[arrays.gold_ptr[first] : arrays.gold_ptr[last]]
+            own = mu[arrays.part_ptr[first] : arrays.part_ptr[last]]
+            far = np.abs(mu[gold_places(problem, first, last)] - count).max(initial=0.0)
+            if max(far, abs(float(own.sum() - count.sum()))) > _NEAR_GOLD:
+                return False
+        return True
 
     @property
     def current_l2(self) -> float:
