@@ -207,7 +207,6 @@ class ExponentiatedGradient(Solver):
             set_gold(problem, theta, first_theta(problem))
         if vertices:
             set_gold(problem, mu, problem.arrays.gold_count)
-        self.all_enter = given is None and not vertices
         self.duals = Duals(
             theta=theta,
             mu=mu,

@@ -350,8 +350,8 @@ class OnlineEG(ExponentiatedGradient):
         elif start is None and not search:
             start = _ENTRY
         super().__init__(goal, start=start, annealing=annealing)
-        if self.all_enter:
-            self.entry = 1.0
+        if tau == 0.0 and not np.any(self.duals.theta == VERTEX):
+            self.entry = 1.0  # none is left to enter
         self.order = order
         self.fixed = not search
         self.halvings = (0, 0) if self.fixed else _halvings(halvings)
