@@ -205,6 +205,7 @@ def lay_out(
     prepared = _noted(preparation.finish(), len(source))
     if not batches:
         raise DataError(_NO_WEIGHT)
+    # Some tasks leave examples of weight 0 out themselves, and then count the others.
     kept = weight > 0.0
     cut = len(batches[0].shapes) == np.count_nonzero(kept)
     with counted_among(kept if cut else np.ones(1, np.bool_)):
