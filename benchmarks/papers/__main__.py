@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from ..data import MissingDataError
 from ..limits import table
@@ -40,10 +41,10 @@ def draw(path: Path, title: str, outcome: Outcome) -> None:
                 label=curve.name,
             )  # fmt: skip
         axes.set(title=panel.title, xlabel=panel.x, ylabel=panel.y)
-        if "x" in panel.log:
-            axes.set_xscale("log")
-        if "y" in panel.log:
-            axes.set_yscale("log")
+        for axis, name in ((axes.xaxis, "x"), (axes.yaxis, "y")):
+            if name in panel.log:
+                axes.set(**{f"{name}scale": "log"})
+                _mark(axis)
         axes.grid(visible=True, which="major", alpha=0.3)
         if len(panel.curves) > 1:
             axes.legend(fontsize="small")
@@ -53,6 +54,17 @@ def draw(path: Path, title: str, outcome: Outcome) -> None:
     temporary = path.with_name(path.name + ".tmp")
     picture.savefig(temporary, format="png", dpi=100)
     temporary.replace(path)
+
+
+def _mark(axis: Any) -> None:
+    """Label 1, 2 and 5 of every decade where there are few, so that labels do not overlap."""
+    from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
+
+    low, high = axis.get_view_interval()
+    if high < 1000.0 * low:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FormatStrFormatter("%g"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def page(out: Path, done: Sequence[tuple[Figure, Outcome, float]]) -> str:

@@ -114,10 +114,10 @@ def _entropy_runs(name: str, quick: bool) -> Set:
         return float(np.linalg.norm(whole)) / problem.n_examples
 
     warm_up(problem, l2, list(ENTROPY))
-    seconds = 0.05 if quick else 5.0
+    real = name != "BROWN" and not quick
+    seconds = 0.05 if quick else 60.0 if real else 5.0
     best = long_fit(problem, l2, 30.0 if quick else 100.0)
     runs = [run(problem, l2, method, seconds, best, found.error, gradient) for method in ENTROPY]
-    real = name != "BROWN" and not quick
     return beside(name if real else f"like {name}", real, best, runs)
 
 

@@ -24,6 +24,8 @@ _ROOT: Final = "/sys/fs/cgroup"
 
 
 _MOST_MIB: Final = 2**24
+#: What needs less is not checked: asking the system takes longer than a small fit should.
+_LITTLE: Final = 2.0**24
 #: The units of sizes, and how many bytes they are.
 _UNITS: Final = {
     "": 1024**2,
@@ -113,8 +115,7 @@ def check_memory(needed: float, what: str, place: Place = NOWHERE) -> None:
     place : Place
         Where it was found.
     """
-    limit = memory_limit()
-    if needed > limit:
+    if needed > _LITTLE and needed > (limit := memory_limit()):
         raise DataError(
             f"{what} would need at least {needed / 2**30:,.0f} GiB of memory, and this machine "
             f"has {limit / 2**30:,.0f}; number the features without gaps, or use fewer features or "

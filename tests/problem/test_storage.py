@@ -114,6 +114,8 @@ def test_a_matrix_that_does_not_fit_into_memory_is_refused(
 ) -> None:
     layout = Layout.full((3,), [np.ones(4, dtype=np.int64)])
     assert layout.dense(np.arange(12.0), 0).shape == (4, 3)
-    monkeypatch.setattr("partwise.memory.memory_limit", lambda: 95.0)
-    with pytest.raises(DataError, match="a matrix of 4 features by 3 labels would need"):
-        layout.dense(np.arange(12.0), 0)
+    n = 1_000_000
+    layout = Layout.full((3,), [np.ones(n, dtype=np.int64)])
+    monkeypatch.setattr("partwise.memory.memory_limit", lambda: 24.0 * n - 1.0)
+    with pytest.raises(DataError, match="a matrix of 1,000,000 features by 3 labels would need"):
+        layout.dense(np.zeros(3 * n), 0)

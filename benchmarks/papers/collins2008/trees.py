@@ -12,6 +12,7 @@ from .runs import (
     LBFGS,
     OF_MARGIN,
     PARSING,
+    PARSING_FROM_GOLD,
     SVM_STRUCT,
     best_known,
     chosen_eta,
@@ -35,6 +36,10 @@ SMOOTH = (1000.0, 100.0, 10.0, 1.0)
 MARGIN = (10000.0, 1000.0, 100.0, 10.0, 1.0)
 ERROR, PRIMAL = "validation error, %", "primal objective"
 SECONDS, SMALL = "CPU seconds", "the data are too small"
+START = (
+    "the paper does not say where EG starts; from uniform distributions w is far out for small C, "
+    "and the runs are shorter than those of the paper"
+)
 FEW = "the runs are shorter than those of the paper"
 
 
@@ -42,11 +47,12 @@ def figure_12(quick: bool) -> Outcome:
     """Draw EG, L-BFGS and SGD."""
     task = trees(quick)
     eg = {c: run(task, quick, c, PARSING) for c in SMOOTH}
+    gold = {c: run(task, quick, c, PARSING_FROM_GOLD) for c in SMOOTH}
     others = {c: run(task, quick, c, LBFGS) for c in SMOOTH}
     draws = {c: sgd(task, quick, c) for c in SMOOTH}
     panels, near = [], {}
     for c in SMOOTH:
-        found = {"EG": eg[c], "L-BFGS": others[c], "SGD": draws[c]}
+        found = {"EG": eg[c], "EG from gold": gold[c], "L-BFGS": others[c], "SGD": draws[c]}
         best = best_known(*found.values())
         near[c] = {name: to_excess(r, 0.05, best) for name, r in found.items()}
         curves = [curve(name, r, "objective") for name, r in found.items()]
@@ -54,37 +60,42 @@ def figure_12(quick: bool) -> Outcome:
     for name, runs in (("L-BFGS", others), ("SGD", draws)):
         curves = [curve(f"{name}, C = {c:g}", r, "error") for c, r in runs.items()]
         curves.append(curve("EG, C = 10", eg[10.0], "error"))
+        curves.append(curve("EG from gold, C = 10", gold[10.0], "error"))
         panels.append(zoomed(panel(f"EG and {name}", curves, ERROR), 45.0))
     errors = {c: last(found).error for c, found in eg.items()}
+    golden = {c: last(found).error for c, found in gold.items()}
     low = {c: lowest_error(found) for c, found in others.items()}
     behind = {c: overtakes(eg[c], others[c]) for c in SMOOTH}
+    ahead = {c: overtakes(gold[c], others[c]) for c in SMOOTH}
     etas = {c: chosen_eta(task, c) for c in SMOOTH}
     claims = [
         compare(
             "EG converges to the optimum significantly faster than L-BFGS.",
             f"Passes until the primal is within 5% of the best: {listed(near)}. EG is ahead "
-            f"from pass {each(behind)}.",
+            f"from pass {each(behind)}; from gold labels {each(ahead)}.",
             all(x["EG"] < x["L-BFGS"] for x in near.values()),
-            FEW,
+            START,
         ),
         compare(
             "SGD does not converge to the optimum for C = 1 and 10, and else more slowly than EG.",
             f"The same numbers; one pass chooses {each(etas)}.",
             all(near[c]["SGD"] >= near[c]["EG"] for c in SMOOTH),
-            "the grid of this run has 0.01, which section 7.2 of the paper leaves out",
+            START,
         ),
         compare(
             "C = 10 has the best validation error.",
-            f"The errors of EG at the end, in percent: {each(errors)}.",
+            f"The errors of EG at the end, in percent: {each(errors)}; from gold labels "
+            f"{each(golden)}.",
             min(errors, key=lambda c: errors[c]) == 10.0,
-            FEW,
+            START,
         ),
         compare(
             "In accuracy EG outperforms L-BFGS at every C, and SGD is comparable.",
-            f"Lowest errors: EG at C = 10 {lowest_error(eg[10.0]):.2f}%; L-BFGS {each(low)}; SGD "
+            f"Lowest errors: EG at C = 10 {lowest_error(eg[10.0]):.2f}%, from gold labels "
+            f"{lowest_error(gold[10.0]):.2f}%; L-BFGS {each(low)}; SGD "
             f"{each({c: lowest_error(r) for c, r in draws.items()})}.",
             lowest_error(eg[10.0]) <= min(low.values()) + 0.1,
-            FEW,
+            START,
         ),
     ]
     return Outcome(f"{task.said} {last(eg[10.0]).passes:.0f} passes.", panels, claims)
