@@ -23,6 +23,9 @@ from ..report import write_text
 from . import all_figures
 from .figure import Figure, Outcome, from_json, to_json
 
+#: The names of more curves than this stand beside the box.
+MANY = 12
+
 
 def draw(path: Path, title: str, outcome: Outcome) -> None:
     """Draw the boxes of a figure beside each other, at most three per row."""
@@ -46,7 +49,9 @@ def draw(path: Path, title: str, outcome: Outcome) -> None:
                 axes.set(**{f"{name}scale": "log"})
                 _mark(axis)
         axes.grid(visible=True, which="major", alpha=0.3)
-        if len(panel.curves) > 1:
+        if len(panel.curves) > MANY:
+            axes.legend(fontsize="x-small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        elif len(panel.curves) > 1:
             axes.legend(fontsize="small")
     for axes in boxes[len(outcome.panels) :]:
         axes.set_visible(False)
