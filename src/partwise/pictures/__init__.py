@@ -12,23 +12,19 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .arcs import *
     from .charts import *
     from .highlights import *
     from .markup import *
-    from .style import *
     from .training import *
     from .trees import *
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
-            ".arcs": "dependency_svg",
             ".charts": "Axis Chart interval_svg",
             ".highlights": "hues spans_html tags_html",
-            ".markup": "Markup element joined plain_text",
-            ".style": "STYLE scrolled standalone",
+            ".markup": "STYLE Markup element joined plain_text scrolled standalone",
             ".training": "gap_chart objective_chart passes_chart score_chart",
-            ".trees": "tree_svg",
+            ".trees": "dependency_svg tree_svg",
         },
     )
