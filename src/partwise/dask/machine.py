@@ -179,7 +179,7 @@ class ClusterAscent(BlockAscent):
         self.crew.send_vectors(*capture(self.vectors, "vectors"))
 
     def _begin_anew(self) -> None:
-        """Bring everything to where the fit starts."""
+        """Return to the start of the fit."""
         plan, storage, n, pause = self.plan, self.storage, self.examples, self.pause
         BlockAscent.__init__(self, plan, storage, n, self.l2, self.l1, self.rng)
         self.pause = pause
@@ -193,7 +193,7 @@ class ClusterAscent(BlockAscent):
     # Losses of workers
 
     def _surely(self, call: Callable[[], _Result]) -> _Result:
-        """Do something; if a worker is lost, return to the last states and do it again."""
+        """Call a function. If a worker is lost, return to the last states and call it again."""
         while True:
             try:
                 return call()
@@ -238,7 +238,7 @@ class ClusterAscent(BlockAscent):
         _log.info("%d blocks were read again; the fit goes on", again)
 
     def _refresh(self) -> None:
-        """Repeat what an evaluation changes."""
+        """Repeat the part of an evaluation that changes the state."""
         self.linear = self.fresh()[0]
 
     def _tell(self, costs: Costs) -> None:
@@ -277,7 +277,7 @@ class RemoteState:
         self.arrays: list[Any] = []
 
     def as_state(self, number: int) -> BlockState:
-        """Return it as a worker takes it."""
+        """Return the state in the form that a worker takes."""
         return BlockState(number, self.tree, self.names, [np.asarray(a) for a in self.arrays])
 
 
