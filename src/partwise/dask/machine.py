@@ -54,14 +54,12 @@ class ClusterAscent(BlockAscent):
         The workers, with blocks that are laid out.
     weights : ndarray or None
         Stored weights to start from.
-    every : int or None
-        After how many rounds the states are fetched; None is after some passes.
     """
 
     name: ClassVar[str] = "blocks"
     needs = frozenset({"whole labels"})
     remade = (
-        "snapshots", "noted", "done", "inside", "since", "every", "start", "replayed",
+        "snapshots", "noted", "done", "inside", "since", "start", "replayed",
         "lost", "costs", "first_rng", "in_vain",
     )  # fmt: skip
 
@@ -76,12 +74,10 @@ class ClusterAscent(BlockAscent):
         crew: ClusterCrew,
         *,
         weights: Floats | None = None,
-        every: int | None = None,
     ) -> None:
         super().__init__(plan, storage, n_examples, l2, l1, rng)
         self.crew: ClusterCrew = crew
         self.start = weights
-        self.every = every or PASSES * plan.exchanges
         self.states = [RemoteState() for _ in range(plan.blocks)]
         self.snapshots = Snapshots()
         self.noted: tuple[Any, ...] | None = None  # the state of the driver at the last snapshot
@@ -142,7 +138,7 @@ class ClusterAscent(BlockAscent):
     def _round(self) -> None:
         super()._round()
         self.since += 1
-        if self.since >= self.every:
+        if self.since >= PASSES * self.plan.exchanges:
             self._snapshot()
 
     def _snapshot(self) -> None:
@@ -287,15 +283,10 @@ class Snapshots:
     The states of all blocks may be larger than the memory of the driver, so they are written to
     files, which are mapped. New states are written beside the old ones, which are deleted when all
     new ones are there.
-
-    Parameters
-    ----------
-    folder : str or None
-        Where to make the folder; None is where temporary files are.
     """
 
-    def __init__(self, folder: str | None = None) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="partwise-", dir=folder)
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="partwise-")
         self._number = 0
 
     def keep(self, states: Sequence[BlockState], into: Sequence[RemoteState]) -> int:
