@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+# Programs that have only imported the package may catch partwise.errors.DataError.
+from . import errors as errors
 from .lazy import lazy_names
 
 __version__ = "0.1.0"
