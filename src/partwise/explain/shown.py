@@ -69,7 +69,8 @@ def _largest(items: _Items, top: int | None) -> tuple[list[Contribution | Differ
     top : int or None
         How many to return; None returns all.
     """
-    ordered = sorted(items, key=lambda one: -abs(one.product))
+    listed: list[Contribution | Difference] = [*items]
+    ordered = sorted(listed, key=lambda one: -abs(one.product))
     chosen = ordered if top is None else ordered[:top]
     rest = ordered[len(chosen) :]
     return sorted(chosen, key=lambda one: -one.product), len(rest), sum(o.product for o in rest)
