@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
 import share_files  # noqa: E402
-from completions import described_parser, verbs_of  # noqa: E402
+from share_files import described_parser, verbs_of  # noqa: E402
 
 
 @pytest.fixture(scope="module")

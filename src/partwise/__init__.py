@@ -8,79 +8,47 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .errors import DataError, MismatchError, ModelFileError, PartwiseError
+# Programs that have only imported the package may catch partwise.errors.DataError.
+from . import errors as errors
 from .lazy import lazy_names
-
-if TYPE_CHECKING:
-    from .models.file import load_model, save_model
-    from .models.foreign.registry import read_model, write_model
-    from .models.foreign.sklearn import model_of_sklearn
-    from .models.tally import UnknownFeaturesWarning
-    from .solvers.eg.simplex_qp import QuadraticResult, minimise_quadratic
-    from .tasks.constituency.estimator import ConstituencyParser, ConstituencyParserCV
-    from .tasks.cross_validation import path
-    from .tasks.dependency.estimator import DependencyParser, DependencyParserCV
-    from .tasks.graph.estimator import GraphLabeler, GraphLabelerCV
-    from .tasks.graph.examples import GraphExample
-    from .tasks.graph.kernel import KernelGraphLabeler
-    from .tasks.sequences.classifier import LinearClassifier, LinearClassifierCV
-    from .tasks.sequences.kernel_estimators import KernelClassifier, KernelTagger
-    from .tasks.sequences.segmenter import SegmentTagger, SegmentTaggerCV
-    from .tasks.sequences.tagger import SequenceTagger, SequenceTaggerCV
-    from .tasks.sequences.template_file import Templates
-    from .training.certificate import ConvergenceWarning
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "ConstituencyParser",
-    "ConstituencyParserCV",
-    "ConvergenceWarning",
-    "DataError",
-    "DependencyParser",
-    "DependencyParserCV",
-    "GraphExample",
-    "GraphLabeler",
-    "GraphLabelerCV",
-    "KernelClassifier",
-    "KernelGraphLabeler",
-    "KernelTagger",
-    "LinearClassifier",
-    "LinearClassifierCV",
-    "MismatchError",
-    "ModelFileError",
-    "PartwiseError",
-    "QuadraticResult",
-    "SegmentTagger",
-    "SegmentTaggerCV",
-    "SequenceTagger",
-    "SequenceTaggerCV",
-    "Templates",
-    "UnknownFeaturesWarning",
-    "__version__",
-    "load_model",
-    "minimise_quadratic",
-    "model_of_sklearn",
-    "path",
-    "read_model",
-    "save_model",
-    "write_model",
-]
-
-_HOMES = {
-    "ConvergenceWarning": ".training.certificate",
-    "GraphExample": ".tasks.graph.examples",
-    "QuadraticResult": ".solvers.eg.simplex_qp",
-    "Templates": ".tasks.sequences.template_file",
-    "UnknownFeaturesWarning": ".models.tally",
-    "load_model": ".models.file",
-    "minimise_quadratic": ".solvers.eg.simplex_qp",
-    "model_of_sklearn": ".models.foreign.sklearn",
-    "path": ".tasks.cross_validation",
-    "read_model": ".models.foreign.registry",
-    "save_model": ".models.file",
-    "write_model": ".models.foreign.registry",
-}
-
-# The estimators are at home in the folders of their tasks.
-__getattr__, __dir__ = lazy_names(__name__, _HOMES, "estimators")
+if TYPE_CHECKING:
+    from .errors import *
+    from .models.file import *
+    from .models.foreign.registry import *
+    from .models.foreign.sklearn import model_of_sklearn as model_of_sklearn
+    from .models.tally import *
+    from .solvers.eg.simplex_qp import *
+    from .tasks.constituency.estimator import *
+    from .tasks.cross_validation import *
+    from .tasks.dependency.estimator import *
+    from .tasks.graph.estimator import *
+    from .tasks.graph.examples import *
+    from .tasks.graph.kernel import *
+    from .tasks.sequences.classifier import *
+    from .tasks.sequences.kernel_estimators import *
+    from .tasks.sequences.segmenter import *
+    from .tasks.sequences.tagger import *
+    from .tasks.sequences.template_file import *
+    from .training.certificate import *
+else:
+    # The estimators are at home in the folders of their tasks.
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            ".": "__version__",
+            ".errors": "DataError MismatchError ModelFileError PartwiseError",
+            ".models.file": "load_model save_model",
+            ".models.foreign.registry": "read_model write_model",
+            ".models.foreign.sklearn": "model_of_sklearn",
+            ".models.tally": "UnknownFeaturesWarning",
+            ".solvers.eg.simplex_qp": "QuadraticResult minimise_quadratic",
+            ".tasks.cross_validation": "path",
+            ".tasks.graph.examples": "GraphExample",
+            ".tasks.sequences.template_file": "Templates",
+            ".training.certificate": "ConvergenceWarning",
+        },
+        "estimators",
+    )

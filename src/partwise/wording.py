@@ -6,7 +6,10 @@ import difflib
 from collections.abc import Iterable
 from typing import Final
 
-__all__ = ["counted", "did_you_mean"]
+__all__ = ["counted", "did_you_mean", "plural"]
+
+#: Plurals that do not only add an s.
+_PLURALS: Final = {"vertex": "vertices", "part of speech": "parts of speech"}
 
 #: How much less alike than the best a name may be, of 1 for equal names.
 _LESS: Final = 0.1
@@ -21,7 +24,12 @@ def counted(n: int, what: str) -> str:
     >>> counted(1, "column"), counted(1200, "column")
     ('1 column', '1,200 columns')
     """
-    return f"{n:,} {what if n == 1 else what + 's'}"
+    return f"{n:,} {what if n == 1 else plural(what)}"
+
+
+def plural(what: str) -> str:
+    """Return the plural of a noun."""
+    return _PLURALS.get(what, f"{what}s")
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:

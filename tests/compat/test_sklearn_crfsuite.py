@@ -34,7 +34,7 @@ from partwise import (
 )
 from partwise.compat import pycrfsuite as ours
 from partwise.compat.sklearn_crfsuite import CRF, metrics, scorers
-from partwise.compat.sklearn_crfsuite.sequences import sequence_array
+from partwise.compat.sklearn_crfsuite.estimator import sequence_array
 from partwise.compat.sklearn_crfsuite.utils import flatten
 
 #: The parameters of sklearn-crfsuite 0.5, in its order.

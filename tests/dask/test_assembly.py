@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import grammar_of_arcs, grammar_of_phrases
 
-from partwise.dask.assembly import Assembly, assemble
 from partwise.dask.pieces import FilePiece, Measured, cut
-from partwise.dask.shard import Shard
+from partwise.dask.shard import Assembly, Shard, assemble_blocks
 from partwise.datasets import tagged_text
 from partwise.errors import DataError
 from partwise.formats.brackets import write_brackets
@@ -98,7 +97,7 @@ def in_blocks(
         found = [getattr(one, method)(*args) for one, args in zip(shards, sent, strict=True)]
         return list(pickle.loads(pickle.dumps(found)))
 
-    made = assemble(call, len(shards), how)
+    made = assemble_blocks(call, len(shards), how)
     for shard in shards:
         sent = pickle.loads(pickle.dumps(made.blueprint))
         shard.build(sent, Storage.spread(sent.layout))

@@ -188,7 +188,7 @@ def test_rows_that_explain_two_tokens_are_printed_once() -> None:
 def test_the_program_of_a_report_runs(
     folder: Path, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from partwise.report.usage import usage_of
+    from partwise.report.gathering import usage_of
 
     path, data = model_and_data(folder, name)
     monkeypatch.chdir(tmp_path)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from partwise.errors import DataError
-from partwise.serve.authority import Authority
+from partwise.serve.application import Authority
 from partwise.serve.faults import Fault
 
 

@@ -22,7 +22,7 @@ from partwise.testing.cases import (
     TOLERANCE,
     Case,
     Label,
-    Table,
+    PartTable,
     close,
     draw_scores,
     flat,
@@ -33,8 +33,20 @@ from partwise.testing.cases import (
 from partwise.testing.laws import LAWS
 
 __all__ = [
-    "PATTERNS", "TOLERANCE", "Instance", "Label", "StructureLaws", "Table", "close", "draw_scores",
-    "flat", "largest", "law", "log_sum", "permitted", "probabilities",
+    "PATTERNS",
+    "TOLERANCE",
+    "Instance",
+    "Label",
+    "PartTable",
+    "StructureLaws",
+    "close",
+    "draw_scores",
+    "flat",
+    "largest",
+    "law",
+    "log_sum",
+    "permitted",
+    "probabilities",
 ]  # fmt: skip
 
 Instance = tuple[Structure, Ints]
@@ -63,7 +75,7 @@ def permitted(label: Label, rules: Constraints) -> bool:
 class StructureLaws:
     """One suite for all structures."""
 
-    _tables: dict[tuple[Any, ...], Table] = {}  # noqa: RUF012 (shared on purpose: a cache)
+    _tables: dict[tuple[Any, ...], PartTable] = {}  # noqa: RUF012 (shared on purpose: a cache)
 
     # What a subclass provides.
 
@@ -109,10 +121,10 @@ class StructureLaws:
 
     # What the laws share.
 
-    def table(self, structure: Structure, topo: Ints) -> Table:
+    def table(self, structure: Structure, topo: Ints) -> PartTable:
         key = (structure.name, *structure.spec, *topo)
         if key not in self._tables:
-            self._tables[key] = Table.of(
+            self._tables[key] = PartTable.of(
                 structure.n_parts(topo),
                 self.labels(structure, topo),
                 lambda label: self.parts(structure, topo, label),
@@ -134,7 +146,9 @@ class StructureLaws:
             lambda label: self.array(structure, topo, label),
         )
 
-    def draw(self, data: st.DataObject, *patterns: str) -> tuple[Structure, Ints, Table, Floats]:
+    def draw(
+        self, data: st.DataObject, *patterns: str
+    ) -> tuple[Structure, Ints, PartTable, Floats]:
         """Draw an instance and scores, for a law of a structure's own."""
         case = self.case(data, patterns or PATTERNS)
         return case.structure, case.topo, case.table, case.theta

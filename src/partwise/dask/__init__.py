@@ -17,43 +17,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from partwise.lazy import lazy_names
+from ..lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .clients import Address
-    from .estimators import (
-        DaskConstituencyParser,
-        DaskDependencyParser,
-        DaskLinearClassifier,
-        DaskSequenceTagger,
-    )
-    from .inputs import Files
-    from .paths import parallel_paths
-
-__all__ = [
-    "Address",
-    "DaskConstituencyParser",
-    "DaskDependencyParser",
-    "DaskLinearClassifier",
-    "DaskSequenceTagger",
-    "Files",
-    "parallel_paths",
-]
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "Address": ".clients",
-        "Files": ".inputs",
-        "parallel_paths": ".paths",
-        **dict.fromkeys(
-            (
-                "DaskConstituencyParser",
-                "DaskDependencyParser",
-                "DaskLinearClassifier",
-                "DaskSequenceTagger",
+    from .clients import *
+    from .estimators import *
+    from .inputs import *
+    from .paths import *
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            ".clients": "Address",
+            ".estimators": (
+                "DaskConstituencyParser DaskDependencyParser DaskLinearClassifier "
+                "DaskSequenceTagger"
             ),
-            ".estimators",
-        ),
-    },
-)
+            ".inputs": "Files",
+            ".paths": "parallel_paths",
+        },
+    )

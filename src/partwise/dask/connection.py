@@ -1,4 +1,4 @@
-"""The connection to a cluster: tasks that are bound to workers, and what becomes of lost ones."""
+"""The connection to a cluster: tasks that are bound to workers, and the loss of workers."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import logging
 import platform
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any, Final, NamedTuple
 
 import partwise
 
 from ..errors import ClusterError
 
-__all__ = ["Cluster", "Task", "WorkerLost"]
+__all__ = ["BoundTask", "Cluster", "WorkerLost"]
 
 _log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class WorkerLost(Exception):
     """A worker is gone, or has lost what it held of a fit."""
 
 
-class Task(NamedTuple):
+class BoundTask(NamedTuple):
     """A task, and the worker that it is bound to; None if any worker may do it."""
 
     worker: str | None
@@ -129,7 +129,7 @@ class Cluster:
 
     def submit(
         self, worker: str | None, name: str, function: Callable[..., Any], *arguments: Any
-    ) -> Task:
+    ) -> BoundTask:
         """Start a task, on one worker alone or on any.
 
         Parameters
@@ -144,10 +144,10 @@ class Cluster:
         bound = {} if worker is None else {"workers": [worker], "allow_other_workers": False}
         with self._talking():
             future = self.client.submit(function, *arguments, key=name, pure=False, **bound)
-        return Task(worker, future)
+        return BoundTask(worker, future)
 
     def share(self, data: Any, workers: Sequence[str]) -> dict[str, Any]:
-        """Send something large to workers before tasks need it; returns what stands for it on each.
+        """Send something large to workers before tasks need it, and return its future on each.
 
         Dask can copy data from one worker to the others, but its scheduler then tries for ever to
         reach one that is lost meanwhile, and copies nothing else until it does.
@@ -181,7 +181,7 @@ class Cluster:
                 self._look(workers)
                 patience *= 2.0
 
-    def collect(self, tasks: Sequence[Task]) -> list[Any]:
+    def collect(self, tasks: Sequence[BoundTask]) -> list[Any]:
         """Wait for tasks, and return their results.
 
         If a worker that one of them is bound to is gone, WorkerLost is raised.
@@ -246,30 +246,21 @@ class Cluster:
             with suppress(Exception):
                 self._ask(self.client._run, function, *arguments, on_error="ignore")
 
-    def _talking(self) -> _Talking:
-        return _Talking(self)
-
-
-class _Talking:
-    """Turns the errors of a lost connection into one sentence."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        self.cluster = cluster
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+    @contextmanager
+    def _talking(self) -> Iterator[None]:
+        """Turn the errors of a lost connection into one sentence."""
         from distributed.comm.core import CommClosedError
 
-        lost = (CommClosedError, ConnectionError, asyncio.CancelledError, CancelledError)
-        if isinstance(error, lost) and not self.cluster.alive:
-            raise self.cluster.gone() from error
-        if isinstance(error, lost):
+        try:
+            yield
+        except (CommClosedError, ConnectionError, asyncio.CancelledError, CancelledError) as error:
+            if not self.alive:
+                raise self.gone() from error
             raise WorkerLost(str(error)) from error
-        closed = isinstance(error, (RuntimeError, ValueError, AttributeError, OSError))
-        if closed and not self.cluster.alive:
-            raise self.cluster.gone() from error
+        except (RuntimeError, ValueError, AttributeError, OSError) as error:
+            if self.alive:
+                raise
+            raise self.gone() from error
 
 
 def versions() -> dict[str, str]:

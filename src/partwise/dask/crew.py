@@ -13,14 +13,14 @@ from ..errors import ClusterError, DataError
 from ..problem.storage import Storage
 from ..solvers.blocks.ascent import Crew
 from ..solvers.blocks.plan import BlockPlan, Change, Fresh, Pass, Round, Update
-from .assembly import Assembly, assemble
-from .connection import Cluster, Task, WorkerLost
+from .connection import BoundTask, Cluster, WorkerLost
+from .shard import Assembly, assemble_blocks
 from .station import (
-    Answer,
+    BlockOrigin,
     BlockState,
     Built,
-    Origin,
-    Step,
+    StationAnswer,
+    StationStep,
     answer,
     build,
     built_blocks,
@@ -99,7 +99,7 @@ class ClusterCrew(Crew):
         The cluster.
     fit : str
         A name of the fit that no other one has.
-    origins : sequence of Origin
+    origins : sequence of BlockOrigin
         Where the examples of each block come from.
     parts : callable or None
         Returns the futures of a part of a collection, by its number.
@@ -114,14 +114,14 @@ class ClusterCrew(Crew):
         self,
         cluster: Cluster,
         fit: str,
-        origins: Sequence[Origin],
+        origins: Sequence[BlockOrigin],
         parts: Callable[[int], list[Any]] | None = None,
     ) -> None:
         self.cluster, self.fit, self.origins, self.parts = cluster, fit, list(origins), parts
         self.placement = Placement()
         self.assembly: Assembly | None = None
         self.built: list[Built] = []
-        self.waiting: list[Step] = []
+        self.waiting: list[StationStep] = []
         self.sequence = self.number = 0
         self.costs = Costs()
         self.how: tuple[BlockPlan, float, float, Floats | None] | None = None
@@ -168,7 +168,7 @@ class ClusterCrew(Crew):
             name = {"look": "count", "settle": "number"}.get(method, method)
             return self._each(name, lambda b: (on_shard, (self.fit, b, method, arguments[b])))
 
-        self.assembly = assemble(call, k, how, initial)
+        self.assembly = assemble_blocks(call, k, how, initial)
         blueprint = self.cluster.share(self.assembly.blueprint, self.placement.workers)
         self.built = self._each(
             "build", lambda b: (build, (self.fit, b, blueprint[self.placement.worker_of[b]]))
@@ -187,7 +187,7 @@ class ClusterCrew(Crew):
         what: Callable[[int], tuple[Callable[..., Any], tuple[Any, ...]]],
         blocks: Sequence[int] | None = None,
     ) -> list[Any]:
-        """Do something with each block, on its worker."""
+        """Call a function for each block on the worker that has it, and return the results."""
         tasks = []
         for b in range(self.blocks) if blocks is None else blocks:
             function, arguments = what(b)
@@ -256,7 +256,7 @@ class ClusterCrew(Crew):
         return len(again)
 
     def rebalanced(self) -> bool:
-        """Give blocks to workers that have come and have none; returns whether any was moved.
+        """Give blocks to new workers, and return whether any block was moved.
 
         All blocks are then made anew, and need their states.
         """
@@ -285,8 +285,8 @@ class ClusterCrew(Crew):
 
     # The rounds
 
-    def _ask(self, step: Step, name: str) -> dict[int, Any]:
-        """Let all workers do what has been waiting, and one more step; returns by block."""
+    def _ask(self, step: StationStep, name: str) -> dict[int, Any]:
+        """Run the waiting steps and one more on all workers, and return the results by block."""
         steps, self.waiting = [*self.waiting, step], []
         self.sequence += 1
         workers, began = self.placement.workers, time.perf_counter()
@@ -294,13 +294,13 @@ class ClusterCrew(Crew):
         sent = (
             self.cluster.share(steps, workers) if size > _LARGE else dict.fromkeys(workers, steps)
         )
-        tasks: list[Task] = [
+        tasks: list[BoundTask] = [
             self.cluster.submit(
                 worker, self._name(name), answer, self.fit, self.sequence, sent[worker]
             )
             for worker in workers
         ]
-        answers: list[Answer] = self.cluster.collect(tasks)
+        answers: list[StationAnswer] = self.cluster.collect(tasks)
         costs, slowest = self.costs, max(one.seconds for one in answers)
         costs.calls += 1
         costs.computing += slowest
@@ -311,36 +311,36 @@ class ClusterCrew(Crew):
         costs.received += _bytes(list(found.values()))
         return found
 
-    def _in_order(self, step: Step, name: str) -> list[Any]:
+    def _in_order(self, step: StationStep, name: str) -> list[Any]:
         found = self._ask(step, name)
         return [found[b] for b in range(self.blocks)]
 
     def begin(self, coming: Pass) -> None:
-        self.waiting.append(Step("begin", coming))
+        self.waiting.append(StationStep("begin", coming))
 
     def round(self, message: Round) -> list[Change]:
-        return self._in_order(Step("round", message), "round")
+        return self._in_order(StationStep("round", message), "round")
 
     def settle(self, update: Update | None) -> None:
-        self.waiting.append(Step("settle", update))
+        self.waiting.append(StationStep("settle", update))
 
     def fresh(self) -> list[Fresh]:
-        return self._in_order(Step("fresh"), "evaluate")
+        return self._in_order(StationStep("fresh"), "evaluate")
 
     def losses(self, weights: Floats | str) -> list[float]:
-        return self._in_order(Step("losses", weights), "evaluate")
+        return self._in_order(StationStep("losses", weights), "evaluate")
 
     # The states
 
     def states(self) -> list[BlockState]:
         """Return the states of all blocks."""
-        return self._in_order(Step("capture"), "save")
+        return self._in_order(StationStep("capture"), "save")
 
     def send_states(self, states: Sequence[BlockState]) -> None:
         """Put states into all blocks, which were just made."""
         for worker in self.placement.workers:
             mine = {b: states[b] for b in self.placement.of(worker)}
-            steps = self.cluster.share([Step("restore", mine)], [worker])[worker]
+            steps = self.cluster.share([StationStep("restore", mine)], [worker])[worker]
             name = self._name("restore")
             task = self.cluster.submit(worker, name, answer, self.fit, self.sequence + 1, steps)
             self.cluster.collect([task])
@@ -348,7 +348,7 @@ class ClusterCrew(Crew):
 
     def send_vectors(self, tree: dict[str, Any], arrays: dict[str, Any]) -> None:
         """Put vectors in the place of those that all workers have."""
-        self._ask(Step("vectors", (tree, arrays)), "restore")
+        self._ask(StationStep("vectors", (tree, arrays)), "restore")
 
     def close(self) -> None:
         self.cluster.forget(forget, self.fit)

@@ -12,14 +12,13 @@ import numpy as np
 
 from ..errors import DataError, Place
 from .connection import Cluster, WorkerLost
-from .pieces import FilePiece, Measured, PartPiece, Piece, SourcePiece, cut
-from .predictions import in_memory
-from .station import Origin, measure
+from .pieces import BlockPiece, FilePiece, Measured, PartPiece, SourcePiece, cut
+from .station import BlockOrigin, measure
 
 if TYPE_CHECKING:
     from ..tasks.trainer import Trainer
 
-__all__ = ["Files", "Inputs", "as_inputs"]
+__all__ = ["ClusterInputs", "Files", "as_inputs"]
 
 
 @dataclass(frozen=True)
@@ -49,12 +48,12 @@ class Files:
 
 
 @dataclass(frozen=True, eq=False)
-class Inputs:
+class ClusterInputs:
     """Whole pieces, in their order, and the collections that some of them are parts of.
 
     Attributes
     ----------
-    pieces : sequence of Piece
+    pieces : sequence of BlockPiece
         The files, the parts of a collection, or the data in memory.
     parts : sequence of tuple of Delayed
         For each part of a collection what computes X, y and so on.
@@ -62,11 +61,13 @@ class Inputs:
         The weights of all examples.
     """
 
-    pieces: Sequence[Piece]
+    pieces: Sequence[BlockPiece]
     parts: Sequence[tuple[Any, ...]] = ()
     weight: Any = None
 
-    def origins(self, cluster: Cluster, blocks: int, name: str) -> tuple[list[Origin], list[str]]:
+    def origins(
+        self, cluster: Cluster, blocks: int, name: str
+    ) -> tuple[list[BlockOrigin], list[str]]:
         """Count the examples, and cut them into blocks.
 
         Returns the origins of the blocks, and the hash of every file.
@@ -82,7 +83,7 @@ class Inputs:
             mine = [sure[k].between(begin, end) for k, begin, end in runs]
             last = first + sum(end - begin for _, begin, end in runs)
             own = None if weight is None else weight[first:last]
-            found.append(Origin(number, first, last - first, mine, own))
+            found.append(BlockOrigin(number, first, last - first, mine, own))
             first = last
         return found, [one.sha256 for one in measured if one.sha256]
 
@@ -112,7 +113,7 @@ class Inputs:
         return None if self.weight is None else check_weights(self.weight, n)
 
 
-def as_inputs(how: Trainer, data: Sequence[Any], weight: Any, cluster: Cluster) -> Inputs:
+def as_inputs(how: Trainer, data: Sequence[Any], weight: Any, cluster: Cluster) -> ClusterInputs:
     """Return the inputs that the arguments of `fit` stand for.
 
     Parameters
@@ -137,12 +138,12 @@ def as_inputs(how: Trainer, data: Sequence[Any], weight: Any, cluster: Cluster) 
     if isinstance(X, Files):
         if len(data) > 1:
             raise DataError("files hold their labels; leave y out")
-        return Inputs(_files(how, X, cluster), weight=weight)
+        return ClusterInputs(_files(how, X, cluster), weight=weight)
     if is_collection(X):
         parts = _parts(data)
-        return Inputs([PartPiece(how, k) for k in range(len(parts))], parts, weight)
+        return ClusterInputs([PartPiece(how, k) for k in range(len(parts))], parts, weight)
     source, held = how._given(*data)  # type: ignore[attr-defined]
-    return Inputs([SourcePiece(source)], weight=held if weight is None else weight)
+    return ClusterInputs([SourcePiece(source)], weight=held if weight is None else weight)
 
 
 def is_collection(X: Any) -> bool:
@@ -154,7 +155,7 @@ def is_collection(X: Any) -> bool:
     return bool(is_dask_collection(X))
 
 
-def _files(how: Trainer, files: Files, cluster: Cluster) -> list[Piece]:
+def _files(how: Trainer, files: Files, cluster: Cluster) -> list[BlockPiece]:
     from ..tasks.registry import task_of
 
     task = task_of(how.task)
@@ -214,3 +215,18 @@ def _delayed(column: Any) -> list[Any]:
     if hasattr(column, "rechunk") and getattr(column, "ndim", 1) > 1:
         column = column.rechunk({1: -1})
     return list(np.ravel(np.array(column.to_delayed(), dtype=object)))
+
+
+def in_memory(*collections: Any) -> tuple[Any, ...]:
+    """Compute the collections that are not None. A list of parts becomes one list."""
+    import dask
+
+    there = [column for column in collections if column is not None]
+    found = iter(dask.compute(*there))
+    made = []
+    for column in collections:
+        value = None if column is None else next(found)
+        if isinstance(column, (list, tuple)) and value is not None:
+            value = [item for part in value for item in part]
+        made.append(value)
+    return tuple(made)

@@ -54,14 +54,12 @@ class ClusterAscent(BlockAscent):
         The workers, with blocks that are laid out.
     weights : ndarray or None
         Stored weights to start from.
-    every : int or None
-        After how many rounds the states are fetched; None is after some passes.
     """
 
     name: ClassVar[str] = "blocks"
     needs = frozenset({"whole labels"})
     remade = (
-        "snapshots", "noted", "done", "inside", "since", "every", "start", "replayed",
+        "snapshots", "noted", "done", "inside", "since", "start", "replayed",
         "lost", "costs", "first_rng", "in_vain",
     )  # fmt: skip
 
@@ -76,12 +74,10 @@ class ClusterAscent(BlockAscent):
         crew: ClusterCrew,
         *,
         weights: Floats | None = None,
-        every: int | None = None,
     ) -> None:
         super().__init__(plan, storage, n_examples, l2, l1, rng)
         self.crew: ClusterCrew = crew
         self.start = weights
-        self.every = every or PASSES * plan.exchanges
         self.states = [RemoteState() for _ in range(plan.blocks)]
         self.snapshots = Snapshots()
         self.noted: tuple[Any, ...] | None = None  # the state of the driver at the last snapshot
@@ -142,7 +138,7 @@ class ClusterAscent(BlockAscent):
     def _round(self) -> None:
         super()._round()
         self.since += 1
-        if self.since >= self.every:
+        if self.since >= PASSES * self.plan.exchanges:
             self._snapshot()
 
     def _snapshot(self) -> None:
@@ -179,7 +175,7 @@ class ClusterAscent(BlockAscent):
         self.crew.send_vectors(*capture(self.vectors, "vectors"))
 
     def _begin_anew(self) -> None:
-        """Bring everything to where the fit starts."""
+        """Return to the start of the fit."""
         plan, storage, n, pause = self.plan, self.storage, self.examples, self.pause
         BlockAscent.__init__(self, plan, storage, n, self.l2, self.l1, self.rng)
         self.pause = pause
@@ -193,7 +189,7 @@ class ClusterAscent(BlockAscent):
     # Losses of workers
 
     def _surely(self, call: Callable[[], _Result]) -> _Result:
-        """Do something; if a worker is lost, return to the last states and do it again."""
+        """Call a function. If a worker is lost, return to the last states and call it again."""
         while True:
             try:
                 return call()
@@ -238,7 +234,7 @@ class ClusterAscent(BlockAscent):
         _log.info("%d blocks were read again; the fit goes on", again)
 
     def _refresh(self) -> None:
-        """Repeat what an evaluation changes."""
+        """Repeat the part of an evaluation that changes the state."""
         self.linear = self.fresh()[0]
 
     def _tell(self, costs: Costs) -> None:
@@ -277,7 +273,7 @@ class RemoteState:
         self.arrays: list[Any] = []
 
     def as_state(self, number: int) -> BlockState:
-        """Return it as a worker takes it."""
+        """Return the state in the form that a worker takes."""
         return BlockState(number, self.tree, self.names, [np.asarray(a) for a in self.arrays])
 
 
@@ -287,15 +283,10 @@ class Snapshots:
     The states of all blocks may be larger than the memory of the driver, so they are written to
     files, which are mapped. New states are written beside the old ones, which are deleted when all
     new ones are there.
-
-    Parameters
-    ----------
-    folder : str or None
-        Where to make the folder; None is where temporary files are.
     """
 
-    def __init__(self, folder: str | None = None) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="partwise-", dir=folder)
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="partwise-")
         self._number = 0
 
     def keep(self, states: Sequence[BlockState], into: Sequence[RemoteState]) -> int:

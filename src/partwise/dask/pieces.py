@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..tasks.source import Source
     from ..tasks.trainer import Trainer
 
-__all__ = ["FilePiece", "Measured", "PartPiece", "Piece", "SourcePiece", "cut"]
+__all__ = ["BlockPiece", "FilePiece", "Measured", "PartPiece", "SourcePiece", "cut"]
 
 _READ: Final = 1 << 22
 #: The tasks whose examples do not hold their labels.
@@ -29,7 +29,7 @@ class Measured:
     sha256: str = ""
 
 
-class Piece(ABC):
+class BlockPiece(ABC):
     """Some of the examples of a file or of a part of a collection."""
 
     @abstractmethod
@@ -37,7 +37,7 @@ class Piece(ABC):
         """Read the examples, some at a time."""
 
     @abstractmethod
-    def between(self, begin: int, end: int) -> Piece:
+    def between(self, begin: int, end: int) -> BlockPiece:
         """Return some of the examples of a whole piece, counted from 0."""
 
     def measure(self) -> Measured:
@@ -46,7 +46,7 @@ class Piece(ABC):
 
 
 def _some(sources: Iterator[Source], begin: int, end: int | None) -> Iterator[Source]:
-    """Yield the examples from one number on, up to another one."""
+    """Yield the examples from number `begin` up to `end`, which is left out."""
     n = 0
     for source in sources:
         first, last = max(begin - n, 0), len(source) if end is None else min(end - n, len(source))
@@ -58,7 +58,7 @@ def _some(sources: Iterator[Source], begin: int, end: int | None) -> Iterator[So
 
 
 @dataclass(frozen=True)
-class FilePiece(Piece):
+class FilePiece(BlockPiece):
     """Some examples of a file that every worker can read.
 
     Attributes
@@ -121,7 +121,7 @@ def _hash(path: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class SourcePiece(Piece):
+class SourcePiece(BlockPiece):
     """Examples that the driver had in memory.
 
     Attributes
@@ -141,7 +141,7 @@ class SourcePiece(Piece):
 
 
 @dataclass(frozen=True, eq=False)
-class PartPiece(Piece):
+class PartPiece(BlockPiece):
     """Some examples of one part of a collection.
 
     Attributes
@@ -174,7 +174,7 @@ class PartPiece(Piece):
         return replace(self, begin=begin, end=end)
 
     def filled(self, data: Sequence[Any]) -> PartPiece:
-        """Return the piece with the part that it is of."""
+        """Return the piece with the data of its part."""
         return replace(self, data=data)
 
 

@@ -8,7 +8,8 @@ its own. The places of the weights follow from how often each feature occurs in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import copy
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,22 +17,24 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..errors import DataError
+from ..models.prepared import Prepared
 from ..problem.batches import Batch, Blueprint, EncodedBatch
 from ..problem.example_arrays import (
     join_arrays,
     most_work,
 )
+from ..problem.losses import make_loss
 from ..problem.numbering import Numbering
-from ..problem.problem import Problem, assemble
+from ..problem.problem import Problem, assemble, check_loss, check_size
 from ..problem.rows import Renumbering, Rows
 from ..problem.storage import Layout, Storage
 from ..problem.weight_rule import FeatureCounts, Observed, WeightRule
 from ..structures.base import Structure
 from ..tasks.preparation import ExampleWeights, Joined, Preparation
 from ..tasks.stream import numbered
-from .pieces import Piece
+from .pieces import BlockPiece
 
-__all__ = ["BlockNumbers", "Shard"]
+__all__ = ["Assembly", "BlockNumbers", "Shard", "assemble_blocks"]
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ class Shard:
     ----------
     number : int
         The number of the block.
-    pieces : sequence of Piece
+    pieces : sequence of BlockPiece
         Where its examples come from.
     first : int
         How many examples the blocks before have.
@@ -82,7 +85,7 @@ class Shard:
     """
 
     def __init__(
-        self, number: int, pieces: Sequence[Piece], first: int, weight: Floats | None
+        self, number: int, pieces: Sequence[BlockPiece], first: int, weight: Floats | None
     ) -> None:
         self.number, self.pieces, self.first, self.weight = number, pieces, first, weight
         self.batches: list[Batch] = []
@@ -119,7 +122,7 @@ class Shard:
         return preparation
 
     def settle(self, numbers: BlockNumbers) -> list[Ints]:
-        """Give everything its final number; returns how often each feature occurs."""
+        """Give everything its final number, and return how often each feature occurs."""
         structure = numbers.structure
         counts, n = FeatureCounts(), self.first
         self.structure, self.encoded = structure, []
@@ -161,3 +164,85 @@ class Shard:
         weight = np.ascontiguousarray(np.concatenate(weights), dtype=np.float64)
         self.problem = assemble(structure, storage, blueprint.loss, whole, weight, work)
         return self.problem
+
+
+#: Calls a method of every shard, with arguments of its own; returns the results in their order.
+Call = Callable[[str, Sequence[tuple[Any, ...]]], Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """What all blocks were laid out by, so that each of them can be made again.
+
+    Attributes
+    ----------
+    prepared : Prepared
+        What was found in all examples.
+    preparation : Preparation
+        What prepares the examples of a block, before its first batch.
+    numberings : list of BlockNumbers
+        The final numbers of each block.
+    blueprint : Blueprint
+        The places of the weights, and what else all blocks share.
+    """
+
+    prepared: Prepared
+    preparation: Preparation
+    numberings: list[BlockNumbers]
+    blueprint: Blueprint
+
+
+def assemble_blocks(call: Call, blocks: int, how: Any, initial: Any = None) -> Assembly:
+    """Number and lay out all blocks.
+
+    Parameters
+    ----------
+    call : callable
+        Calls the shards of all blocks.
+    blocks : int
+        The number of blocks.
+    how : Trainer
+        The parameters.
+    initial : Model or None
+        A model to start from.
+    """
+    preparation: Preparation = how._preparation(initial, whole=False)
+    for turn in range(preparation.looks):
+        for other in call("look", [(copy.deepcopy(preparation), turn) for _ in range(blocks)]):
+            preparation.join_looks(other)
+    preparation.ready()
+    before = copy.deepcopy(preparation)
+    joined = [
+        preparation.join(other)
+        for other in call("read", [(copy.deepcopy(before),) for _ in range(blocks)])
+    ]
+    prepared = preparation.finish()
+    structure = prepared.structure
+    numberings = [BlockNumbers(structure, one, prepared.numbering) for one in joined]
+    rule = prepared.weights or how.weights
+    rule = rule if isinstance(rule, WeightRule) else WeightRule(rule)
+    loss = make_loss(how.loss, structure.n_labels, how.cost_matrix)
+    check_loss(structure, loss)
+    found = call("settle", [(one,) for one in numberings])
+    counts = _summed(prepared.numbering.sizes(), found)
+    check_size(structure, [len(some) for some in counts], rule)
+    layout, bare = Layout.full(structure.widths, counts), None
+    if rule.leaves_out:
+        observed = Observed(rule, layout)
+        for seen, totals in call("observe", [(layout, rule)] * blocks):
+            observed.seen |= np.unpackbits(seen, count=layout.n_weights).view(np.bool_)
+            observed.totals += totals
+        layout, bare = observed.settled(structure.kinds)
+    blueprint = Blueprint(layout, bare, loss, prepared.constraints)
+    return Assembly(prepared, before, numberings, blueprint)
+
+
+def _summed(sizes: Sequence[int], blocks: Sequence[Sequence[Ints]]) -> list[Ints]:
+    """Add up how often each feature occurs in the blocks."""
+    found = [np.zeros(n, dtype=np.int64) for n in sizes]
+    for counts in blocks:
+        for total, some in zip(found, counts, strict=True):
+            if len(some) > len(total):
+                raise DataError("a block has features that are not those of all blocks")
+            total[: len(some)] += some
+    return found

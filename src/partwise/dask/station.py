@@ -37,28 +37,28 @@ from ..solvers.blocks.vectors import Vectors
 from ..solvers.goal import Goal
 from ..solvers.state import capture, restore
 from ..tasks.preparation import Preparation
-from .pieces import Measured, PartPiece, Piece
+from .pieces import BlockPiece, Measured, PartPiece
 from .shard import BlockNumbers, Shard
 
 __all__ = [
-    "Answer", "BlockState", "Built", "Forgotten", "Origin", "Step", "answer", "build",
-    "built_blocks", "enlist", "forget", "measure", "on_shard", "open_shard", "rebuild",
+    "BlockOrigin", "BlockState", "Built", "Forgotten", "StationAnswer", "StationStep", "answer",
+    "build", "built_blocks", "enlist", "forget", "measure", "on_shard", "open_shard", "rebuild",
 ]  # fmt: skip
 
 
 class Forgotten(Exception):
-    """The worker does not hold what the driver counts on."""
+    """The worker does not hold what the driver expects of it."""
 
 
 @dataclass(frozen=True)
-class Origin:
+class BlockOrigin:
     """Where the examples of a block come from.
 
     Attributes
     ----------
     number, first, size : int
         The number of the block, how many examples the blocks before have, and how many it has.
-    pieces : sequence of Piece
+    pieces : sequence of BlockPiece
         Its examples.
     weight : ndarray or None
         Their weights, as a user gives them.
@@ -67,7 +67,7 @@ class Origin:
     number: int
     first: int
     size: int
-    pieces: Sequence[Piece]
+    pieces: Sequence[BlockPiece]
     weight: Floats | None = None
 
     @property
@@ -75,7 +75,7 @@ class Origin:
         """The parts of a collection that hold the examples."""
         return [piece.part for piece in self.pieces if isinstance(piece, PartPiece)]
 
-    def filled(self, data: Sequence[Sequence[Any]]) -> Origin:
+    def filled(self, data: Sequence[Sequence[Any]]) -> BlockOrigin:
         """Return the origin with these parts."""
         given = iter(data)
         pieces = [
@@ -104,8 +104,8 @@ class BlockState:
 
 
 @dataclass(frozen=True)
-class Step:
-    """Something that all workers do.
+class StationStep:
+    """A step that all workers run with their blocks.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Answer:
+class StationAnswer:
     """What a worker found, by the numbers of its blocks, and the seconds that it computed."""
 
     found: dict[int, Any]
@@ -138,7 +138,7 @@ class Station:
         self.vectors: Vectors | None = None
         self.crew: Threads | None = None
         self.numbers: list[int] = []
-        self.sequence, self.last = -1, Answer({}, 0.0)
+        self.sequence, self.last = -1, StationAnswer({}, 0.0)
 
     def lay_out(self, number: int, blueprint: Blueprint) -> Built:
         with self.lock:
@@ -150,7 +150,7 @@ class Station:
     def enlist(
         self, plan: BlockPlan, l2: float, l1: float, weights: Floats | None, sequence: int
     ) -> None:
-        """Make the blocks anew, at the point that every fit starts from."""
+        """Make the blocks again, at the point from which every fit starts."""
         assert self.storage is not None
         if self.crew is not None:
             self.crew.close()
@@ -170,8 +170,8 @@ class Station:
         self.crew = Threads(blocks, self.vectors, [Vectors(*kind) for _ in range(threads - 1)])
         self.sequence = sequence
 
-    def perform(self, step: Step) -> list[Any]:
-        """Do something with all blocks; returns one result per block, if there is any."""
+    def perform(self, step: StationStep) -> list[Any]:
+        """Run one step with all blocks, and return one result per block if the step has results."""
         crew, vectors = self.crew, self.vectors
         if crew is None or vectors is None:
             raise Forgotten("the blocks of this worker were not made")
@@ -204,8 +204,8 @@ class Station:
             raise ValueError(f"unknown step {kind!r}")
         return []
 
-    def answer(self, sequence: int, steps: Sequence[Step]) -> Answer:
-        """Do some steps; returns what came of the last one."""
+    def answer(self, sequence: int, steps: Sequence[StationStep]) -> StationAnswer:
+        """Run several steps and return the last result."""
         with self.lock:
             if sequence == self.sequence:
                 return self.last
@@ -215,7 +215,7 @@ class Station:
             for step in steps:
                 found = self.perform(step)
             seconds = time.perf_counter() - began
-            self.last = Answer(dict(zip(self.numbers, found, strict=False)), seconds)
+            self.last = StationAnswer(dict(zip(self.numbers, found, strict=False)), seconds)
             self.sequence = sequence
             return self.last
 
@@ -254,13 +254,13 @@ def _station(fit: str) -> Station:
 # The functions that tasks call.
 
 
-def measure(piece: Piece, *data: Any) -> Measured:
+def measure(piece: BlockPiece, *data: Any) -> Measured:
     """Count the examples of a file or of a part of a collection."""
     return (piece.filled(data) if isinstance(piece, PartPiece) else piece).measure()
 
 
-def open_shard(fit: str, origin: Origin, data: Sequence[Sequence[Any]]) -> None:
-    """Begin with a block."""
+def open_shard(fit: str, origin: BlockOrigin, data: Sequence[Sequence[Any]]) -> None:
+    """Make the shard of a block, before anything is read."""
     with _opening:
         station = _stations.setdefault(fit, Station())
     origin = origin.filled(data)
@@ -285,7 +285,7 @@ def build(fit: str, number: int, blueprint: Blueprint) -> Built:
 
 def rebuild(
     fit: str,
-    origin: Origin,
+    origin: BlockOrigin,
     data: Sequence[Sequence[Any]],
     preparation: Preparation,
     numbering: BlockNumbers,
@@ -319,8 +319,8 @@ def enlist(
         station.enlist(plan, l2, l1, weights, sequence)
 
 
-def answer(fit: str, sequence: int, steps: Sequence[Step]) -> Answer:
-    """Do some steps with the blocks of a worker."""
+def answer(fit: str, sequence: int, steps: Sequence[StationStep]) -> StationAnswer:
+    """Run several steps with the blocks of a worker."""
     return _station(fit).answer(sequence, steps)
 
 
@@ -333,7 +333,7 @@ def built_blocks(fit: str) -> set[int]:
 
 
 def forget(fit: str) -> None:
-    """Let go of a fit."""
+    """Forget a fit, and free its memory."""
     station = _stations.pop(fit, None)
     if station is not None and station.crew is not None:
         station.crew.close()

@@ -28,7 +28,7 @@ from ..training.loop import run
 from ..training.settings import as_json
 from .clients import connected
 from .crew import ClusterCrew
-from .inputs import Inputs, as_inputs
+from .inputs import ClusterInputs, as_inputs
 from .machine import ClusterAscent
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class ClusterTrainer(Trainer):
     ) -> Prepared:
         cluster, how = self._cluster, self.bare()
         inputs = source
-        if not isinstance(source, Inputs):
+        if not isinstance(source, ClusterInputs):
             inputs = as_inputs(how, source, sample_weight, cluster)
         elif sample_weight is not None:
             inputs = replace(source, weight=sample_weight)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import DataError
 from ..formats.tree import Bracket, Tree
-from .counts import Counts, Score, SpanScores, ratio, weights_of
+from .counts import Averaged, Counts, Score, SpanScores, called_like, ratio, weights_of
 
 __all__ = [
     "PUNCTUATION", "ROOTS", "BracketScores", "bracket_f1_score", "bracket_precision_score",
@@ -157,14 +157,24 @@ def bracket_scores(
     )
 
 
-def bracket_precision_score(
+def _bracket_scores(
     y_true: Any,
     y_pred: Any,
     *,
     delete: Collection[str] = (),
     ignore: Collection[str] = ROOTS,
     sample_weight: Any = None,
-) -> float:
+) -> Averaged:
+    gold, found = list(y_true), list(y_pred)
+    weights = weights_of(gold, found, sample_weight)
+    counts = Counts()
+    for place, (a, b, weight) in enumerate(zip(gold, found, weights, strict=True)):
+        _count(counts, *_compared(place, a, b, delete, ignore, {}), weight)
+    return counts.averaged("micro")
+
+
+@called_like(_bracket_scores)
+def bracket_precision_score(*given: Any, **options: Any) -> float:
     """Compute the precision of labelled brackets; see `bracket_f1_score`.
 
     Examples
@@ -176,18 +186,11 @@ def bracket_precision_score(
     >>> round(bracket_precision_score([gold], [flat]), 3)
     1.0
     """
-    counts = _bracket_counts(y_true, y_pred, delete, ignore, sample_weight)
-    return counts.averaged("micro", "precision")
+    return _bracket_scores(*given, **options).precision
 
 
-def bracket_recall_score(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    delete: Collection[str] = (),
-    ignore: Collection[str] = ROOTS,
-    sample_weight: Any = None,
-) -> float:
+@called_like(_bracket_scores)
+def bracket_recall_score(*given: Any, **options: Any) -> float:
     """Compute the recall of labelled brackets; see `bracket_f1_score`.
 
     Examples
@@ -199,18 +202,11 @@ def bracket_recall_score(
     >>> round(bracket_recall_score([gold], [flat]), 3)
     0.5
     """
-    counts = _bracket_counts(y_true, y_pred, delete, ignore, sample_weight)
-    return counts.averaged("micro", "recall")
+    return _bracket_scores(*given, **options).recall
 
 
-def bracket_f1_score(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    delete: Collection[str] = (),
-    ignore: Collection[str] = ROOTS,
-    sample_weight: Any = None,
-) -> float:
+@called_like(_bracket_scores)
+def bracket_f1_score(*given: Any, **options: Any) -> float:
     """Compute the F1 of labelled brackets (PARSEVAL).
 
     Parameters
@@ -232,23 +228,7 @@ def bracket_f1_score(
     >>> round(bracket_f1_score([gold], [flat]), 3)
     0.667
     """
-    counts = _bracket_counts(y_true, y_pred, delete, ignore, sample_weight)
-    return counts.averaged("micro", "f1")
-
-
-def _bracket_counts(
-    y_true: Iterable[Tree],
-    y_pred: Iterable[Tree],
-    delete: Collection[str],
-    ignore: Collection[str],
-    sample_weight: Any,
-) -> Counts:
-    gold, found = list(y_true), list(y_pred)
-    weights = weights_of(gold, found, sample_weight)
-    counts = Counts()
-    for place, (a, b, weight) in enumerate(zip(gold, found, weights, strict=True)):
-        _count(counts, *_compared(place, a, b, delete, ignore, {}), weight)
-    return counts
+    return _bracket_scores(*given, **options).f1
 
 
 def _count(counts: Counts, wanted: Counter[Any], got: Counter[Any], weight: float = 1) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, ParamSpec
 
 from ..errors import DataError
 from ..values import one_of
 
 __all__ = [
-    "AVERAGES", "Counts", "Score", "SpanScores", "check_average", "check_same_length", "pairs",
-    "plain", "ratio", "weights_of",
+    "AVERAGES", "Averaged", "Counts", "Score", "SpanScores", "called_like", "check_average",
+    "check_same_length", "pairs", "plain", "ratio", "weights_of",
 ]  # fmt: skip
 
 AVERAGES: Final = ("micro", "macro", "weighted")
@@ -21,6 +22,26 @@ AVERAGES: Final = ("micro", "macro", "weighted")
 "micro" counts all of them as one, "macro" is the mean over them, and "weighted" is the mean,
 weighted by how often each of them is right.
 """
+
+
+_Given = ParamSpec("_Given")
+
+
+def called_like(
+    counting: Callable[_Given, Any],
+) -> Callable[[Callable[..., float]], Callable[_Given, float]]:
+    """Return a decorator that gives a function the signature of another one.
+
+    Precision, recall and F1 of the same things take the same arguments, which one function declares
+    that computes all three.
+    """
+
+    def declared(score: Callable[..., float]) -> Callable[_Given, float]:
+        signature = inspect.signature(counting)
+        vars(score)["__signature__"] = signature.replace(return_annotation="float")
+        return score
+
+    return declared
 
 
 def check_average(average: Any) -> None:
@@ -114,6 +135,14 @@ class SpanScores:
         return "\n".join(lines)
 
 
+class Averaged(NamedTuple):
+    """Precision, recall and F1 of several labels or types, put together."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
 class Counts:
     """For each label or type: how many are correct, how many were predicted, how many are right."""
 
@@ -142,15 +171,17 @@ class Counts:
         made._rows = {kind: self._rows.get(kind, [0, 0, 0]) for kind in kinds}
         return made
 
-    def averaged(self, average: str, what: str) -> float:
-        """Return "precision", "recall" or "f1", put together as `AVERAGES` says."""
+    def averaged(self, average: str) -> Averaged:
+        """Return precision, recall and F1, put together as `AVERAGES` says."""
         check_average(average)
-        if average == "micro":
-            return float(getattr(self.overall(), what))
-        scores = [Score(*row) for row in self._rows.values()]
+        one_by_one = [Score(*row) for row in self._rows.values()]
+        scores = [self.overall()] if average == "micro" else one_by_one
         weights = [one.support if average == "weighted" else 1.0 for one in scores]
-        total = sum(getattr(one, what) * w for one, w in zip(scores, weights, strict=True))
-        return ratio(total, sum(weights))
+        totals = (
+            sum(getattr(one, what) * w for one, w in zip(scores, weights, strict=True))
+            for what in Averaged._fields
+        )
+        return Averaged(*(ratio(total, sum(weights)) for total in totals))
 
     def overall(self) -> Score:
         """Return the score of all labels or types as one."""

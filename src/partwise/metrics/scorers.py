@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
@@ -178,7 +179,8 @@ def get_scorer(name: str, **options: Any) -> Scorer:
     if name not in _METRICS:
         raise DataError(f"no scorer {name!r}; choose from {', '.join(scorer_names())}")
     metric, own = _METRICS[name]
-    known = set(metric.__kwdefaults__ or ()) - {"sample_weight"}
+    parameters = inspect.signature(metric).parameters.values()
+    known = {one.name for one in parameters if one.kind is one.KEYWORD_ONLY} - {"sample_weight"}
     for option in options:
         if option not in known:
             has = f"it has {', '.join(sorted(known))}" if known else "it has none"

@@ -11,7 +11,16 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from ..formats.tag_schemes import SCHEME_ALIASES
-from .counts import Counts, check_same_length, pairs, plain, ratio, weights_of
+from .counts import (
+    Averaged,
+    Counts,
+    called_like,
+    check_same_length,
+    pairs,
+    plain,
+    ratio,
+    weights_of,
+)  # fmt: skip
 from .labels import spans
 
 __all__ = [
@@ -76,14 +85,23 @@ def sentence_accuracy_score(y_true: Any, y_pred: Any, *, sample_weight: Any = No
     return ratio(sum(w for w, one in zip(weights, same, strict=True) if one), sum(weights))
 
 
-def token_precision_score(
+def _token_scores(
     y_true: Any,
     y_pred: Any,
     *,
     average: str = "macro",
     labels: Collection[Any] | None = None,
     sample_weight: Any = None,
-) -> float:
+) -> Averaged:
+    counts = Counts()
+    for gold, found, weight in pairs(y_true, y_pred, sample_weight):
+        right = [a for a, b in zip(gold, found, strict=True) if a == b]
+        counts.add(right, found, gold, weight=weight)
+    return counts.chosen(labels).averaged(average)
+
+
+@called_like(_token_scores)
+def token_precision_score(*given: Any, **options: Any) -> float:
     """Compute the precision of the labels of tokens; see `token_f1_score`.
 
     Examples
@@ -94,18 +112,11 @@ def token_precision_score(
     >>> round(token_precision_score(gold, found), 3)
     0.889
     """
-    counts = _token_counts(y_true, y_pred, labels, sample_weight)
-    return counts.averaged(average, "precision")
+    return _token_scores(*given, **options).precision
 
 
-def token_recall_score(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    average: str = "macro",
-    labels: Collection[Any] | None = None,
-    sample_weight: Any = None,
-) -> float:
+@called_like(_token_scores)
+def token_recall_score(*given: Any, **options: Any) -> float:
     """Compute the recall of the labels of tokens; see `token_f1_score`.
 
     Examples
@@ -116,17 +127,11 @@ def token_recall_score(
     >>> round(token_recall_score(gold, found), 3)
     0.833
     """
-    return _token_counts(y_true, y_pred, labels, sample_weight).averaged(average, "recall")
+    return _token_scores(*given, **options).recall
 
 
-def token_f1_score(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    average: str = "macro",
-    labels: Collection[Any] | None = None,
-    sample_weight: Any = None,
-) -> float:
+@called_like(_token_scores)
+def token_f1_score(*given: Any, **options: Any) -> float:
     """Compute the F1 of the labels of tokens.
 
     Parameters
@@ -149,10 +154,10 @@ def token_f1_score(
     >>> round(token_f1_score(gold, found), 3)
     0.822
     """
-    return _token_counts(y_true, y_pred, labels, sample_weight).averaged(average, "f1")
+    return _token_scores(*given, **options).f1
 
 
-def span_precision_score(
+def _span_scores(
     y_true: Any,
     y_pred: Any,
     *,
@@ -161,7 +166,24 @@ def span_precision_score(
     types: Collection[str] | None = None,
     outside: str = "O",
     sample_weight: Any = None,
-) -> float:
+) -> Averaged:
+    scheme = SCHEME_ALIASES.get(scheme, scheme)
+    counts = Counts()
+    gold, found = list(y_true), list(y_pred)
+    weights = weights_of(gold, found, sample_weight)
+    # A sequence without segments is an empty list, which does not show what it holds.
+    tags = not any(map(_holds_segments, (*gold, *found)))
+    for i, (a, b, weight) in enumerate(zip(gold, found, weights, strict=True)):
+        if tags:
+            check_same_length(i, a, b)
+        wanted, got = (_spans(labels, scheme, outside) for labels in (a, b))
+        right, guessed, sought = ([span[0] for span in s] for s in (wanted & got, got, wanted))
+        counts.add(right, guessed, sought, weight=weight)
+    return counts.chosen(types).averaged(average)
+
+
+@called_like(_span_scores)
+def span_precision_score(*given: Any, **options: Any) -> float:
     """Compute the precision of labelled spans; see `span_f1_score`.
 
     Examples
@@ -172,20 +194,11 @@ def span_precision_score(
     >>> round(span_precision_score(gold, found), 3)
     1.0
     """
-    counts = _span_counts(y_true, y_pred, scheme, types, outside, sample_weight)
-    return counts.averaged(average, "precision")
+    return _span_scores(*given, **options).precision
 
 
-def span_recall_score(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    scheme: str = "conlleval",
-    average: str = "micro",
-    types: Collection[str] | None = None,
-    outside: str = "O",
-    sample_weight: Any = None,
-) -> float:
+@called_like(_span_scores)
+def span_recall_score(*given: Any, **options: Any) -> float:
     """Compute the recall of labelled spans; see `span_f1_score`.
 
     Examples
@@ -196,20 +209,11 @@ def span_recall_score(
     >>> round(span_recall_score(gold, found), 3)
     0.5
     """
-    counts = _span_counts(y_true, y_pred, scheme, types, outside, sample_weight)
-    return counts.averaged(average, "recall")
+    return _span_scores(*given, **options).recall
 
 
-def span_f1_score(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    scheme: str = "conlleval",
-    average: str = "micro",
-    types: Collection[str] | None = None,
-    outside: str = "O",
-    sample_weight: Any = None,
-) -> float:
+@called_like(_span_scores)
+def span_f1_score(*given: Any, **options: Any) -> float:
     """Compute the F1 of labelled spans: start, end and type must be right.
 
     Parameters
@@ -239,41 +243,7 @@ def span_f1_score(
     >>> round(span_f1_score(gold, found), 3)
     0.667
     """
-    counts = _span_counts(y_true, y_pred, scheme, types, outside, sample_weight)
-    return counts.averaged(average, "f1")
-
-
-def _token_counts(
-    y_true: Any, y_pred: Any, labels: Collection[Any] | None, sample_weight: Any
-) -> Counts:
-    counts = Counts()
-    for gold, found, weight in pairs(y_true, y_pred, sample_weight):
-        right = [a for a, b in zip(gold, found, strict=True) if a == b]
-        counts.add(right, found, gold, weight=weight)
-    return counts.chosen(labels)
-
-
-def _span_counts(
-    y_true: Any,
-    y_pred: Any,
-    scheme: str,
-    types: Collection[str] | None,
-    outside: str,
-    sample_weight: Any,
-) -> Counts:
-    scheme = SCHEME_ALIASES.get(scheme, scheme)
-    counts = Counts()
-    gold, found = list(y_true), list(y_pred)
-    weights = weights_of(gold, found, sample_weight)
-    # A sequence without segments is an empty list, which does not show what it holds.
-    tags = not any(map(_holds_segments, (*gold, *found)))
-    for i, (a, b, weight) in enumerate(zip(gold, found, weights, strict=True)):
-        if tags:
-            check_same_length(i, a, b)
-        wanted, got = (_spans(labels, scheme, outside) for labels in (a, b))
-        right, guessed, sought = ([span[0] for span in s] for s in (wanted & got, got, wanted))
-        counts.add(right, guessed, sought, weight=weight)
-    return counts.chosen(types)
+    return _span_scores(*given, **options).f1
 
 
 def _spans(labels: Sequence[Any], scheme: str, outside: str) -> set[tuple[Any, int, int]]:

@@ -12,47 +12,19 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .arcs import dependency_svg
-    from .charts import Axis, Chart, interval_svg
-    from .highlights import hues, spans_html, tags_html
-    from .markup import Markup, element, joined, plain_text
-    from .style import STYLE, scrolled, standalone
-    from .training import gap_chart, objective_chart, passes_chart, score_chart
-    from .trees import tree_svg
-
-__all__ = [
-    "STYLE",
-    "Axis",
-    "Chart",
-    "Markup",
-    "dependency_svg",
-    "element",
-    "gap_chart",
-    "hues",
-    "interval_svg",
-    "joined",
-    "objective_chart",
-    "passes_chart",
-    "plain_text",
-    "score_chart",
-    "scrolled",
-    "spans_html",
-    "standalone",
-    "tags_html",
-    "tree_svg",
-]
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "dependency_svg": ".arcs",
-        **dict.fromkeys(("Axis", "Chart", "interval_svg"), ".charts"),
-        **dict.fromkeys(("hues", "spans_html", "tags_html"), ".highlights"),
-        **dict.fromkeys(("Markup", "element", "joined", "plain_text"), ".markup"),
-        **dict.fromkeys(("STYLE", "scrolled", "standalone"), ".style"),
-        **dict.fromkeys(
-            ("gap_chart", "objective_chart", "passes_chart", "score_chart"), ".training"
-        ),
-        "tree_svg": ".trees",
-    },
-)
+    from .charts import *
+    from .highlights import *
+    from .markup import *
+    from .training import *
+    from .trees import *
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            ".charts": "Axis Chart interval_svg",
+            ".highlights": "hues spans_html tags_html",
+            ".markup": "STYLE Markup element joined plain_text scrolled standalone",
+            ".training": "gap_chart objective_chart passes_chart score_chart",
+            ".trees": "dependency_svg tree_svg",
+        },
+    )

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from .markup import Markup, element
-from .text_width import text_width
+from .markup import Markup, element, text_width
 
 __all__ = ["Axis", "Chart", "Curve", "interval_svg"]
 

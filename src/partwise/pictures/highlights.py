@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..errors import DataError
-from .markup import Markup, element, joined
-from .style import N_HUES
+from .markup import N_HUES, Markup, element, joined
 
 __all__ = ["hues", "spans_html", "tags_html"]
 

@@ -1,13 +1,19 @@
-"""Markup in which everything is escaped that does not say that it is markup already."""
+"""Markup, in which everything else is escaped; the style sheet of drawings; widths of texts."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from html import escape
+from importlib.resources import files
 from typing import Final
 
-__all__ = ["Markup", "element", "joined", "plain_text"]
+__all__ = [
+    "N_HUES", "STYLE", "Markup", "element", "joined", "plain_text", "scrolled", "standalone",
+    "text_width",
+]  # fmt: skip
+
 
 #: What neither HTML nor XML may contain, not even escaped, and halves of surrogate pairs.
 _FORBIDDEN: Final = re.compile(
@@ -124,3 +130,91 @@ def _value(value: object) -> str:
         # Tenths of a pixel are enough for a drawing.
         return f"{value:.1f}".removesuffix(".0")
     return escape(plain_text(value))
+
+
+#: Widths of the characters from the blank to ~ in Helvetica, in thousandths of the size.
+_ASCII: Final = (
+    278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278,
+    556, 556, 556, 556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556,
+    1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833, 722, 778,
+    667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469, 556,
+    333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833, 556, 556,
+    556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
+)  # fmt: skip
+#: Other fonts are wider than Helvetica, the widest common one by this much.
+_ROOM: Final = 1.14
+
+
+def text_width(text: str, size: float) -> float:
+    """Return about how wide a text is, rather too much than too little.
+
+    No font is at hand where a drawing is made, so widths are estimated.
+    """
+    return sum(map(_character, text)) * size * _ROOM / 1000.0
+
+
+def _character(character: str) -> int:
+    place = ord(character) - 32
+    if 0 <= place < len(_ASCII):
+        return _ASCII[place]
+    if unicodedata.combining(character):
+        return 0
+    return 1000 if unicodedata.east_asian_width(character) in "WF" else 620
+
+
+#: How many colours labels have; further labels begin again with the first one.
+N_HUES: Final = 8
+#: The style sheet of all drawings: a page that shows some holds it once.
+STYLE: Final = Markup((files(__package__) / "drawings.css").read_text("utf-8"))
+
+
+def standalone(svg: Markup) -> Markup:
+    """Return an SVG drawing as a file of its own, with its style sheet.
+
+    Parameters
+    ----------
+    svg : Markup
+        The drawing.
+
+    Returns
+    -------
+    Markup
+        An SVG element, to be written to a file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from partwise.pictures import dependency_svg, standalone
+    >>> drawing = standalone(dependency_svg(["dogs", "bark"], [2, 0]))
+    >>> "<style>" in drawing
+    True
+    >>> _ = Path("tree.svg").write_text(drawing, encoding="utf-8")
+    """
+    ink = "svg{color:#1f2328}@media (prefers-color-scheme:dark){svg{color:#e6edf3}}"
+    head, end, rest = svg.partition(">")
+    return Markup(f"{head}{end}<style>{ink}{STYLE}</style>{rest}\n")
+
+
+def scrolled(drawing: Markup, label: str) -> Markup:
+    """Return a drawing in a box that scrolls sideways, also by keyboard.
+
+    Parameters
+    ----------
+    drawing : Markup
+        The drawing.
+    label : str
+        What a screen reader calls the box.
+
+    Returns
+    -------
+    Markup
+        An element of HTML.
+
+    Examples
+    --------
+    >>> from partwise.pictures import dependency_svg, scrolled
+    >>> box = scrolled(dependency_svg(["dogs", "bark"], [2, 0]), "dogs bark")
+    >>> box.startswith("<div"), 'tabindex="0"' in box
+    (True, True)
+    """
+    return element("div", drawing, class_="pw-scroll", role="region", aria_label=label, tabindex=0)

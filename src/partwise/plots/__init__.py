@@ -14,39 +14,17 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .axes import require_matplotlib
-    from .scores import CalibrationDisplay, ConfusionDisplay, LearningCurveDisplay
-    from .training import (
-        ConvergenceDisplay,
-        PathDisplay,
-        convergence_picture,
-        path_picture,
+    from .axes import *
+    from .scores import *
+    from .training import *
+    from .transitions import *
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            ".axes": "require_matplotlib",
+            ".scores": "CalibrationDisplay ConfusionDisplay LearningCurveDisplay",
+            ".training": "ConvergenceDisplay PathDisplay convergence_picture path_picture",
+            ".transitions": "TransitionsDisplay",
+        },
     )
-    from .transitions import TransitionsDisplay
-
-__all__ = [
-    "CalibrationDisplay",
-    "ConfusionDisplay",
-    "ConvergenceDisplay",
-    "LearningCurveDisplay",
-    "PathDisplay",
-    "TransitionsDisplay",
-    "convergence_picture",
-    "path_picture",
-    "require_matplotlib",
-]
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        **dict.fromkeys(
-            ("CalibrationDisplay", "ConfusionDisplay", "LearningCurveDisplay"), ".scores"
-        ),
-        **dict.fromkeys(
-            ("ConvergenceDisplay", "PathDisplay", "convergence_picture", "path_picture"),
-            ".training",
-        ),
-        "TransitionsDisplay": ".transitions",
-        "require_matplotlib": ".axes",
-    },
-)

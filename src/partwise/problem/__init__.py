@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .losses import make_loss
-    from .problem import Problem, build_problem
-    from .rows import Rows
-
-__all__ = ["Problem", "Rows", "build_problem", "make_loss"]
-
-_HOMES = {
-    "Problem": ".problem",
-    "Rows": ".rows",
-    "build_problem": ".problem",
-    "make_loss": ".losses",
-}
-
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+    from .losses import *
+    from .problem import *
+    from .rows import *
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            ".losses": "make_loss",
+            ".problem": "Problem build_problem",
+            ".rows": "Rows",
+        },
+    )

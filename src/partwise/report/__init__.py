@@ -12,27 +12,19 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .card import model_card
-    from .facts import Course, Facts
-    from .gathering import GivenFile, gather
-    from .page import report_page
-    from .write import report, write_report
-
-__all__ = [
-    "Course", "Facts", "GivenFile", "gather", "model_card", "report", "report_page",
-    "write_report",
-]  # fmt: skip
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "Course": ".facts",
-        "Facts": ".facts",
-        "GivenFile": ".gathering",
-        "gather": ".gathering",
-        "model_card": ".card",
-        "report": ".write",
-        "report_page": ".page",
-        "write_report": ".write",
-    },
-)
+    from .card import *
+    from .facts import *
+    from .gathering import *
+    from .page import *
+    from .write import *
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            ".card": "model_card",
+            ".facts": "Course Facts",
+            ".gathering": "GivenFile gather",
+            ".page": "report_page",
+            ".write": "report write_report",
+        },
+    )

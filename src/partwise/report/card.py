@@ -10,8 +10,7 @@ from ..pictures import plain_text
 from . import document as doc
 from .document import Block, Cell, Text
 from .facts import Facts, Ratio
-from .sections import document_of
-from .wording import interval
+from .sections import document_of, interval
 
 __all__ = ["model_card"]
 
@@ -35,19 +34,14 @@ def model_card(facts: Facts) -> str:
 
     Examples
     --------
-    >>> from partwise import SequenceTagger, save_model
-    >>> from partwise.datasets import tagged_text, write
-    >>> from partwise.report import GivenFile, gather, model_card
-    >>> from partwise.tasks.registry import task_of
-    >>> model = SequenceTagger().fit(tagged_text(40, seed=1)).model_
-    >>> save_model(model, "chunks.model")
-    >>> write(tagged_text(20, seed=2), "test.txt")
-    >>> task = task_of(model.task)
-    >>> source = task.read_for(model, "test.txt", labelled=True)
-    >>> facts = gather(task, model, "chunks.model", scored=GivenFile("test.txt", source))
+    >>> from partwise import SequenceTagger
+    >>> from partwise.datasets import tagged_text
+    >>> from partwise.report import model_card, report
+    >>> tagger = SequenceTagger().fit(tagged_text(40, seed=1))
+    >>> facts = report(tagger, tagged_text(20, seed=2), output=None)
     >>> card = model_card(facts)
     >>> [line for line in card.splitlines() if line.startswith("# ")]
-    ['# chunks.model']
+    ['# SequenceTagger']
     """
     document = document_of(facts)
     parts = [_HEAD, f"# {_plain(document.title)}", _plain(document.lead)]

@@ -13,8 +13,8 @@ from ..formats.validation import validate
 from ..metrics.bootstrap import bootstrap_ratios
 from ..metrics.calibration import Calibration, calibration
 from ..tasks.comparison import Comparison, Tallies
-from .facts import Confusions, DataFacts, LabelScore, Measure, Ratio
-from .wording import plural
+from ..wording import counted, plural
+from .facts import Confusions, DataFacts, Measure, Ratio, ScoredLabel
 
 if TYPE_CHECKING:
     from ..formats.registry import Chosen
@@ -33,9 +33,9 @@ _MOST_LABELS: Final = 12
 _MOST_LISTED: Final = 12
 
 _TITLES: Final = {
-    "accuracy": "{position}s with the right label",
-    "sequence_accuracy": "{example}s with all labels right",
-    "graph_accuracy": "{example}s with all labels right",
+    "accuracy": "{positions} with the right label",
+    "sequence_accuracy": "{examples} with all labels right",
+    "graph_accuracy": "{examples} with all labels right",
     "precision": "{unit} precision",
     "recall": "{unit} recall",
     "f1": "{unit} F1",
@@ -43,7 +43,7 @@ _TITLES: Final = {
     "las": "words with the right head and relation (LAS)",
     "label_accuracy": "words with the right relation",
     "complete_heads": "sentences with all heads right",
-    "complete": "{example}s that are right as a whole",
+    "complete": "{examples} that are right as a whole",
 }
 #: A label that occurs less often has scores that mean little.
 _RARE: Final = 5
@@ -91,7 +91,8 @@ def data_facts(
     oddities += _repeated(found, where)
     if found.unscored:
         oddities.append(
-            f"{plural(found.unscored, found.position)} without a known label, which are not scored."
+            f"{counted(found.unscored, found.position)} without a known label, which are not "
+            "scored."
         )
     return DataFacts(
         role, "<stdin>" if path == "-" else path, found.example, found.position, len(found.lengths),
@@ -106,7 +107,7 @@ def _some(names: list[str]) -> str:
 def _faults(
     path: str, task: Task[Any], model: Model, format: Chosen | str | None
 ) -> tuple[list[str], list[str]]:
-    """Return what `partwise validate` finds: its sum, and its first words, which quote the file."""
+    """Return what `partwise validate` finds: the number of faults, and the first ones."""
     from ..formats.registry import Chosen
 
     chosen = Chosen.of(format).after(model.meta.get("format"))
@@ -119,7 +120,7 @@ def _faults(
         return [], []
     scheme = f" (its tags read as {verdict.scheme})" if verdict.scheme else ""
     n = len(verdict.faults)
-    told = f"partwise validate finds {plural(n, 'fault')}{scheme}."
+    told = f"partwise validate finds {counted(n, 'fault')}{scheme}."
     return [told], [" ".join(str(fault).splitlines()) for fault in verdict.faults[:_MOST_FAULTS]]
 
 
@@ -130,21 +131,21 @@ def _odd_labels(labels: dict[str, int], found: Comparison, where: str) -> list[s
         unknown = [name for name in labels if name not in set(known)]
         if unknown:
             n = sum(labels[name] for name in unknown)
-            counted = "it counts as an error" if n == 1 else "they count as errors"
+            judged = "it counts as an error" if n == 1 else "they count as errors"
             made.append(
-                f"{plural(n, found.unit)} with a label that the model does not know "
-                f"({_some(unknown)}); {counted}."
+                f"{counted(n, found.unit)} with a label that the model does not know "
+                f"({_some(unknown)}); {judged}."
             )
         absent = [name for name in known if name not in labels and found.unit != "phrase"]
         if absent:
             made.append(
-                f"{plural(len(absent), 'label')} of the model not in the {where}: {_some(absent)}."
+                f"{counted(len(absent), 'label')} of the model not in the {where}: {_some(absent)}."
             )
     rare = [name for name, n in labels.items() if n < _RARE]
     if rare:
         what = "part of speech" if found.by_tag else "label"
         made.append(
-            f"{plural(len(rare), what)} with fewer "
+            f"{counted(len(rare), what)} with fewer "
             f"than {_RARE} occurrences, whose scores mean little: {_some(rare)}."
         )
     return made
@@ -159,9 +160,9 @@ def _repeated(found: Comparison, where: str) -> list[str]:
     torn = sum(some.total() for some in labels.values() if len(some) > 1)
     made = []
     if again:
-        made.append(f"{plural(again, found.example)} equal to an earlier one of the same {where}.")
+        made.append(f"{counted(again, found.example)} equal to an earlier one of the same {where}.")
     if torn:
-        made.append(f"{plural(torn, found.example)} equal to another one with other labels.")
+        made.append(f"{counted(torn, found.example)} equal to another one with other labels.")
     return made
 
 
@@ -172,18 +173,17 @@ def measures(found: Comparison, headline: str) -> list[Measure]:
         np.stack([found.measures[name][side] for name in names], axis=1) for side in (0, 1)
     )
     low, high = bootstrap_ratios(above, below, n_resamples=RESAMPLES, level=LEVEL)
-    words = {"example": found.example, "position": found.position, "unit": found.unit}
+    words = {
+        "examples": plural(found.example), "positions": plural(found.position), "unit": found.unit,
+    }  # fmt: skip
     made = []
     for name, a, b in zip(names, low.tolist(), high.tolist(), strict=True):
         title = _TITLES.get(name, name).format(**words)
-        # The only odd plural.
-        made.append(
-            Measure(name, title.replace("vertexs", "vertices"), Ratio(found.value(name), a, b))
-        )
+        made.append(Measure(name, title, Ratio(found.value(name), a, b)))
     return made
 
 
-def label_scores(found: Comparison) -> list[LabelScore]:
+def label_scores(found: Comparison) -> list[ScoredLabel]:
     """Return precision, recall and F1 of every label with their intervals, by frequency."""
     scores = found.tallies.scores().by_type
     labels = sorted(scores, key=lambda label: (-scores[label].support, label))
@@ -205,7 +205,7 @@ def label_scores(found: Comparison) -> list[LabelScore]:
                 (score.precision, score.recall, score.f1), (at, k + at, 2 * k + at), strict=True
             )
         )
-        made.append(LabelScore(label, precision, recall, f1, score.predicted, score.support))
+        made.append(ScoredLabel(label, precision, recall, f1, score.predicted, score.support))
     return made
 
 

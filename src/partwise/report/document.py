@@ -52,12 +52,12 @@ Text: TypeAlias = str | Mark | Items | Bullets | tuple["Text", ...]
 
 
 def code(text: str) -> Mark:
-    """Return text as a program or a file has it."""
+    """Return a text that is set as code."""
     return Mark(text, "code")
 
 
 def label(text: object) -> Mark:
-    """Return a label as it is written in files; nothing at all has words instead."""
+    """Return a label as it is written in files; the empty label is "nothing", in italics."""
     return Mark("nothing", "em") if text == "" else Mark(str(text), "label")
 
 

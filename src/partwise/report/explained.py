@@ -16,7 +16,6 @@ from ..tasks.source import silenced
 from . import document as doc
 from .document import Block, Cell, Text, code, label
 from .facts import Facts, FeatureTable, WrongExample
-from .wording import probability
 
 if TYPE_CHECKING:
     from ..explain.explanation import Explanation, Part
@@ -149,7 +148,7 @@ def _by_probability(odds: Odds) -> list[tuple[int, str]]:
             break
         p = float(odds.probability[at])
         chosen.setdefault(
-            int(odds.example[at]), f"a wrong {odds.unit} with the probability {probability(p)}"
+            int(odds.example[at]), f"a wrong {odds.unit} with the probability {_probability(p)}"
         )
     return list(chosen.items())
 
@@ -345,7 +344,7 @@ def _parts(parts: Sequence[Part], name: str) -> doc.Group:
 
 
 def _heading(part: Part) -> doc.Heading:
-    sure = f", probability {probability(part.probability)}" if part.probability is not None else ""
+    sure = f", probability {_probability(part.probability)}" if part.probability is not None else ""
     where = f"\u201c{part.text}\u201d: " if part.text else ""
     return doc.Heading((where, label(part.label), sure), 4)
 
@@ -372,3 +371,8 @@ def _for(one: Any) -> Text:
     if not one.label:
         return (label(instead), ", in the other answer", at)
     return (label(one.label), " not ", label(instead), at)
+
+
+def _probability(p: float) -> str:
+    """Return a probability; one that is nearly 1 is not written as 1."""
+    return f"{p:.4f}" if p < 0.99995 else f"1 - {max(1.0 - p, 1e-16):.1e}"

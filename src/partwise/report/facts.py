@@ -16,8 +16,17 @@ if TYPE_CHECKING:
     from ..training.course import TraceRow
 
 __all__ = [
-    "Confusions", "Course", "DataFacts", "Facts", "FeatureTable", "LabelScore", "Measure",
-    "ModelFacts", "Ratio", "Usage", "WrongExample",
+    "Confusions",
+    "Course",
+    "DataFacts",
+    "Facts",
+    "FeatureTable",
+    "Measure",
+    "ModelFacts",
+    "Ratio",
+    "ScoredLabel",
+    "Usage",
+    "WrongExample",
 ]  # fmt: skip
 
 
@@ -48,7 +57,7 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class LabelScore:
+class ScoredLabel:
     """The scores of one label, and how often it was predicted and how often it is right."""
 
     label: str
@@ -264,7 +273,7 @@ class Facts:
         What the scores by label count.
     by_tag : bool
         Whether the scores by label are by part of speech.
-    labels : sequence of LabelScore
+    labels : sequence of ScoredLabel
         The scores by label.
     resamples, level : int, float
         How the intervals were made.
@@ -289,16 +298,11 @@ class Facts:
 
     Examples
     --------
-    >>> from partwise import SequenceTagger, save_model
-    >>> from partwise.datasets import tagged_text, write
-    >>> from partwise.report import GivenFile, gather
-    >>> from partwise.tasks.registry import task_of
-    >>> model = SequenceTagger().fit(tagged_text(40, seed=1)).model_
-    >>> save_model(model, "chunks.model")
-    >>> write(tagged_text(20, seed=2), "test.txt")
-    >>> task = task_of(model.task)
-    >>> source = task.read_for(model, "test.txt", labelled=True)
-    >>> facts = gather(task, model, "chunks.model", scored=GivenFile("test.txt", source))
+    >>> from partwise import SequenceTagger
+    >>> from partwise.datasets import tagged_text
+    >>> from partwise.report import report
+    >>> tagger = SequenceTagger().fit(tagged_text(40, seed=1))
+    >>> facts = report(tagger, tagged_text(20, seed=2), output=None)
     >>> facts.model.task, facts.data[-1].n_examples, facts.measures[0].name
     ('tag', 20, 'f1')
     """
@@ -310,7 +314,7 @@ class Facts:
     measures: Sequence[Measure]
     unit: str
     by_tag: bool
-    labels: Sequence[LabelScore]
+    labels: Sequence[ScoredLabel]
     resamples: int
     level: float
     confusions: Confusions | None

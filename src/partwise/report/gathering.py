@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
@@ -17,6 +18,7 @@ from ..errors import MismatchError
 from ..models.file import read_header
 from ..models.held_model import held_model
 from ..models.model import Model
+from ..tasks.registry import example_form
 from ..tasks.source import Source
 from .compared import (
     LEVEL,
@@ -28,15 +30,16 @@ from .compared import (
     measures,
 )
 from .explained import strongest_features, wrong_examples
-from .facts import Course, Facts, ModelFacts
-from .usage import usage_of
+from .facts import Course, Facts, ModelFacts, Usage
 
 if TYPE_CHECKING:
     from ..formats.registry import Chosen
+    from ..models.model import Model
     from ..tasks.base import Task
     from ..tasks.comparison import Comparison
 
-__all__ = ["GivenFile", "gather", "model_of"]
+__all__ = ["GivenFile", "gather", "model_of", "usage_of"]
+
 
 _PACKAGES: Final = ("numpy", "scipy", "numba", "scikit-learn")
 
@@ -266,3 +269,40 @@ def _versions() -> dict[str, str]:
             continue
     found["system"] = f"{platform.system()} {platform.machine()}"
     return found
+
+
+#: The name of the file in which a model may be saved that is in no file.
+_UNSAVED: Final = "my.model"
+
+
+def usage_of(model: Model, path: str | None) -> Usage:
+    """Return how to use a model from the command line and from Python.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    path : str or None
+        Its file; None if it is in no file.
+    """
+    form = example_form(model)
+    first = []
+    if path is None:
+        path = _UNSAVED
+        first = [f"# after partwise.save_model(model, {path!r}) in Python"]
+    commands = ["# files cannot be given to this model; use it from Python"]
+    file = form.file()
+    if file is not None:
+        new, options = file
+        commands = [
+            *first,
+            shlex.join(["partwise", "predict", path, new, *options, "--output", "labelled"]),
+            shlex.join(["partwise", "explain", path, new, *options]),
+        ]
+    imports, examples = form.program()
+    lines = [*first, *(["import numpy", ""] if "numpy." in examples else [])]
+    lines += ["from partwise import load_model", *imports, ""]
+    lines += [f"model = load_model({path!r})", examples, "print(model.predict(examples))"]
+    if model.probabilistic:
+        lines.append("print(model.marginals(examples))")
+    return Usage(commands, "\n".join(lines))

@@ -22,8 +22,7 @@ from ..pictures import (
 from . import document as doc
 from .document import Block, Cell, Text, label
 from .facts import Facts, Ratio
-from .sections import document_of
-from .wording import interval
+from .sections import document_of, interval
 
 __all__ = ["report_page"]
 
@@ -47,18 +46,13 @@ def report_page(facts: Facts) -> str:
 
     Examples
     --------
-    >>> from partwise import SequenceTagger, save_model
-    >>> from partwise.datasets import tagged_text, write
-    >>> from partwise.report import GivenFile, gather, report_page
-    >>> from partwise.tasks.registry import task_of
-    >>> model = SequenceTagger().fit(tagged_text(40, seed=1)).model_
-    >>> save_model(model, "chunks.model")
-    >>> write(tagged_text(20, seed=2), "test.txt")
-    >>> task = task_of(model.task)
-    >>> source = task.read_for(model, "test.txt", labelled=True)
-    >>> facts = gather(task, model, "chunks.model", scored=GivenFile("test.txt", source))
+    >>> from partwise import SequenceTagger
+    >>> from partwise.datasets import tagged_text
+    >>> from partwise.report import report, report_page
+    >>> tagger = SequenceTagger().fit(tagged_text(40, seed=1))
+    >>> facts = report(tagger, tagged_text(20, seed=2), output=None)
     >>> page = report_page(facts)
-    >>> "chunks.model" in page, "<script" in page
+    >>> "SequenceTagger" in page, "<script" in page
     (True, False)
     """
     return html_of(document_of(facts))

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..metrics.calibration import Calibration
 from ..pictures import Axis, Chart, gap_chart, objective_chart, passes_chart, score_chart
 from ..training.certificate import in_words
+from ..wording import counted, plural
 from . import document as doc
 from .document import Block, Cell, Text, code, label
 from .explained import feature_blocks, wrong_blocks
-from .facts import Confusions, DataFacts, Facts
-from .wording import (
-    calibration_in_words,
-    interval,
-    lead_in_words,
-    no_probabilities,
-    objective_in_words,
-    per_cent,
-    plural,
-    several,
-)
+from .facts import Confusions, DataFacts, Facts, ModelFacts, Ratio
 
-if TYPE_CHECKING:
-    pass
+__all__ = ["document_of", "interval"]
 
-__all__ = ["document_of"]
 
 _MOST_LABELS: Final = 40
 
@@ -45,7 +35,7 @@ def document_of(facts: Facts) -> doc.Document:
         doc.Section("use", "How to use it", "How to use it", _use(facts)),
         doc.Section("made", "How it was made", "How it was made", _made(facts)),
     ]
-    lead = lead_in_words(facts)
+    lead = _lead_in_words(facts)
     return doc.Document(
         facts.model.name, lead, _figures(facts), sections, facts.versions["partwise"]
     )
@@ -56,12 +46,12 @@ def _figures(facts: Facts) -> list[tuple[str, str, str]]:
     certified = certificate.known and certificate.consistent
     zeros = facts.model.n_weights - facts.model.n_nonzero
     return [
-        (best.title, per_cent(best.score.value),
-         f"{per_cent(facts.level, 0)} interval: {interval(best.score)}"),
+        (best.title, _per_cent(best.score.value),
+         f"{_per_cent(facts.level, 0)} interval: {interval(best.score)}"),
         ("certified relative gap", f"{certificate.relative_gap:.1e}" if certified else "none",
          f"asked for: {certificate.tol:g}"),
         (f"{data.example}s scored", f"{data.n_examples:,}",
-         "" if data.lengths is None else plural(data.n_positions, data.position)),
+         "" if data.lengths is None else counted(data.n_positions, data.position)),
         ("weights", f"{facts.model.n_weights:,}",
          f"{zeros:,} of them 0" if zeros else "none of them 0"),
     ]  # fmt: skip
@@ -74,7 +64,7 @@ def _data(data: DataFacts) -> list[Block]:
     ]
     if data.lengths is not None:
         low, middle, high = data.lengths
-        rows.append((several(data.position), f"{data.n_positions:,}"))
+        rows.append((plural(data.position), f"{data.n_positions:,}"))
         rows.append(("length", f"from {low:,} to {high:,}, half of them up to {middle:g}"))
     names = [*data.labels.items()]
     shown: list[Text] = [(label(name), f" ({n:,})") for name, n in names[:_MOST_LABELS]]
@@ -92,7 +82,7 @@ def _data(data: DataFacts) -> list[Block]:
 
 def _certificate(facts: Facts) -> list[Block]:
     model, certificate, course = facts.model, facts.model.certificate, facts.course
-    blocks: list[Block] = [doc.Paragraph(text) for text in objective_in_words(model)]
+    blocks: list[Block] = [doc.Paragraph(text) for text in _objective_in_words(model)]
     if certificate.known:
         state = "Certified" if certificate.converged else "Not certified to the gap asked for"
         blocks += [
@@ -129,12 +119,12 @@ def _scores(facts: Facts) -> list[Block]:
         blocks.append(doc.Paragraph(told, "note"))
     heads = [("measure", ""), ("score", "n"), ("interval", "n"), ("from 0 to 100%", "drawn")]
     rows: list[list[Cell]] = [
-        [one.title, per_cent(one.score.value), interval(one.score), doc.Interval(one.score)]
+        [one.title, _per_cent(one.score.value), interval(one.score), doc.Interval(one.score)]
         for one in facts.measures
     ]
     blocks += [
         doc.Paragraph(
-            f"Intervals: {per_cent(facts.level, 0)} of {facts.resamples:,} resamples, each of as "
+            f"Intervals: {_per_cent(facts.level, 0)} of {facts.resamples:,} resamples, each of as "
             f"many {facts.data[-1].example}s as there are, drawn with replacement."
         ),
         doc.Table("All examples together, in per cent.", heads, rows),
@@ -155,7 +145,7 @@ def _by_label(facts: Facts) -> doc.Table:
              for one in facts.labels],
         )  # fmt: skip
     return doc.Table(
-        f"By label of {several(facts.unit)}, in per cent with intervals; how often each label is "
+        f"By label of {plural(facts.unit)}, in per cent with intervals; how often each label is "
         "in the data, and how often it was predicted.",
         [("label", ""), ("precision", "n"), ("recall", "n"), ("F1", "n"), ("in the data", "n"),
          ("predicted", "n"), ("F1 from 0 to 100%", "drawn")],
@@ -214,17 +204,17 @@ def _count(n: int, most: int, same: bool, name: str) -> Cell:
 def _calibration(facts: Facts) -> list[Block]:
     found, unit = facts.calibration, facts.odds_unit
     if found is None:
-        return [doc.Paragraph(no_probabilities(facts))]
-    heads = [("probability", ""), (several(unit), "n"), ("mean probability", "n"), ("right", "n")]
+        return [doc.Paragraph(_no_probabilities(facts))]
+    heads = [("probability", ""), (plural(unit), "n"), ("mean probability", "n"), ("right", "n")]
     rows = [
-        [f"{one.low:.1f} to {one.high:.1f}", f"{one.n:,}", per_cent(one.probability),
-         per_cent(one.correct)]
+        [f"{one.low:.1f} to {one.high:.1f}", f"{one.n:,}", _per_cent(one.probability),
+         _per_cent(one.correct)]
         for one in found.bins
     ]  # fmt: skip
-    table = doc.Table(f"The {several(unit)} by the probability of what is predicted.", heads, rows)
+    table = doc.Table(f"The {plural(unit)} by the probability of what is predicted.", heads, rows)
     charts = [_reliability(found, unit), _counts(found, unit)]
     return [
-        doc.Paragraph(calibration_in_words(found, unit)),
+        doc.Paragraph(_calibration_in_words(found, unit)),
         doc.Either([_charts(charts)], [table]),
     ]
 
@@ -257,7 +247,7 @@ def _odds_axis() -> Axis:
 
 def _bins_in_words(found: Calibration) -> str:
     return "; ".join(
-        f"from {one.low:.1f} to {one.high:.1f}: {one.n:,}, {per_cent(one.correct, 1)} right"
+        f"from {one.low:.1f} to {one.high:.1f}: {one.n:,}, {_per_cent(one.correct, 1)} right"
         for one in found.bins
     )
 
@@ -280,8 +270,8 @@ def _made(facts: Facts) -> list[Block]:
         rows.append(("model file", code(model.path)))
         rows.append(("written by", f"partwise {model.written_by}"))
     rows += [
-        ("structure", f"{model.structure}, {plural(model.n_features, 'feature')}, "
-                      f"{plural(model.n_labels, 'label')}"),
+        ("structure", f"{model.structure}, {counted(model.n_features, 'feature')}, "
+                      f"{counted(model.n_labels, 'label')}"),
         ("seed", "not stored" if facts.seed is None else str(facts.seed)),
         ("versions", ", ".join(f"{name} {held}" for name, held in facts.versions.items())),
     ]  # fmt: skip
@@ -294,3 +284,91 @@ def _made(facts: Facts) -> list[Block]:
     if settings:
         blocks += [doc.Heading("Settings of the training"), doc.Definitions(settings)]
     return blocks
+
+
+_LOSSES: Final = {
+    "log": "minus the logarithm of the probability that the model gives to its right label",
+    "hinge": "by how much the right label fails to beat every other one by the cost of that label",
+    "softmax-margin": "minus the logarithm of the probability of its right label, after the scores "
+    "of all other labels were raised by their costs",
+}
+
+
+def _per_cent(fraction: float, digits: int = 2) -> str:
+    """Return a fraction in per cent."""
+    return f"{100 * fraction:.{digits}f}%"
+
+
+def interval(ratio: Ratio) -> str:
+    """Return an interval in per cent."""
+    return f"{100 * ratio.low:.1f} to {100 * ratio.high:.1f}"
+
+
+def _lead_in_words(facts: Facts) -> str:
+    """Return the report in two sentences."""
+    model, data, best = facts.model, facts.data[-1], facts.measures[0]
+    where = os.path.basename(data.path) if data.file else data.path
+    if facts.on_training_data:
+        where = "its training data"
+    return (
+        f"A model for {model.summary} (--task {model.task}, {model.loss} loss). On {where}, "
+        f"{counted(data.n_examples, data.example)}, its score is {_per_cent(best.score.value)} "
+        f"({best.title}; {_per_cent(facts.level, 0)} interval {interval(best.score)}). "
+        f"{_certificate_in_short(facts)}"
+    )
+
+
+def _certificate_in_short(facts: Facts) -> str:
+    """Return the certificate in one sentence."""
+    certificate = facts.model.certificate
+    if not certificate.known:
+        return f"Nothing is certified: {certificate.verdict}."
+    if not certificate.consistent:
+        return f"Nothing is certified: {certificate.doubt}."
+    state = "" if certificate.converged else ", which is more than was asked for"
+    if certificate.steps is not None:
+        return (
+            "The last step of its training is certified to be within "
+            f"{certificate.relative_gap:.1e} of its optimum{state}."
+        )
+    return (
+        "It is certified that no weights have an objective that is better by more than "
+        f"{certificate.relative_gap:.1e} of it{state}."
+    )
+
+
+def _calibration_in_words(found: Calibration, unit: str) -> str:
+    """Return what the calibration says, as sentences."""
+    confidence = sum(one.n * one.probability for one in found.bins) / found.n
+    right = sum(one.n * one.correct for one in found.bins) / found.n
+    side = "more" if confidence > right else "less"
+    return (
+        f"The model gives its {counted(found.n, unit)} a mean probability of "
+        f"{_per_cent(confidence)}, and {_per_cent(right)} of them are right: it is {side} sure "
+        f"than it should be by {100 * abs(confidence - right):.2f} percentage points. The expected "
+        f"calibration error over ten ranges is {_per_cent(found.error)}, the Brier score "
+        f"{found.brier:.4f}."
+    )
+
+
+def _no_probabilities(facts: Facts) -> str:
+    """Return why there is no calibration."""
+    return (
+        f"The {facts.model.loss} loss gives scores and margins, not probabilities, so there is "
+        "nothing to calibrate. Train with the log loss if probabilities are needed."
+    )
+
+
+def _objective_in_words(model: ModelFacts) -> list[str]:
+    """Return what training minimised, as paragraphs."""
+    if model.origin is not None:
+        return [f"Another program trained the model. Its objective: {model.origin}."]
+    penalty = f"{model.l2:g}/2 times the sum of the squares of all weights (l2 = {model.l2:g})"
+    if model.l1:
+        penalty += f", plus {model.l1:g} times the sum of their sizes (l1 = {model.l1:g})"
+    loss = _LOSSES.get(model.loss, f"its {model.loss} loss")
+    what = f"coefficients with a kernel ({model.kernel})" if model.kernel else "weights"
+    return [
+        f"Training looked for the {what} with the smallest objective: {penalty}, plus, for each "
+        f"example, {loss} (the {model.loss} loss).",
+    ]

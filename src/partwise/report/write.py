@@ -158,16 +158,11 @@ def write_report(
 
     Examples
     --------
-    >>> from partwise import SequenceTagger, save_model
-    >>> from partwise.datasets import tagged_text, write
-    >>> from partwise.report import GivenFile, gather, write_report
-    >>> from partwise.tasks.registry import task_of
-    >>> model = SequenceTagger().fit(tagged_text(40, seed=1)).model_
-    >>> save_model(model, "chunks.model")
-    >>> write(tagged_text(20, seed=2), "test.txt")
-    >>> task = task_of(model.task)
-    >>> source = task.read_for(model, "test.txt", labelled=True)
-    >>> facts = gather(task, model, "chunks.model", scored=GivenFile("test.txt", source))
+    >>> from partwise import SequenceTagger
+    >>> from partwise.datasets import tagged_text
+    >>> from partwise.report import report, write_report
+    >>> tagger = SequenceTagger().fit(tagged_text(40, seed=1))
+    >>> facts = report(tagger, tagged_text(20, seed=2), output=None)
     >>> from pathlib import Path
     >>> write_report(facts, "chunks.html", card="README.md")
     >>> Path("chunks.html").exists(), Path("README.md").exists()

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .limits import Limits
-    from .served_model import ServedModel
-    from .server import Server
-
-__all__ = ["Limits", "ServedModel", "Server"]
-
-__getattr__, __dir__ = lazy_names(
-    __name__, {"Limits": ".limits", "ServedModel": ".served_model", "Server": ".server"}
-)
+    from .limits import *
+    from .served_model import *
+    from .server import *
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            ".limits": "Limits",
+            ".served_model": "ServedModel",
+            ".server": "Server",
+        },
+    )

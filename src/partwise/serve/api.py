@@ -170,7 +170,7 @@ def _question(models: Sequence[str], limits: Limits, most: int, **options: Schem
 
 
 def some_names(names: Sequence[str]) -> str:
-    """Return names as a list that does not become too long."""
+    """Return the first names of a list, separated by commas."""
     return ", ".join(names[:_MOST_NAMES]) + (", ..." if len(names) > _MOST_NAMES else "")
 
 

@@ -95,7 +95,7 @@ class ServedModel:
         self.sample = self.form.sample()
 
     def warm_up(self) -> float:
-        """Ask everything once, so that all code is compiled, and return the seconds it took."""
+        """Ask for everything once, so that all code is compiled, and return the seconds."""
         began = time.perf_counter()
         items = self._read(self.sample, "sample")
         odds = self.model.probabilistic
@@ -105,7 +105,7 @@ class ServedModel:
         return time.perf_counter() - began
 
     def facts(self) -> dict[str, Any]:
-        """Return what is told about the model; nothing of where its file is."""
+        """Return what clients may know about the model, which does not include its file."""
         model, certificate = self.model, self.model.certificate
         labels = self.form.classes()
         return {
@@ -326,7 +326,7 @@ class ServedModel:
 
 
 def _explained(one: Explanation, top: int) -> dict[str, Any]:
-    """Return an explanation as it is answered: what is left out is added up in `others`."""
+    """Return an explanation as JSON. What is left out is added up in `others`."""
     return {
         "score": None if one.score is None else finite(one.score),
         "probability": one.probability,

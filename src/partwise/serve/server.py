@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from ..compiled.threads import thread_count
 from ..errors import DataError
-from .application import Application
-from .authority import Authority
+from .application import Application, Authority
 from .connection import Connection
 from .limits import Limits
 from .served_model import ServedModel, quiet_tasks
@@ -101,7 +100,7 @@ class Server:
             return asyncio.run(self._serve(ready))
 
     def stop(self) -> None:
-        """Stop in order; for other threads and signals. The second time, do not wait."""
+        """Stop after what is under way, or at once when called again; any thread may call it."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._stopped)
 

@@ -13,7 +13,7 @@ from ..arrays import Floats, Ints
 from ..structures.base import Structure, call
 
 __all__ = [
-    "PATTERNS", "SPARE", "TOLERANCE", "Case", "Label", "Table", "close", "draw_scores", "flat",
+    "PATTERNS", "SPARE", "TOLERANCE", "Case", "Label", "PartTable", "close", "draw_scores", "flat",
     "hold", "largest", "log_sum", "probabilities",
 ]  # fmt: skip
 
@@ -83,21 +83,21 @@ def flat(label: Any) -> Label:
 
 
 @dataclass(frozen=True)
-class Table:
+class PartTable:
     """All labels of an example: ``counts[y, r]`` is how often label y holds part r."""
 
     labels: list[Label]
     counts: Floats
 
     @staticmethod
-    def of(n_parts: int, labels: Iterable[Any], parts: Callable[[Any], Iterable[int]]) -> Table:
+    def of(n_parts: int, labels: Iterable[Any], parts: Callable[[Any], Iterable[int]]) -> PartTable:
         """Write all labels out, with the parts that each one holds."""
         listed = list(labels)
         counts = np.zeros((len(listed), n_parts))
         for y, label in enumerate(listed):
             for part in parts(label):
                 counts[y, part] += 1
-        return Table([flat(label) for label in listed], counts)
+        return PartTable([flat(label) for label in listed], counts)
 
     def scores(self, theta: Floats) -> npt.NDArray[np.longdouble]:
         """Return the score of every label."""
@@ -107,10 +107,10 @@ class Table:
         scores[forbidden] = -np.inf
         return scores
 
-    def keep(self, kept: Sequence[bool]) -> Table:
+    def keep(self, kept: Sequence[bool]) -> PartTable:
         """Keep some of the labels."""
         labels = [label for label, wanted in zip(self.labels, kept, strict=True) if wanted]
-        return Table(labels, self.counts[np.array(kept, dtype=bool)])
+        return PartTable(labels, self.counts[np.array(kept, dtype=bool)])
 
     def place(self, label: Any) -> int:
         """Return the number of a label that the structure returned."""
@@ -140,7 +140,7 @@ class Case:
 
     structure: Structure
     topo: Ints
-    table: Table
+    table: PartTable
     theta: Floats
     rng: np.random.Generator
     array: Callable[[Label], Ints] = lambda label: np.array(label, dtype=np.int64)

@@ -15,7 +15,7 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..structures.base import Structure
 from . import laws
-from .cases import Case, Label, Table, draw_scores, flat
+from .cases import Case, Label, PartTable, draw_scores, flat
 from .laws import LAWS, NEEDS
 
 __all__ = ["check_law", "check_structure"]
@@ -136,7 +136,7 @@ class _Instance(NamedTuple):
 
     structure: Structure
     topo: Ints
-    table: Table
+    table: PartTable
     arrays: dict[Label, Ints]
 
     def draw(self, pattern: str, rng: np.random.Generator) -> Case:
@@ -158,7 +158,7 @@ def _written_out(
     if not listed or len(arrays) != len(listed):
         why = "a label is listed twice" if listed else "there is no label"
         raise ValueError(f"{structure.name}, shape {shape!r}: {why}; list each label once")
-    table = Table.of(structure.n_parts(topo), listed, partial(parts, structure, topo))
+    table = PartTable.of(structure.n_parts(topo), listed, partial(parts, structure, topo))
     return _Instance(structure, topo, table, arrays)
 
 
@@ -215,9 +215,9 @@ def check_law(law: Callable[..., None], case: Case, *more: Any) -> None:
     >>> import numpy as np
     >>> from partwise.structures.multiclass import Multiclass
     >>> from partwise.testing import check_law, laws
-    >>> from partwise.testing.cases import Case, Table
+    >>> from partwise.testing.cases import Case, PartTable
     >>> structure, topo = Multiclass(2), Multiclass(2).topology(1)
-    >>> table = Table.of(2, [[0], [1]], lambda label: label)
+    >>> table = PartTable.of(2, [[0], [1]], lambda label: label)
     >>> rng = np.random.default_rng(0)
     >>> check_law(laws.maximum, Case(structure, topo, table, np.array([0.5, -0.5]), rng))
     """

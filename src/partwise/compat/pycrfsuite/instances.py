@@ -75,7 +75,7 @@ def make_rows(sequences: Iterable[Any], known: Known) -> tuple[Rows, Ints]:
 
 
 class _Entries:
-    """The entries of rows, as they are added."""
+    """Collects the entries of rows, one sequence after the other."""
 
     def __init__(self) -> None:
         self.ends, self.indices, self.values = array("q", [0]), array("i"), array("d")
@@ -115,7 +115,7 @@ class Instances:
         return len(self._lengths)
 
     def append(self, sequence: Any, labels: Sequence[str], group: int = 0) -> None:
-        """Append a sequence and its labels; if they are refused, nothing is changed.
+        """Append a sequence and its labels. If they are not valid, nothing is changed.
 
         Parameters
         ----------

@@ -6,15 +6,14 @@ import json
 import os
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from ...files.whole_files import replacing
 from ...models.foreign.crfsuite import write_crfsuite_model
 from ._logparser import TrainLogParser
 from .instances import Instances
 from .items import read_labels
-from .learning import learn
-from .log import TrainingLog
+from .learning import TrainingLog, learn
 from .parameters import ParameterSet, find_algorithm
 
 if TYPE_CHECKING:
@@ -231,15 +230,6 @@ class Trainer(BaseTrainer):
 
     logparser: TrainLogParser | None = None
 
-    _HANDLERS: ClassVar = {
-        "start": "on_start",
-        "featgen_end": "on_featgen_end",
-        "prepared": "on_prepared",
-        "prepare_error": "on_prepare_error",
-        "optimization_end": "on_optimization_end",
-        "end": "on_end",
-    }
-
     def _before_train(self) -> None:
         self.logparser = TrainLogParser()
 
@@ -256,7 +246,7 @@ class Trainer(BaseTrainer):
         elif event == "iteration":
             self.on_iteration(log, parser.last_iteration)
         else:
-            getattr(self, self._HANDLERS[event])(log)
+            getattr(self, f"on_{event}")(log)
 
     def on_start(self, log: str) -> None:
         """Print the first messages."""

@@ -60,19 +60,7 @@ def flat_accuracy_score(y_true: Any, y_pred: Any) -> float:
 
 @_flattens_y
 def flat_precision_score(y_true: Any, y_pred: Any, **more: Any) -> Any:
-    """Compute the precision of the labels.
-
-    Parameters
-    ----------
-    y_true, y_pred : sequence of sequences
-        The right and the predicted labels of each sequence.
-    **more
-        Further arguments of the function of scikit-learn.
-
-    Returns
-    -------
-    float or ndarray
-        The precision, or one per label with ``average=None``.
+    """Compute the precision of the labels; see `flat_f1_score`.
 
     Examples
     --------
@@ -88,19 +76,7 @@ def flat_precision_score(y_true: Any, y_pred: Any, **more: Any) -> Any:
 
 @_flattens_y
 def flat_recall_score(y_true: Any, y_pred: Any, **more: Any) -> Any:
-    """Compute the recall of the labels.
-
-    Parameters
-    ----------
-    y_true, y_pred : sequence of sequences
-        The right and the predicted labels of each sequence.
-    **more
-        Further arguments of the function of scikit-learn.
-
-    Returns
-    -------
-    float or ndarray
-        The recall, or one per label with ``average=None``.
+    """Compute the recall of the labels; see `flat_f1_score`.
 
     Examples
     --------

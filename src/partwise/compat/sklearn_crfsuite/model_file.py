@@ -93,7 +93,7 @@ class FileResource:
 
 @dataclass(frozen=True)
 class FitRecord:
-    """What is known about a model file from the fit that wrote it.
+    """What the fit that wrote a model file knows about it.
 
     Attributes
     ----------
