@@ -13,8 +13,8 @@ from support.grammar_of_arcs import crossing, treebank
 
 from partwise.cli import main
 from partwise.formats.conll import Sentence, read_conll, write_conll
-from partwise.tasks.dependency.parameters import NONPROJECTIVE
 from partwise.tasks.dependency.task import Parse
+from partwise.tasks.dependency.trainer import NONPROJECTIVE
 
 FEW = ["--l2", "0.1", "--tol", "1e-3", "--quiet"]
 

@@ -202,7 +202,8 @@ def lay_out(
     for turn in range(preparation.looks):
         preparation.look(source, weight, turn)
     batches = list(preparation.batches(source, weight))
-    prepared = _noted(preparation.finish(), len(source))
+    prepared = preparation.finish()
+    prepared = replace(prepared, record={"n_examples": len(source), **prepared.record})
     if not batches:
         raise DataError(_NO_WEIGHT)
     # Some tasks leave examples of weight 0 out themselves, and then count the others.
@@ -210,11 +211,6 @@ def lay_out(
     cut = len(batches[0].shapes) == np.count_nonzero(kept)
     with counted_among(kept if cut else np.ones(1, np.bool_)):
         return in_memory(prepared, batches, settings)
-
-
-def _noted(prepared: Prepared, n: int) -> Prepared:
-    """Add the number of examples to the record, unless it is there."""
-    return replace(prepared, record={"n_examples": n, **prepared.record})
 
 
 def _on_disk(
@@ -261,7 +257,8 @@ def _on_disk(
         stream.close()
         if not n:
             raise DataError(preparation.none)
-        prepared = _noted(preparation.finish(), n)
+        prepared = preparation.finish()
+        prepared = replace(prepared, record={"n_examples": n, **prepared.record})
         if not writer.n_examples:
             raise DataError(_NO_WEIGHT)
         problem = writer.finish(

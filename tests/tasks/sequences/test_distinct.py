@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from partwise.problem.rows import Rows
 from partwise.tasks.sequences import distinct
-from partwise.tasks.sequences.distinct import distinct_examples
+from partwise.tasks.sequences.preparation import distinct_examples
 
 
 def kinds(rows: Rows, label: np.ndarray, weight: np.ndarray) -> dict[tuple[object, ...], float]:

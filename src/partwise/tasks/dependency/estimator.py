@@ -13,9 +13,7 @@ from ...formats.conll import Sentence
 from ...metrics.attachment import attachment_scores
 from ...models.training_examples import check_weights
 from ..cross_validation import PathEstimator
-from ..estimator import Estimator, has_probabilities
-from ..label_list import LabelList
-from ..stream import is_iterator, of_columns
+from ..estimator import Estimator, LabelList, has_probabilities
 from .gold import check_trees
 from .trainer import DependencyTrainer
 from .treebank import Treebank, filled, separated
@@ -59,6 +57,9 @@ class DependencyParser(DependencyTrainer, Estimator):
     [[2, 3, 0]]
     """
 
+    _streamed = ("sentences", "heads", "labels")
+    _pairs = False
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
@@ -98,18 +99,6 @@ class DependencyParser(DependencyTrainer, Estimator):
         self, sentences: Any, heads: Any = None, labels: Any = None, sample_weight: Any = None
     ) -> tuple[Treebank, Any]:
         return Treebank.of(sentences, heads, labels, self.labelled), sample_weight
-
-    def _in_batches(
-        self, sentences: Any, heads: Any = None, labels: Any = None, sample_weight: Any = None
-    ) -> tuple[Any, Any]:
-        if not is_iterator(sentences):
-            return self._given(sentences, heads, labels, sample_weight)
-
-        def make(*lists: Any) -> Treebank:
-            return self._given(*lists)[0]
-
-        columns = {"sentences": sentences, "heads": heads, "labels": labels}
-        return of_columns(columns, make), sample_weight
 
     def _labels_in(self, X: Any) -> list[Any]:
         return Treebank.of(X, None, None, bool(self._model.labels)).trees()

@@ -14,9 +14,7 @@ from ...arrays import Floats
 from ...errors import DataError
 from ...models.vocabulary import Vocabulary
 from ..cross_validation import PathEstimator
-from ..estimator import Estimator, has_probabilities
-from ..label_list import LabelList
-from ..stream import is_iterator, of_columns, of_pairs
+from ..estimator import Estimator, LabelList, has_probabilities
 from .features import GraphFeatures
 from .labels import is_certain, read_labels
 from .sources import Graphs
@@ -109,17 +107,6 @@ class GraphLabeler(GraphTrainer, Estimator):
 
     def _given(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Graphs, Any]:
         return Graphs.of(X, y, self.missing_label), sample_weight
-
-    def _in_batches(self, X: Any, y: Any = None, sample_weight: Any = None) -> tuple[Any, Any]:
-        if not is_iterator(X):
-            return self._given(X, y, sample_weight)
-
-        def make(*lists: Any) -> Graphs:
-            return self._given(*lists)[0]
-
-        if y is None:
-            return of_pairs(X, make), sample_weight
-        return of_columns({"X": X, "y": y}, make), sample_weight
 
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)

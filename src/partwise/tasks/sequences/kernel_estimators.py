@@ -101,10 +101,6 @@ class KernelClassifier(KernelEstimator, LinearClassifier):
     array(['a', 'b'], dtype='<U1')
     """
 
-    def _chosen(self, rows: Rows, label: Ints, weight: Floats) -> tuple[Ints, Floats]:
-        # support_ and gamma="scale" refer to the rows as they are given.
-        return np.arange(len(rows)), weight
-
     def _adopt(self, model: Model) -> None:
         # Not the method of the linear classifier, because there is no coef_.
         PositionTrainer._adopt(self, model)

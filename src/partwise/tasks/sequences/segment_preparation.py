@@ -17,9 +17,9 @@ from ...models.vocabulary import Vocabulary
 from ...problem.batches import Batch
 from ...problem.numbering import Numbering
 from ..preparation import Preparation
-from .class_weights import ClassWeights
 from .constraints import make_constraints
 from .features import PositionFeatures
+from .grown_labels import ClassWeights
 from .partial_segments import PartialSegmentation, cut_items, find_partial, is_partial
 from .segment_features import SegmentFeatures, number_segments
 from .segment_functions import BUILT_IN, function_of, name_of, seen_rows
@@ -27,10 +27,11 @@ from .segment_tags import Segment, guess_scheme, longest_segment
 from .segmentations import held, read_segmentations, segment_tokens
 
 if TYPE_CHECKING:
+    from ...models.model import Model
     from ...structures.base import Constraints
     from ...structures.segments.structure import SemiMarkov
-    from .segment_trainer import SegmentTrainer
     from .tokens import Tokens
+    from .trainers import SegmentTrainer
 
 __all__ = ["SegmentPreparation"]
 
@@ -74,16 +75,18 @@ class SegmentPreparation(Preparation):
     how : SegmentTrainer
         The parameters. ``min_count`` counts positions, and gold segments for the features of
         segments. Class weights are weights of positions.
-    first : PositionFeatures or None
-        The features of positions of a model to start from.
+    initial : Model or None
+        A model to start from.
     whole : bool
         Whether all sequences come at once.
     """
 
     none: ClassVar[str] = "there are no sequences to train on; give at least one with its segments"
 
-    def __init__(self, how: SegmentTrainer, first: PositionFeatures | None, whole: bool) -> None:
-        self.how, self.first, self.whole = how, first, whole
+    def __init__(self, how: SegmentTrainer, initial: Model | None, whole: bool) -> None:
+        self.how, self.whole = how, whole
+        known = None if initial is None else initial.features
+        self.first = known.positions if isinstance(known, SegmentFeatures) else None
         self.looks = 0 if whole else 2 if how.scheme == "auto" else 1
         self.function = function_of(name_of(how.segment_features), how.segment_features)
         self.most = None if how.max_length is None else int(how.max_length)
