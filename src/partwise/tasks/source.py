@@ -7,14 +7,18 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ..arrays import Ints
 from ..models.tally import UnknownFeaturesWarning
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Source", "named", "silenced"]
+__all__ = ["Source", "named", "runs", "silenced"]
 
 
 class Source(ABC):
@@ -63,6 +67,26 @@ class Source(ABC):
 def named(source: Source) -> str:
     """Return the name of the file that examples were read from, for messages."""
     return source.path or "the data"
+
+
+def runs(sizes: Ints, most: int | None) -> Iterator[tuple[int, int]]:
+    """Cut examples into runs of about the same size.
+
+    Parameters
+    ----------
+    sizes : ndarray of int
+        The size of each example.
+    most : int or None
+        About the size of a run; a single example may be larger. None makes one run of all.
+
+    Yields
+    ------
+    first, end : int
+        The first example of a run, and the one after its last.
+    """
+    total = np.cumsum(sizes, dtype=np.int64)
+    step = most or int(total.max(initial=0)) + 1
+    yield from pairwise(np.flatnonzero(np.diff(total // step, prepend=-1, append=-1)).tolist())
 
 
 @contextmanager

@@ -15,11 +15,11 @@ from partwise.formats.brackets import parse_tree
 from partwise.models.features import read_features
 from partwise.structures.grammar.constraints import allowed_spans, allowed_splits
 from partwise.structures.multiclass import Multiclass
+from partwise.tasks.constituency.bracketing import grammar_of
 from partwise.tasks.constituency.normal_form import NormalForm
 from partwise.tasks.constituency.span_table import SpanTable
 from partwise.tasks.constituency.templates import COLUMNS, read_templates, standard_templates
 from partwise.tasks.constituency.tokens import SpanSentence, encode, places_of
-from partwise.tasks.constituency.treebank_grammar import grammar_of
 
 TRAIN, TEST = treebank(60), treebank(25, seed=1)
 SHORT = parse_tree("(S (NP (NNP Kim)) (VP (VB sees) (NP (DT the) (NN dog))) (. .))")

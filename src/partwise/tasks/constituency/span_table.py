@@ -16,6 +16,7 @@ from ...models.features import same_numbers
 from ...models.hashed_names import first_in_row, hashed_numbers, mixed, slot_name
 from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
+from ..source import runs
 from .templates import LENGTHS, SITE_PLACES, TEMPLATE_SHIFT, Template, read_templates
 from .tokens import MARKS, Places, SpanTokens, places_of, site_keys
 
@@ -228,15 +229,13 @@ class SpanTable:
         return np.where(mine[at] == keys, at + first, -1)
 
     def _chunks(self, lengths: Ints) -> Iterator[slice]:
-        """Yield runs of sentences that together have some _CHUNK sites, or one if it has more."""
+        """Return runs of sentences that together have about _CHUNK sites."""
         sizes = {
             "word": lengths,
             "span": lengths * (lengths - 1) // 2,
             "split": lengths * (lengths * lengths - 1) // 6,
         }[self.kind]
-        bounds = np.flatnonzero(np.diff(np.cumsum(sizes) // _CHUNK, prepend=-1, append=-1))
-        for first, last in pairwise(bounds.tolist()):
-            yield slice(first, last)
+        return (slice(first, last) for first, last in runs(sizes, _CHUNK))
 
 
 def _length_text(code: int) -> str:

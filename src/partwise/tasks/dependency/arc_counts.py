@@ -10,6 +10,7 @@ import numpy as np
 
 from ...arrays import Ints
 from ...models.vocabulary import Vocabulary
+from ..source import runs
 from .templates import (
     BETWEEN,
     COLUMNS,
@@ -130,7 +131,7 @@ class ArcCounts:
 def chunks(
     plan: Plan, distinct: Sequence[int], tokens: Tokens, lengths: Ints, sizes: Ints
 ) -> Iterator[tuple[int, int, int, int]]:
-    """Yield runs of sentences that together have some CHUNK arcs, or one if it has more.
+    """Yield runs of sentences that together have about CHUNK arcs.
 
     Parameters
     ----------
@@ -157,9 +158,7 @@ def chunks(
     fixed = len(plan.single) + int((times * np.where(outer >= 0, feats, 1))[~between].sum())
     limits = np.minimum(lengths[:, None], values[between] + 1) * times[between]
     per_arc = fixed + limits.sum(axis=1)
-    group = np.cumsum(sizes) // CHUNK
-    bounds = np.flatnonzero(np.diff(group, prepend=-1, append=-1))
-    for first, last in pairwise(bounds.tolist()):
+    for first, last in runs(sizes, CHUNK):
         run = slice(first, last)
         yield first, last, int(per_arc[run].max()), int((per_arc * sizes)[run].sum())
 

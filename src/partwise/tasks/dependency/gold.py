@@ -44,8 +44,6 @@ _log = logging.getLogger(__name__)
 #: The path of sentences that were given in Python.
 _GIVEN: Final = "<columns>"
 
-#: What to do with gold trees that are not projective where predicted ones must be.
-
 
 class Changes(NamedTuple):
     """What was done to trees that are not projective.

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...errors import MismatchError
 from ...formats.options import Option
 from ..base import Task
-from ..fixed import FIXED
-from ..labels import missing_of
+from ..labels import FIXED, missing_of
 from ..predictions import Predictions, heading, ranking_record
 from .trainer import DependencyTrainer
 
@@ -145,14 +144,14 @@ class Parse(Task["Treebank"]):
             ]
         if k:
             found = model.candidates(source, k, probabilities=marginals, **how)
-            return _Ranked(model, sentences, found, marginals)
+            return _RankedTrees(model, sentences, found, marginals)
         trees = model.predict(source, **how)
         tables = model.marginals(source, **how) if marginals else None
-        return _Parsed(model, sentences, trees, tables)
+        return _ParsedSentences(model, sentences, trees, tables)
 
 
 @dataclass(frozen=True, eq=False)
-class _Parsed(Predictions):
+class _ParsedSentences(Predictions):
     """The best tree of every sentence, and perhaps the probabilities of arcs.
 
     Attributes
@@ -225,7 +224,7 @@ def _with_odds(sentence: Sentence, odds: Sequence[tuple[float, ...]], own: bool)
 
 
 @dataclass(frozen=True, eq=False)
-class _Ranked(Predictions):
+class _RankedTrees(Predictions):
     """The k best trees of every sentence, each written as a sentence of its own.
 
     Attributes

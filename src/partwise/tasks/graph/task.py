@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...errors import DataError, Place
 from ...formats.options import Option
 from ..base import no_labels
-from ..fixed import FIXED, known_label
 from ..kernels.parameters import KernelTask
-from ..labels import missing_of
+from ..labels import FIXED, known_label, missing_of
 from ..predictions import Predictions, Ranked
 from .trainer import GraphTrainer
 

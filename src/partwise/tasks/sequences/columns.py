@@ -14,7 +14,7 @@ from ...metrics.labels import (
     SCHEMES,
 )
 from ..base import Task, no_labels
-from ..fixed import no_known_labels
+from ..labels import no_known_labels
 from ..predictions import Predictions, Ranked, ranking_record
 
 if TYPE_CHECKING:

@@ -62,36 +62,32 @@ class GrownLabels:
         """
         self._source = source
         flat, lengths = source.labels(tokens, self._missing), tokens.lengths
+        gold: Sequence[Ints]
         if self._whole:
             labels, gold, allowed = number_labels(source, flat, lengths)
             if allowed is not None and self._loss != "log":
                 refuse_partial(source, gold, self._loss)
             self.numbers = {label: number for number, label in enumerate(labels)}
-            self._note_places(source, flat, lengths)
-            return gold, allowed
-        for label in dict.fromkeys(flat):
-            if label in self.numbers:
-                continue
-            place = source.place(*_place(flat.index(label), lengths))
-            if not is_certain(label):
-                raise DataError(
-                    "the label is missing or uncertain, and such labels need all "
-                    "examples in memory; leave out_of_core (--out-of-core) out, or these examples",
-                    place=place,
-                )
-            self._add(label, place)
-        self._note_places(source, flat, lengths)
-        found = np.fromiter(map(self.numbers.__getitem__, flat), np.int64, len(flat))
-        return cut(found, lengths), None
-
-    def _note_places(self, source: Labelled, flat: Sequence[Any], lengths: Ints) -> None:
-        """Note where each label is first seen, as the name of a scheme may not fit it."""
-        if not isinstance(self._constraints, str):
-            return
-        for label in dict.fromkeys(flat):
-            number = self.numbers.get(label)
-            if number is not None and number not in self._places:
-                self._places[number] = source.place(*_place(flat.index(label), lengths))
+        else:
+            for label in dict.fromkeys(flat):
+                if label not in self.numbers:
+                    place = source.place(*_place(flat.index(label), lengths))
+                    if not is_certain(label):
+                        raise DataError(
+                            "the label is missing or uncertain, and such labels need all examples "
+                            "in memory; leave out_of_core (--out-of-core) out, or these examples",
+                            place=place,
+                        )
+                    self._add(label, place)
+            numbers = np.fromiter(map(self.numbers.__getitem__, flat), np.int64, len(flat))
+            gold, allowed = cut(numbers, lengths), None
+        if isinstance(self._constraints, str):
+            # The name of a scheme may not fit a label, and the message says where that was seen.
+            for label in dict.fromkeys(flat):
+                number = self.numbers.get(label)
+                if number is not None and number not in self._places:
+                    self._places[number] = source.place(*_place(flat.index(label), lengths))
+        return gold, allowed
 
     def _add(self, label: Any, place: Place = NOWHERE) -> int:
         first = next(iter(self.numbers), label)
@@ -173,11 +169,6 @@ class GrownLabels:
         if self._source is not None:
             self._source = self._source.take(())
 
-    @property
-    def n(self) -> int:
-        """The number of labels so far, at least 1."""
-        return max(1, len(self.numbers))
-
     def finish(self) -> tuple[list[Any], Ints | None, Any]:
         """Return the labels in their final order, the final number of each, and the constraints.
 
@@ -232,6 +223,8 @@ class ClassWeights:
 
     def __init__(self, given: Any) -> None:
         self._given = given
+        #: Whether the weights depend on how often each label occurs.
+        self.balanced = isinstance(given, str)
         self._counts = np.zeros(0)
         for label, value in given.items() if isinstance(given, Mapping) else ():
             if not is_number(value) or not math.isfinite(value) or value < 0:
@@ -239,11 +232,6 @@ class ClassWeights:
                     f"class_weight of {label!r} is {value!r}; give a finite number that is not "
                     "negative"
                 )
-
-    @property
-    def balanced(self) -> bool:
-        """Whether the weights depend on how often each label occurs."""
-        return isinstance(self._given, str)
 
     def count(self, gold: Sequence[Ints], weight: Floats, n_labels: int) -> None:
         """Count the labels of some examples, whose weights are these."""

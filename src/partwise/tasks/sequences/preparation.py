@@ -25,7 +25,7 @@ from ...problem.numbering import Numbering
 from ...problem.rows import Rows
 from ..preparation import Joined, Preparation
 from .extraction import ColumnTemplates
-from .features import PositionFeatures
+from .features import PositionFeatures, site_rows
 from .grown_labels import GrownLabels
 from .partial_labels import UNKNOWN, number_sets
 
@@ -118,8 +118,8 @@ class PositionPreparation(Preparation):
             gold = [y for y, c in zip(gold, used.tolist(), strict=True) if c]
             if allowed is not None:
                 allowed = [mine for mine, c in zip(allowed, used.tolist(), strict=True) if c]
-        structure = self.how._structure(self.labels.n, form)
-        made = self._features(None, None).rows_of_sites(structure, rows, steps)
+        structure = self.how._structure(max(1, len(self.labels.numbers)), form)
+        made = site_rows(structure, rows, steps, form.plain_transition)
         yield Batch(lengths[used], made, gold, weight[used], allowed=allowed)
 
     def merged(
@@ -146,14 +146,18 @@ class PositionPreparation(Preparation):
             what="X_transitions",
         )
 
-    def _features(self, names: Any, step_names: Any) -> PositionFeatures:
+    def finish(self) -> Prepared:
+        labels, final, rules = self.labels.finish()
+        names, kept = self.names.finish()
         form, steps = self.form, self.steps
         assert form is not None
         assert steps is not None
+        step_names, kept_steps = steps.finish() if form.transitions else (None, None)
+        structure = self.how._structure(max(1, len(labels)), form)
         # Without templates, the inputs are the features themselves.
         by_name = form.templates is None and form.named
         n_steps = len(step_names) if step_names is not None else steps.n_features
-        return PositionFeatures(
+        features = PositionFeatures(
             self.names.n_features if by_name else self.n_inputs,
             names,
             form.templates,
@@ -163,16 +167,6 @@ class PositionPreparation(Preparation):
             plain_transition=form.plain_transition,
             n_hashed=self.how.hashing or 0,
         )
-
-    def finish(self) -> Prepared:
-        labels, final, rules = self.labels.finish()
-        names, kept = self.names.finish()
-        form, steps = self.form, self.steps
-        assert form is not None
-        assert steps is not None
-        step_names, kept_steps = steps.finish() if form.transitions else (None, None)
-        structure = self.how._structure(max(1, len(labels)), form)
-        features = self._features(names, step_names)
         counts = list(features.feature_counts(structure))
         keep: list[Any] = [None] * len(counts)
         counts[0], keep[0] = self.names.n_in_batches, kept
@@ -207,7 +201,7 @@ class PositionPreparation(Preparation):
         rows = {0: self.names.join(other.names)}
         if other.form.transitions:
             assert other.steps is not None
-            structure = self.how._structure(self.labels.n, other.form)
+            structure = self.how._structure(max(1, len(self.labels.numbers)), other.form)
             rows[structure.kinds.index("transition")] = self.steps.join(other.steps)
         return Joined(rows, labels)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import DataError, Place
 from ...formats.options import Option
-from ..fixed import FIXED, known_label
+from ..labels import FIXED, known_label
 from ..predictions import Predictions
 from ..spans import SPANS, THRESHOLD, SpanTable, check_spans
 from .columns import (

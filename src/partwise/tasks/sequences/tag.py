@@ -19,9 +19,8 @@ from ...formats.tag_schemes import (
     likely_scheme,
     may_follow,
 )
-from ..fixed import FIXED, known_label
 from ..kernels.parameters import KernelTask
-from ..labels import missing_of
+from ..labels import FIXED, known_label, missing_of
 from ..predictions import Predictions
 from ..spans import SPANS, THRESHOLD, SpanTable, check_spans
 from .columns import (

@@ -9,10 +9,6 @@ from functools import cached_property
 from typing import Any
 
 from ...errors import DataError, ModelFileError
-from ...formats.columns import Columns
-from ...models.tally import Tally
-from ...models.vocabulary import Vocabulary
-from ...problem.rows import Rows
 from .extraction import (
     MAX_COLUMNS,
     ColumnTemplates,
@@ -20,18 +16,13 @@ from .extraction import (
     Look,
     Plan,
     Recipe,
-    look_up,
-    number_features,
 )
 
 __all__ = [
     "MAX_COLUMNS",
-    "WORD_AND_TAG",
     "Conjunction",
     "TemplateSet",
     "View",
-    "extract",
-    "extract_fit",
     "template_for",
     "word_shape",
 ]
@@ -256,51 +247,3 @@ def template_for(n_columns: int, spelling: bool = False) -> TemplateSet:
             conjunctions.extend(((len(views), offset),) for offset in offsets)
             views.append(View(kind, 0, kind))
     return TemplateSet(tuple(views), tuple(conjunctions))
-
-
-WORD_AND_TAG: TemplateSet = template_for(2)
-"""The features of CRFsuite's chunking tutorial, for the columns word and part of speech."""
-
-
-def extract_fit(columns: Columns, templates: ColumnTemplates) -> tuple[Rows, Vocabulary]:
-    """Apply templates, and number the features that occur.
-
-    Parameters
-    ----------
-    columns
-        The tokens.
-    templates
-        The templates.
-
-    Returns
-    -------
-    rows, vocabulary
-        The features of every token, ordered by template, and their names.
-    """
-    templates.check(columns)
-    return number_features(columns, templates.positions)
-
-
-def extract(
-    columns: Columns,
-    templates: ColumnTemplates,
-    vocabulary: Vocabulary,
-    tally: Tally | None = None,
-) -> Rows:
-    """Apply templates, and look up the features; those without a number are dropped.
-
-    Parameters
-    ----------
-    columns
-        The tokens.
-    templates, vocabulary
-        The templates that `extract_fit` was called with, and the vocabulary that it returned.
-    tally
-        Counts the given and the known features, if it is not None.
-
-    Returns
-    -------
-    Rows
-    """
-    templates.check(columns)
-    return look_up(columns, templates.positions, vocabulary, tally)
