@@ -91,7 +91,7 @@ def runs(sizes: Ints, most: int | None) -> Iterator[tuple[int, int]]:
 
 @contextmanager
 def silenced() -> Iterator[None]:
-    """Drop what tasks warn and log about a file that is predicted again and again."""
+    """Suppress what tasks warn and log about a file, for the time that it is predicted again."""
     logger = logging.getLogger("partwise.tasks")
     before = logger.level
     logger.setLevel(logging.ERROR)

@@ -76,7 +76,7 @@ class ConstituencyParser(ConstituencyTrainer, Estimator):
         return tags
 
     def fit(self, trees: Any, y: Any = None, sample_weight: Any = None) -> ConstituencyParser:
-        """Train.
+        """Fit the parser.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class ConstituencyParser(ConstituencyTrainer, Estimator):
             label)``, where the label may be a set of labels. The phrases of the tree itself are
             then not looked at.
         sample_weight : array-like of shape (n_trees,) or None
-            The weights c_i; None is 1 each.
+            The weights c_i; None means 1 for each.
 
         Returns
         -------

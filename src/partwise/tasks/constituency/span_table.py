@@ -13,7 +13,7 @@ import numpy as np
 from ...arrays import Ints
 from ...errors import DataError, ModelFileError
 from ...models.features import same_numbers
-from ...models.hashed_names import first_in_row, hashed_numbers, mixed, slot_name
+from ...models.hashed_names import first_in_row, hashed_numbers, mixed
 from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
 from ..source import runs
@@ -89,17 +89,8 @@ class SpanTable:
             np.cumsum(np.concatenate(sizes)), np.concatenate(indices), None, self.n_features
         )
 
-    def describe(self, number: int) -> str:
-        """Return what a feature stands for, as in ``first.tag=DT last.tag=NN length=3``.
-
-        Hashed features have no description but their number.
-        """
-        if self.n_hashed:
-            return slot_name(number, self.n_hashed)
-        return self.describe_keys(self.keys[[number]])[0]
-
     def describe_keys(self, keys: Ints) -> list[str]:
-        """Return what features in exact form stand for, as `describe` does."""
+        """Return what features in exact form stand for: ``first.tag=DT last.tag=NN length=3``."""
         found = [""] * len(keys)
         template_of = keys >> TEMPLATE_SHIFT
         for template in np.unique(template_of).tolist():

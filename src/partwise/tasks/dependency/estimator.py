@@ -70,7 +70,7 @@ class DependencyParser(DependencyTrainer, Estimator):
     def fit(
         self, sentences: Any, heads: Any = None, labels: Any = None, sample_weight: Any = None
     ) -> DependencyParser:
-        """Train.
+        """Fit the parser.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class DependencyParser(DependencyTrainer, Estimator):
             For each sentence the relations of its words, if `labelled`; None: those that the
             sentences have.
         sample_weight : array-like of shape (n_sentences,) or None
-            The weights c_i; None is 1 each.
+            The weights c_i; None means 1 for each.
 
         Returns
         -------

@@ -154,7 +154,7 @@ def arc_features_of(model: Model) -> ArcFeatures:
 
 
 def _possible(structure: Any, tree: Ints) -> bool:
-    """Whether a tree is one that a model of the structure can predict."""
+    """Return whether a model of the structure can predict a tree."""
     try:
         structure.check_tree(tree)
     except DataError:

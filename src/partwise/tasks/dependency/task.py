@@ -201,7 +201,7 @@ class _ParsedSentences(Predictions):
 
 
 def _own_columns(sentences: Sequence[Sentence]) -> bool:
-    """Whether column 10 is not MISC: it is PDEPREL where column 9, PHEAD, is a number."""
+    """Return whether column 10 is not MISC but PDEPREL: column 9, PHEAD, is then a number."""
     words = (s.rows[place].split("\t") for s in sentences for place in s.places)
     return any(len(fields) == 3 or fields[8].isdigit() for fields in words)
 

@@ -72,7 +72,7 @@ class GraphLabeler(GraphTrainer, Estimator):
         return tags
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> GraphLabeler:
-        """Train.
+        """Fit the labeller.
 
         Parameters
         ----------
@@ -94,7 +94,7 @@ class GraphLabeler(GraphTrainer, Estimator):
         y : iterable of sequences
             The labels of the vertices of each graph.
         sample_weight : array-like of shape (n_graphs,) or None
-            The weights c_i; None: each is 1.
+            The weights c_i; None means 1 for each.
 
         Returns
         -------
