@@ -79,16 +79,22 @@ class Estimator(Trainer, BaseEstimator):
     #: Whether one iterator alone gives pairs of an example and its label.
     _pairs: ClassVar[bool] = True
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Only the examples of classifiers are rows of a matrix.
+        tags.input_tags.two_d_array = False
+        tags.no_validation = True
+        return tags
+
     @abstractmethod
     def _given(self, *data: Any, **more: Any) -> tuple[Source, Any]:
         """Return the labelled examples and their weights from the arguments of `fit`."""
 
     def _examples(self, *data: Any, **more: Any) -> tuple[Source | Stream, Any]:
-        """Return what `_given` returns, or with `out_of_core` what is read a batch at a time."""
-        if self.out_of_core is None:
-            return self._given(*data, **more)
+        """Check the parameters, and return the labelled examples and their weights."""
         self.check()
-        return self._in_batches(*data, **more)
+        given = self._given if self.out_of_core is None else self._in_batches
+        return given(*data, **more)
 
     def _in_batches(self, *data: Any, **more: Any) -> tuple[Source | Stream, Any]:
         """Return the labelled examples and their weights, where the examples may be a stream.

@@ -74,7 +74,7 @@ class RowExamples(Inputs, Source):
 
 
 class OwnTask(Task[RowExamples]):
-    """What is known of a model whose task is none of the command line.
+    """The task of a model that none of the tasks of the command line trained.
 
     Parameters
     ----------

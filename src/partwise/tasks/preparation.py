@@ -34,7 +34,7 @@ _NO_WEIGHT: Final = "all sample weights are zero; give some example a positive w
 
 
 class Joined(NamedTuple):
-    """What becomes of the numbers in the batches of a preparation that was joined to another one.
+    """New numbers for the batches of a preparation that was joined to another one.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Joined(NamedTuple):
 
 
 class Preparation(ABC):
-    """What a trainer makes of examples that come in batches.
+    """Turns the examples of a trainer, which come in batches, into rows of features and labels.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Preparation(ABC):
         return
 
     def ready(self) -> None:
-        """Make what follows from all examples, once they were looked at as often as needed."""
+        """Compute what depends on all examples, after they were looked at as often as needed."""
         return
 
     @abstractmethod
@@ -98,15 +98,15 @@ class Preparation(ABC):
     # of the blocks, so that everything gets the number that it would have got from one of them.
 
     def without_examples(self) -> None:
-        """Let go of the examples that were seen last, so that little has to be sent elsewhere."""
+        """Drop the examples that were seen last, so that little is sent to other processes."""
         return
 
     def join_looks(self, other: Any) -> None:
-        """Take in what another preparation found when it looked at the examples that come next."""
+        """Add what another preparation found when it looked at the examples that come next."""
         raise MismatchError(_ALONE)
 
     def join(self, other: Any) -> Joined:
-        """Take in what another one found while it made the batches of the examples that come next.
+        """Add what another one found while it made the batches of the examples that come next.
 
         The other one is a copy of this one from before its first batch.
         """

@@ -1,4 +1,4 @@
-"""How the derivations of a model stand for trees: what a trained parser knows of its treebank."""
+"""The grammar of a treebank, and the trees that its derivations stand for."""
 
 from __future__ import annotations
 

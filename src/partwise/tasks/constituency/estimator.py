@@ -69,12 +69,6 @@ class ConstituencyParser(ConstituencyTrainer, Estimator):
     _streamed = ("trees", "y")
     _pairs = False
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.no_validation = True
-        return tags
-
     def fit(self, trees: Any, y: Any = None, sample_weight: Any = None) -> ConstituencyParser:
         """Fit the parser.
 

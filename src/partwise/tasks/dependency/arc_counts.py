@@ -11,14 +11,7 @@ import numpy as np
 from ...arrays import Ints
 from ...models.vocabulary import Vocabulary
 from ..source import runs
-from .templates import (
-    BETWEEN,
-    COLUMNS,
-    DISTANCE_BITS,
-    TEMPLATE_SHIFT,
-    Plan,
-    make_plan,
-)
+from .templates import BETWEEN, COLUMNS, DISTANCE_BITS, TEMPLATE_SHIFT, Plan, make_plan
 from .tokens import MARKS, ArcSentence, Tokens, encode, head_positions, read_fields
 
 __all__ = ["ArcCounts", "chunks"]
@@ -76,7 +69,7 @@ class ArcCounts:
                 self._merge()
 
     def join(self, other: ArcCounts) -> None:
-        """Take in the counts of the trees that come next.
+        """Add the counts of the trees that come next.
 
         Parameters
         ----------

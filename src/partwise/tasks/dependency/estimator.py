@@ -62,9 +62,7 @@ class DependencyParser(DependencyTrainer, Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
         tags.input_tags.dict = True
-        tags.no_validation = True
         return tags
 
     def fit(
@@ -91,7 +89,6 @@ class DependencyParser(DependencyTrainer, Estimator):
         DependencyParser
             The estimator itself.
         """
-        self.check()
         self._train(*self._examples(sentences, heads, labels, sample_weight))
         return self
 

@@ -18,13 +18,7 @@ from ...structures.dependency.projectivity import (
     is_projective,
     projectivise,
 )
-from .partial_trees import (
-    allowed_trees,
-    certain_heads,
-    first_uncertain,
-    is_certain,
-    relation_names,
-)
+from .partial_trees import allowed_trees, certain_heads, first_uncertain, is_certain, relation_names
 
 if TYPE_CHECKING:
     from ...structures.dependency.arcs import ArcConstraints

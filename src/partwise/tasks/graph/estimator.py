@@ -66,9 +66,7 @@ class GraphLabeler(GraphTrainer, Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
         tags.target_tags.required = True
-        tags.no_validation = True
         return tags
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> GraphLabeler:
@@ -101,7 +99,6 @@ class GraphLabeler(GraphTrainer, Estimator):
         GraphLabeler
             The estimator itself.
         """
-        self.check()
         self._train(*self._examples(X, y, sample_weight))
         return self
 

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...errors import MismatchError
 from ...formats.options import Option
 from ...formats.tag_schemes import SCHEME_ALIASES
-from ...metrics.labels import (
-    SCHEMES,
-)
+from ...metrics.labels import SCHEMES
 from ..base import Task, no_labels
 from ..labels import no_known_labels
 from ..predictions import Predictions, Ranked, ranking_record

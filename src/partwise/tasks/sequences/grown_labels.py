@@ -143,12 +143,12 @@ class GrownLabels:
                 self._pairs[pair] = source.place(s, min(t, len(gold[s]) - 1))
 
     def join_counts(self, other: GrownLabels) -> None:
-        """Take in the counts of the sequences that come next."""
+        """Add the counts of the sequences that come next."""
         numbers = self._join_numbers(other)
         self.weights.join(other.weights, numbers, len(self.numbers))
 
     def join(self, other: GrownLabels) -> Ints:
-        """Take in the labels of the batches that come next; returns the number of each here."""
+        """Add the labels of the batches that come next, and return the number of each here."""
         numbers = self._join_numbers(other)
         final = [*numbers.tolist(), -1]
         self._used.update(final[k] for k in other._used)
@@ -165,7 +165,7 @@ class GrownLabels:
         return np.array([self.numbers[label] for label in other.numbers], dtype=np.int64)
 
     def without_examples(self) -> None:
-        """Let go of the examples that were seen last."""
+        """Drop the examples that were seen last."""
         if self._source is not None:
             self._source = self._source.take(())
 
@@ -242,7 +242,7 @@ class ClassWeights:
         np.add.at(self._counts, flat[sure], weight[owner[sure]])
 
     def join(self, other: ClassWeights, numbers: Ints, n_labels: int) -> None:
-        """Take in the counts of examples whose labels have other numbers here."""
+        """Add the counts of examples whose labels have other numbers here."""
         counts = np.zeros(n_labels)
         counts[: len(self._counts)] = self._counts
         counts[numbers[: len(other._counts)]] += other._counts
@@ -286,7 +286,7 @@ class ClassWeights:
         return found
 
     def check(self, labels: Mapping[Any, int]) -> None:
-        """Raise a DataError if a label that has a weight is none of these."""
+        """Raise a DataError if there is a weight for a label that does not occur."""
         for label in () if self.balanced else self._given or ():
             if label not in labels:
                 raise DataError(

@@ -101,16 +101,6 @@ class KernelClassifier(KernelEstimator, LinearClassifier):
     array(['a', 'b'], dtype='<U1')
     """
 
-    def _adopt(self, model: Model) -> None:
-        # Not the method of the linear classifier, because there is no coef_.
-        PositionTrainer._adopt(self, model)
-        features = model.features
-        assert isinstance(features, PositionFeatures)
-        self.n_features_in_ = features.n_inputs
-        self.intercept_ = np.zeros(len(model.labels))
-        if features.intercept:
-            self.intercept_ = model.layout.dense(model.weights, 0)[-1] * features.intercept
-
     def _scores(self, X: Any) -> Floats:
         support = _support(self._model)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)

@@ -12,14 +12,7 @@ import numpy.typing as npt
 from ...arrays import Floats, Ints
 from ...errors import DataError
 from ...formats.tag_schemes import SEGMENT_SCHEMES
-from ...models.features import (
-    Arrays,
-    Features,
-    Inputs,
-    refuse_others,
-    same_numbers,
-    sound,
-)
+from ...models.features import Arrays, Features, Inputs, refuse_others, same_numbers, sound
 from ...models.hashed_names import HashedNames
 from ...models.tally import Tally
 from ...models.vocabulary import Vocabulary

@@ -34,11 +34,9 @@ class SequenceEstimator(Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
         tags.input_tags.three_d_array = True
         tags.input_tags.sparse = True
         tags.target_tags.required = True
-        tags.no_validation = True
         return tags
 
     @property

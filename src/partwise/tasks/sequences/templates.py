@@ -9,14 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from ...errors import DataError, ModelFileError
-from .extraction import (
-    MAX_COLUMNS,
-    ColumnTemplates,
-    Item,
-    Look,
-    Plan,
-    Recipe,
-)
+from .extraction import MAX_COLUMNS, ColumnTemplates, Item, Look, Plan, Recipe
 
 __all__ = [
     "MAX_COLUMNS",
