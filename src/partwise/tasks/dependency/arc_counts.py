@@ -11,8 +11,8 @@ import numpy as np
 from ...arrays import Ints
 from ...models.vocabulary import Vocabulary
 from ..source import runs
-from .templates import BETWEEN, COLUMNS, DISTANCE_BITS, TEMPLATE_SHIFT, Plan, make_plan
-from .tokens import MARKS, ArcSentence, Tokens, encode, head_positions, read_fields
+from .templates import BETWEEN, COLUMNS, DISTANCE_BITS, TEMPLATE_SHIFT, ArcPlan, make_plan
+from .tokens import MARKS, ArcSentence, ArcTokens, encode, head_positions, read_fields
 
 __all__ = ["ArcCounts", "chunks"]
 
@@ -122,7 +122,7 @@ class ArcCounts:
 
 
 def chunks(
-    plan: Plan, distinct: Sequence[int], tokens: Tokens, lengths: Ints, sizes: Ints
+    plan: ArcPlan, distinct: Sequence[int], tokens: ArcTokens, lengths: Ints, sizes: Ints
 ) -> Iterator[tuple[int, int, int, int]]:
     """Yield runs of sentences that together have about CHUNK arcs.
 
@@ -156,7 +156,7 @@ def chunks(
         yield first, last, int(per_arc[run].max()), int((per_arc * sizes)[run].sum())
 
 
-def _widened(old: Plan, new: Plan, keys: Ints, codes: Sequence[Ints] | None = None) -> Ints:
+def _widened(old: ArcPlan, new: ArcPlan, keys: Ints, codes: Sequence[Ints] | None = None) -> Ints:
     """Return sorted keys with more bits for the values of some atoms, or with other codes for them.
 
     With other codes the result is no longer sorted.

@@ -25,7 +25,7 @@ from .templates import (
     DISTANCES,
     PAD,
     TEMPLATE_SHIFT,
-    Plan,
+    ArcPlan,
     make_plan,
 )
 from .tokens import MARKS, ArcSentence, encode, read_fields
@@ -61,7 +61,7 @@ class ArcTable:
     vocabularies: tuple[Vocabulary, ...]
     keys: Ints
     n_hashed: int = 0
-    plan: Plan = field(init=False, repr=False)
+    plan: ArcPlan = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Prepare the templates, and refuse those that cannot be read."""

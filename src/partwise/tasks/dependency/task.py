@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from ...models.model import Candidate, Model
     from .treebank import Treebank
 
-__all__ = ["Parse"]
+__all__ = ["ParseTask"]
 
 #: What is written into MISC before the probabilities of a head, and of a head and its relation.
 _ARC, _LABEL = "ArcProb=", "LabelProb="
 
 
-class Parse(Task["Treebank"]):
+class ParseTask(Task["Treebank"]):
     """Dependency parsers."""
 
     name = "parse"

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from ...models.model import Candidate, Model
     from .sources import Table
 
-__all__ = ["Classify"]
+__all__ = ["ClassifyTask"]
 
 _PAIR = re.compile(r"(\d+|qid):[^\s:]+", re.ASCII)
 
 
-class Classify(KernelTask["Table"]):
+class ClassifyTask(KernelTask["Table"]):
     """Classifiers."""
 
     name = "classify"

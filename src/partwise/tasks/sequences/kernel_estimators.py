@@ -15,7 +15,7 @@ from ..kernels.support import Support
 from ..kernels.trainer import KernelTrainer, kernel_parameters
 from .classifier import LinearClassifier
 from .features import PositionFeatures
-from .tag import Tag
+from .tag import TagTask
 from .tagger import SequenceTagger
 from .trainers import PositionTrainer
 
@@ -108,7 +108,7 @@ class KernelClassifier(KernelEstimator, LinearClassifier):
         return support.scores(rows) + self.intercept_
 
 
-class KernelTagger(KernelEstimator, SequenceTagger, without=Tag.without_kernel):
+class KernelTagger(KernelEstimator, SequenceTagger, without=TagTask.without_kernel):
     """A linear-chain tagger with a kernel of tokens, trained to a certified optimum.
 
     The score of label k at a token x is ``sum_j beta_jk K(x_j, x)`` over tokens x_j of the training

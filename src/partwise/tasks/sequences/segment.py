@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from ...models.model import Model
     from .column_file import ColumnFile
 
-__all__ = ["Segment"]
+__all__ = ["SegmentTask"]
 
 
-class Segment(ColumnTask):
+class SegmentTask(ColumnTask):
     """Segment taggers."""
 
     name = "segment"

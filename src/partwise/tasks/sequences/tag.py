@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ...models.model import Model
     from .column_file import ColumnFile
 
-__all__ = ["Tag"]
+__all__ = ["TagTask"]
 
 _log = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ PAIR_MARGINALS: Final = Option(
 )
 
 
-class Tag(ColumnTask, KernelTask["ColumnFile"]):
+class TagTask(ColumnTask, KernelTask["ColumnFile"]):
     """Sequence taggers."""
 
     name = "tag"
