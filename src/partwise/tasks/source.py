@@ -10,13 +10,12 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ..arrays import Ints
 from ..models.tally import UnknownFeaturesWarning
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from ..arrays import Ints
 
 __all__ = ["Source", "named", "runs", "silenced"]
 
@@ -84,6 +83,9 @@ def runs(sizes: Ints, most: int | None) -> Iterator[tuple[int, int]]:
     first, end : int
         The first example of a run, and the one after its last.
     """
+    # Help loads this file, and does without numpy.
+    import numpy as np
+
     total = np.cumsum(sizes, dtype=np.int64)
     step = most or int(total.max(initial=0)) + 1
     yield from pairwise(np.flatnonzero(np.diff(total // step, prepend=-1, append=-1)).tolist())
