@@ -17,7 +17,7 @@ from partwise.formats.columns import Columns
 from partwise.formats.source import read_text
 from partwise.solvers.batch.lbfgs import LBFGS
 from partwise.structures.multiclass import Multiclass
-from partwise.tasks.sequences.tag import Tag
+from partwise.tasks.sequences.tag import TagTask
 
 
 class Mine(LBFGS):
@@ -28,7 +28,7 @@ class Labels(Multiclass):
     name = "labels"
 
 
-class Words(Tag):
+class Words(TagTask):
     name = "words"
     format = "slashes"
 

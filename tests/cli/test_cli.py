@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.commands import Run, one_object, runner, sentence, trained
 
-from partwise.tasks.sequences.parameters import PRESETS
+from partwise.tasks.sequences.trainers import PRESETS
 
 VERBS = ("train", "predict", "evaluate", "info", "demo")
 

@@ -104,13 +104,13 @@ def test_sigterm_while_reading(tmp_path: Path) -> None:
 ENDS = """
 import os, signal, sys
 from partwise.cli import main
-from partwise.tasks.sequences.classify import Classify
+from partwise.tasks.sequences.classify import ClassifyTask
 
 def end(*given):
     os.kill(os.getpid(), signal.SIGTERM)
 
 if sys.argv[1] == "features":
-    Classify.make = end
+    ClassifyTask.make = end
 elif sys.argv[1] == "writing":
     os.fsync = end
 sys.exit(main(sys.argv[2:]))

@@ -13,8 +13,8 @@ from support.grammar_of_arcs import crossing, treebank
 
 from partwise.cli import main
 from partwise.formats.conll import Sentence, read_conll, write_conll
-from partwise.tasks.dependency.parameters import NONPROJECTIVE
-from partwise.tasks.dependency.task import Parse
+from partwise.tasks.dependency.task import ParseTask
+from partwise.tasks.dependency.trainer import NONPROJECTIVE
 
 FEW = ["--l2", "0.1", "--tol", "1e-3", "--quiet"]
 
@@ -283,9 +283,9 @@ def test_the_wrong_task_is_named(run: Run, files: Path, tmp_path: Path) -> None:
     )
     assert code == 1
     assert "--task parse" in sentence(err)
-    assert Parse().resemblance(["# a comment"]) == 0
-    assert Parse().resemblance(["a\tb\tc"]) == 0
-    assert Parse().resemblance(["a\tb\t1"]) == 1
+    assert ParseTask().resemblance(["# a comment"]) == 0
+    assert ParseTask().resemblance(["a\tb\tc"]) == 0
+    assert ParseTask().resemblance(["a\tb\t1"]) == 1
 
 
 def test_info_needs_no_compiler(files: Path) -> None:

@@ -30,7 +30,7 @@ from partwise.problem.rows import Rows
 from partwise.structures.multiclass import Multiclass
 from partwise.tasks.base import Task, no_labels
 from partwise.tasks.comparison import Comparison, LabelComparison
-from partwise.tasks.parameters import FeatureParameters, TrainerParameters
+from partwise.tasks.parameters import FeatureParameters
 from partwise.tasks.predictions import Predictions, ranking_record
 from partwise.tasks.preparation import Preparation
 from partwise.tasks.registry import TASKS, all_tasks
@@ -91,16 +91,12 @@ class LetterCounts(Features):
         return (np.arange(self.letters),)
 
 
-class LettersParameters(FeatureParameters, TrainerParameters, without=("hashing",)):
-    """The parameters of classifiers of words."""
-
-    letters: Annotated[Count, Flag("--letters", "of the alphabet", "N")] = 26
-
-
-class LettersTrainer(LettersParameters, Trainer):
+class LettersTrainer(FeatureParameters, Trainer, without=("hashing",)):
     """Trains classifiers of words."""
 
     task: ClassVar[str] = "letters"
+
+    letters: Annotated[Count, Flag("--letters", "of the alphabet", "N")] = 26
 
     def _preparation(self, initial: Model | None, whole: bool = True) -> Preparation:
         return LettersPreparation(self)
@@ -134,7 +130,7 @@ class Letters(Task[Lines]):
 
     name = "letters"
     trainer = f"{__name__}:LettersTrainer"
-    declares = LettersParameters
+    declares = LettersTrainer
     features = "letter counts"
     format = "svmlight"
     summary = "classify words"

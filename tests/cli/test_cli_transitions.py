@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 from support.commands import Run, one_object, runner
+from support.extraction import extract_fit
 
 from partwise import SequenceTagger, load_model
 from partwise.datasets import tagged_text, write
 from partwise.errors import DataError
 from partwise.formats.columns import read_columns
-from partwise.tasks.sequences.templates import TemplateSet, extract_fit, template_for
+from partwise.tasks.sequences.templates import TemplateSet, template_for
 
 
 @pytest.fixture

@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.commands import SVMLIGHT, Run, one_object, runner
+from support.extraction import extract_fit
 
 from partwise import SequenceTagger, load_model
 from partwise.datasets import tagged_text, write
 from partwise.formats.columns import read_columns
-from partwise.tasks.sequences.templates import extract_fit, template_for
+from partwise.tasks.sequences.templates import template_for
 
 
 @pytest.fixture

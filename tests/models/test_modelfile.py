@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
+from support.extraction import extract, extract_fit
 from support.positions import PositionLabeller, fit_labeller
 from support.positions import PositionSettings as Settings
 
@@ -23,7 +24,7 @@ from partwise.files.container import read_container, write_container
 from partwise.models.file import read_header
 from partwise.models.model import Model
 from partwise.problem.rows import Rows
-from partwise.tasks.sequences.templates import extract, extract_fit, template_for
+from partwise.tasks.sequences.templates import template_for
 
 SAME_FOLDER = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

@@ -138,7 +138,7 @@ def test_phrases_are_nodes_with_probabilities() -> None:
 
 @pytest.mark.parametrize("name", ["segmenter"])
 def test_segments_have_probabilities(name: str) -> None:
-    from partwise.tasks.sequences.segment_spans import segment_spans
+    from partwise.tasks.sequences.segment_features import segment_spans
 
     model, examples, _ = case(name)
     inputs = _inputs(name, model, examples, {})

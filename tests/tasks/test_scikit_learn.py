@@ -50,7 +50,7 @@ from partwise import (
 )
 from partwise.formats.tree import Tree
 from partwise.metrics import get_scorer, get_scorers
-from partwise.tasks.label_list import LabelList
+from partwise.tasks.estimator import LabelList
 
 Data = tuple[Any, Any]
 

@@ -76,7 +76,7 @@ def _descend_apart(
     score: Callable[[Model], float],
     each: Callable[[PathRow, Model], Any] | None,
 ) -> Descended:
-    """Do what `descend_grid` does, in stretches that others walk."""
+    """Do what `descend_grid` does, in stretches that other processes walk."""
     if grid.extend:
         raise MismatchError("extend needs one fit after the other; leave it or the cluster out")
     values, n = grid.values, walkers.stretch

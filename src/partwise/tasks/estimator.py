@@ -5,16 +5,19 @@ from __future__ import annotations
 import inspect
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError
+from .stream import is_iterator, of_columns, of_pairs
 from .trainer import Trainer
 
 if TYPE_CHECKING:
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from .source import Source
     from .stream import Stream
 
-__all__ = ["Estimator", "has_probabilities", "held_out_score"]
+__all__ = ["Estimator", "LabelList", "has_probabilities", "held_out_score"]
 
 # The sections of a docstring that are inherited, and how they are found
 _HEADER: Final = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
@@ -71,23 +74,47 @@ class Estimator(Trainer, BaseEstimator):
         if cls.__doc__:
             _document(cls)
 
+    #: The arguments of `fit` that have one entry per example, and may be iterators.
+    _streamed: ClassVar[tuple[str, ...]] = ("X", "y")
+    #: Whether one iterator alone gives pairs of an example and its label.
+    _pairs: ClassVar[bool] = True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Only the examples of classifiers are rows of a matrix.
+        tags.input_tags.two_d_array = False
+        tags.no_validation = True
+        return tags
+
     @abstractmethod
     def _given(self, *data: Any, **more: Any) -> tuple[Source, Any]:
         """Return the labelled examples and their weights from the arguments of `fit`."""
 
     def _examples(self, *data: Any, **more: Any) -> tuple[Source | Stream, Any]:
-        """Return what `_given` returns, or with `out_of_core` what is read a batch at a time."""
-        if self.out_of_core is None:
-            return self._given(*data, **more)
+        """Check the parameters, and return the labelled examples and their weights."""
         self.check()
-        return self._in_batches(*data, **more)
+        given = self._given if self.out_of_core is None else self._in_batches
+        return given(*data, **more)
 
     def _in_batches(self, *data: Any, **more: Any) -> tuple[Source | Stream, Any]:
         """Return the labelled examples and their weights, where the examples may be a stream.
 
-        Examples that are in memory are cut into batches by the trainer.
+        Iterators are read a batch at a time. Examples that are in memory are cut into batches by
+        the trainer.
         """
-        return self._given(*data, **more)
+        given = inspect.signature(self._given).bind(*data, **more).arguments
+        columns = {name: given.pop(name, None) for name in self._streamed}
+        weight = given.pop("sample_weight", None)
+        first, *others = columns.values()
+        if not is_iterator(first) or any(one is not None for one in given.values()):
+            return self._given(*data, **more)
+
+        def make(*lists: Any) -> Source:
+            return self._given(**dict(zip(columns, lists, strict=False)))[0]
+
+        if self._pairs and all(one is None for one in others):
+            return of_pairs(first, make), weight
+        return of_columns(columns, make), weight
 
     def _watched(self, stopping: EarlyStopping) -> Callable[[int], Watch]:
         from ..training.early_stopping import Watch, passes_between
@@ -214,6 +241,38 @@ class Estimator(Trainer, BaseEstimator):
     def _fitted(self) -> Model:
         """Return the model, for attributes; raise an AttributeError if there is none."""
         return self.model_
+
+
+class LabelList(list[Any]):
+    """A list with one label per example, where a label may be a list, a tree or anything else.
+
+    It is a list in every way but one: ``numpy.concatenate`` takes each label as one element, so
+    that joined predictions are an array of one dimension, whatever the lengths of the labels are.
+    This is how scikit-learn's ``cross_val_predict`` puts the predictions of its folds together.
+    """
+
+    def elements(self) -> npt.NDArray[np.object_]:
+        """Return an array of one dimension with one label per element."""
+        made = np.empty(len(self), dtype=object)
+        # One by one, because numpy would take labels of equal lengths as the rows of a matrix.
+        for i, label in enumerate(self):
+            made[i] = label
+        return made
+
+    def __array_function__(
+        self,
+        func: Callable[..., Any],
+        types: Iterable[type],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+    ) -> Any:
+        """Join predictions label by label; all other functions of numpy get plain lists."""
+        if not all(issubclass(kind, (LabelList, np.ndarray)) for kind in types):
+            return NotImplemented
+        if func is np.concatenate and args:
+            parts = [part.elements() if isinstance(part, LabelList) else part for part in args[0]]
+            return np.concatenate(parts, *args[1:], **kwargs)
+        return func._implementation(*args, **kwargs)  # type: ignore[attr-defined]
 
 
 def held_out_score(estimator: Estimator, dev: Any, scoring: Any) -> Callable[[Model], float]:

@@ -34,7 +34,7 @@ _NO_WEIGHT: Final = "all sample weights are zero; give some example a positive w
 
 
 class Joined(NamedTuple):
-    """What becomes of the numbers in the batches of a preparation that was joined to another one.
+    """New numbers for the batches of a preparation that was joined to another one.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Joined(NamedTuple):
 
 
 class Preparation(ABC):
-    """What a trainer makes of examples that come in batches.
+    """Turns the examples of a trainer, which come in batches, into rows of features and labels.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Preparation(ABC):
         return
 
     def ready(self) -> None:
-        """Make what follows from all examples, once they were looked at as often as needed."""
+        """Compute what depends on all examples, after they were looked at as often as needed."""
         return
 
     @abstractmethod
@@ -98,15 +98,15 @@ class Preparation(ABC):
     # of the blocks, so that everything gets the number that it would have got from one of them.
 
     def without_examples(self) -> None:
-        """Let go of the examples that were seen last, so that little has to be sent elsewhere."""
+        """Drop the examples that were seen last, so that little is sent to other processes."""
         return
 
     def join_looks(self, other: Any) -> None:
-        """Take in what another preparation found when it looked at the examples that come next."""
+        """Add what another preparation found when it looked at the examples that come next."""
         raise MismatchError(_ALONE)
 
     def join(self, other: Any) -> Joined:
-        """Take in what another one found while it made the batches of the examples that come next.
+        """Add what another one found while it made the batches of the examples that come next.
 
         The other one is a copy of this one from before its first batch.
         """
@@ -202,7 +202,8 @@ def lay_out(
     for turn in range(preparation.looks):
         preparation.look(source, weight, turn)
     batches = list(preparation.batches(source, weight))
-    prepared = _noted(preparation.finish(), len(source))
+    prepared = preparation.finish()
+    prepared = replace(prepared, record={"n_examples": len(source), **prepared.record})
     if not batches:
         raise DataError(_NO_WEIGHT)
     # Some tasks leave examples of weight 0 out themselves, and then count the others.
@@ -210,11 +211,6 @@ def lay_out(
     cut = len(batches[0].shapes) == np.count_nonzero(kept)
     with counted_among(kept if cut else np.ones(1, np.bool_)):
         return in_memory(prepared, batches, settings)
-
-
-def _noted(prepared: Prepared, n: int) -> Prepared:
-    """Add the number of examples to the record, unless it is there."""
-    return replace(prepared, record={"n_examples": n, **prepared.record})
 
 
 def _on_disk(
@@ -261,7 +257,8 @@ def _on_disk(
         stream.close()
         if not n:
             raise DataError(preparation.none)
-        prepared = _noted(preparation.finish(), n)
+        prepared = preparation.finish()
+        prepared = replace(prepared, record={"n_examples": n, **prepared.record})
         if not writer.n_examples:
             raise DataError(_NO_WEIGHT)
         problem = writer.finish(

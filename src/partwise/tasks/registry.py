@@ -31,7 +31,7 @@ TASKS: Final[Registry[type[Task[Any]]]] = Registry("partwise.tasks", {})
 LABEL_FORMS: Final[Registry[type[LabelForm]]] = Registry("partwise.label_forms", {})
 #: The form of examples and their labels, by the name of features.
 EXAMPLE_FORMS: Final[Registry[Callable[..., ExampleForm]]] = Registry(
-    "partwise.example_forms", {"numbered": "tasks.rows_form:RowsForm"}
+    "partwise.example_forms", {"numbered": "tasks.own:RowsForm"}
 )
 
 #: The names that some tasks have in models, where they differ from those on the command line.

@@ -7,6 +7,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ..models.tally import UnknownFeaturesWarning
@@ -14,7 +15,9 @@ from ..models.tally import UnknownFeaturesWarning
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Source", "named", "silenced"]
+    from ..arrays import Ints
+
+__all__ = ["Source", "named", "runs", "silenced"]
 
 
 class Source(ABC):
@@ -65,9 +68,32 @@ def named(source: Source) -> str:
     return source.path or "the data"
 
 
+def runs(sizes: Ints, most: int | None) -> Iterator[tuple[int, int]]:
+    """Cut examples into runs of about the same size.
+
+    Parameters
+    ----------
+    sizes : ndarray of int
+        The size of each example.
+    most : int or None
+        About the size of a run; a single example may be larger. None makes one run of all.
+
+    Yields
+    ------
+    first, end : int
+        The first example of a run, and the one after its last.
+    """
+    # Help loads this file, and does without numpy.
+    import numpy as np
+
+    total = np.cumsum(sizes, dtype=np.int64)
+    step = most or int(total.max(initial=0)) + 1
+    yield from pairwise(np.flatnonzero(np.diff(total // step, prepend=-1, append=-1)).tolist())
+
+
 @contextmanager
 def silenced() -> Iterator[None]:
-    """Drop what tasks warn and log about a file that is predicted again and again."""
+    """Suppress what tasks warn and log about a file, for the time that it is predicted again."""
     logger = logging.getLogger("partwise.tasks")
     before = logger.level
     logger.setLevel(logging.ERROR)

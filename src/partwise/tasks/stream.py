@@ -54,7 +54,7 @@ class Stream(ABC):
         """Read the examples, some at a time."""
 
     def close(self) -> None:
-        """Let go of what was needed to read them."""
+        """Free what was needed to read them."""
         return
 
 

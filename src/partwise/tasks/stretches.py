@@ -1,4 +1,4 @@
-"""Stretches of paths over l2, which others may walk: processes elsewhere."""
+"""Stretches of paths over l2, which other processes may walk."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Stretch:
 
 @dataclass(frozen=True, eq=False)
 class Walked:
-    """What became of a stretch.
+    """The result of a stretch.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Walked:
 
 
 class Walkers(Protocol):
-    """Walk several stretches at a time, elsewhere.
+    """Walks several stretches at a time, in other processes.
 
     Attributes
     ----------
@@ -74,20 +74,20 @@ class Walkers(Protocol):
     stretch: int
 
     def __call__(self, stretches: Sequence[Stretch]) -> Iterator[Walked]:
-        """Yield what became of stretches, in their order."""
+        """Yield the results of stretches, in their order."""
 
 
 _walkers: ContextVar[Walkers | None] = ContextVar("walkers", default=None)
 
 
 def walkers_now() -> Walkers | None:
-    """Return who walks the paths of this thread; None is this process."""
+    """Return what walks the paths of this thread; None stands for this process."""
     return _walkers.get()
 
 
 @contextmanager
 def walked_by(walkers: Walkers) -> Iterator[None]:
-    """Let others walk the paths of this thread, while entered."""
+    """Let other processes walk the paths of this thread until the context ends."""
     before = _walkers.set(walkers)
     try:
         yield
@@ -111,9 +111,9 @@ def walked_here(stretch: Stretch) -> Walked:
 
 
 def replayed(walked: Iterator[Walked], found: BestModel) -> Walked:
-    """Pass the models of stretches on as if they had been trained here; returns the last one.
+    """Pass on the models of stretches as if they were trained here, and return the last stretch.
 
-    As on one machine, nothing follows a fit that is not certified.
+    A fit that is not certified ends the path, as it does on one machine.
     """
     for one in walked:
         for model, fit in one.models:

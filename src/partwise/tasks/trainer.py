@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from ..compiled.compilation import noted_compilation
 from ..errors import DataError
 from ..training.settings import read_noted
@@ -69,6 +67,8 @@ class Trainer(TrainerParameters, ABC):
 
     def _adopt(self, model: Model) -> None:
         """Set the results of a fit from its model."""
+        import numpy as np
+
         self.model_ = model
         self.classes_ = np.array(model.labels)
         self.certificate_ = model.certificate
@@ -92,6 +92,7 @@ class Trainer(TrainerParameters, ABC):
         made._adopt(model)
         return made
 
+    @noted_compilation()
     def _train(
         self,
         source: Any,
@@ -101,29 +102,27 @@ class Trainer(TrainerParameters, ABC):
     ) -> tuple[Prepared, Fit]:
         """Fit the model; with warm_start, start where the last fit ended.
 
-        Parameters are those of `_prepare`, and `watched`: from the number of training examples, it
-        makes what is scored while the fit runs.
+        Parameters
+        ----------
+        source
+            Labelled examples, from the arguments of `fit` or from a file.
+        sample_weight
+            The weights of the examples as a user gives them.
+        initial : Model or None
+            A model to start from.
+        watched : callable or None
+            From the number of training examples, it makes what is scored while the fit runs.
         """
-        with noted_compilation():
-            return self._fit(source, sample_weight, initial, watched)
-
-    def _watched(self, stopping: EarlyStopping) -> Callable[[int], Watch]:
-        """Return what makes a watch of an EarlyStopping; see `_train`."""
-        raise DataError("EarlyStopping needs an estimator, which scores with scikit-learn")
-
-    def _fit(
-        self,
-        source: Any,
-        sample_weight: Any,
-        initial: Model | None,
-        watched: Callable[[int], Watch] | None,
-    ) -> tuple[Prepared, Fit]:
         self.check()
         callbacks, stopping = self._callbacks()
         if stopping is not None:
             watched = self._watched(stopping)
-        display = self._display(watched is not None)
-        if display is not None:
+        display = None
+        if self.verbose:
+            from ..training.progress import ProgressLine
+
+            l2 = None if self.descent else self.l2
+            display = ProgressLine(l2=l2, scored=watched is not None)
             callbacks.append(display)
         before = self.__dict__.get("model_") if self.warm_start else None
         checkpoint, reached = self._reached()
@@ -139,9 +138,7 @@ class Trainer(TrainerParameters, ABC):
             partial = prepared.problem is not None and prepared.problem.partial is not None
             same = known == fingerprint and not partial
             start = held if same else prepared.initial or before
-        watch = None
-        if watched is not None:
-            watch = watched(prepared.record["n_examples"])
+        watch = None if watched is None else watched(prepared.record["n_examples"])
         try:
             model, done = self._fitted_model(prepared, callbacks, start, watch, checkpoint)
         except BaseException:
@@ -153,12 +150,15 @@ class Trainer(TrainerParameters, ABC):
         self._adopt(model)
         self.trace_ = done.trace
         self.started_from_ = done.start
-        prepared = replace(prepared, problem=None)
         if self.warm_start:
             self._dual = (fingerprint, done.dual_point)
         elif hasattr(self, "_dual"):
             del self._dual
-        return prepared, done
+        return replace(prepared, problem=None), done
+
+    def _watched(self, stopping: EarlyStopping) -> Callable[[int], Watch]:
+        """Return what makes a watch of an EarlyStopping; see `_train`."""
+        raise DataError("EarlyStopping needs an estimator, which scores with scikit-learn")
 
     def _prepare(
         self,
@@ -171,12 +171,8 @@ class Trainer(TrainerParameters, ABC):
 
         Parameters
         ----------
-        source
-            Labelled examples, from the arguments of `fit` or from a file.
-        sample_weight
-            The weights of the examples as a user gives them.
-        initial : Model or None
-            A model to start from.
+        source, sample_weight, initial
+            As in `_train`.
         resumed : bool
             Whether the fit goes on from a checkpoint, and takes over the dual variables that are in
             the folder.
@@ -199,6 +195,7 @@ class Trainer(TrainerParameters, ABC):
         watch: Watch | None,
         checkpoint: Checkpoint | None,
     ) -> tuple[Model, Fit]:
+        """Train on what was prepared; parameters are those of `train_model`."""
         from ..models.fit import train_model
 
         assert prepared.problem is not None
@@ -247,10 +244,3 @@ class Trainer(TrainerParameters, ABC):
         if len(stopping) > 1:
             raise DataError("callbacks has more than one EarlyStopping; give one of them")
         return callbacks, stopping[0] if stopping else None
-
-    def _display(self, scored: bool) -> Any:
-        if not self.verbose:
-            return None
-        from ..training.progress import ProgressLine
-
-        return ProgressLine(l2=None if self.descent else self.l2, scored=scored)

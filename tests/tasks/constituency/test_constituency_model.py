@@ -27,6 +27,7 @@ from partwise.formats.tree import Tree
 from partwise.models.model import Model
 from partwise.tasks.constituency import features as span_features
 from partwise.tasks.constituency.features import SpanFeatures
+from partwise.tasks.example_form import key_names
 
 TRAIN, TEST = treebank(60), treebank(15, seed=1, longest=9)
 ODD = parse_tree("(S (IN of) (IN of))")
@@ -144,7 +145,7 @@ def damaged(model: Model, feature: str) -> Model:
     """Make a weight of one feature of words no number."""
     assert isinstance(model.features, SpanFeatures)
     table = model.features.features_of["word"]
-    number = next(n for n in range(table.n_features) if table.describe(n) == feature)
+    number = next(n for n in range(table.n_features) if key_names(table).names([n])[0] == feature)
     weights = model.weights.copy()
     weights[model.layout.first[number]] = np.nan
     return replace(model, weights=weights)

@@ -26,8 +26,8 @@ from partwise.formats.brackets import parse_tree
 from partwise.formats.tree import Tree
 from partwise.metrics.bracketing import bracket_scores
 from partwise.structures.multiclass import Multiclass
+from partwise.tasks.constituency.bracketing import grammar_of
 from partwise.tasks.constituency.normal_form import NormalForm
-from partwise.tasks.constituency.treebank_grammar import grammar_of
 
 TRAIN, TEST = treebank(60), treebank(25, seed=1)
 FAST: dict[str, Any] = {"l2": 0.3, "tol": 1e-3}

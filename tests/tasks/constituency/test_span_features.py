@@ -15,11 +15,12 @@ from partwise.formats.brackets import parse_tree
 from partwise.models.features import read_features
 from partwise.structures.grammar.constraints import allowed_spans, allowed_splits
 from partwise.structures.multiclass import Multiclass
+from partwise.tasks.constituency.bracketing import grammar_of
 from partwise.tasks.constituency.normal_form import NormalForm
 from partwise.tasks.constituency.span_table import SpanTable
 from partwise.tasks.constituency.templates import COLUMNS, read_templates, standard_templates
 from partwise.tasks.constituency.tokens import SpanSentence, encode, places_of
-from partwise.tasks.constituency.treebank_grammar import grammar_of
+from partwise.tasks.example_form import key_names
 
 TRAIN, TEST = treebank(60), treebank(25, seed=1)
 SHORT = parse_tree("(S (NP (NNP Kim)) (VP (VB sees) (NP (DT the) (NN dog))) (. .))")
@@ -55,7 +56,7 @@ def test_sites_are_those_of_the_grammar() -> None:
 def described(features: SpanTable, sentence: SpanSentence, row: int) -> set[str]:
     rows = features.rows(encode([sentence], features.vocabularies))
     numbers = rows.indices[rows.indptr[row] : rows.indptr[row + 1]]
-    return {features.describe(int(number)) for number in numbers}
+    return {key_names(features).names([int(number)])[0] for number in numbers}
 
 
 def test_features_say_what_they_are(parser: ConstituencyParser) -> None:
@@ -83,7 +84,7 @@ def test_only_features_of_right_spans_have_weights() -> None:
     texts = {"word": ["first.form"], "span": ["first.form", "length"]}
     encoder = gold.features(texts)
     span = encoder.features_of["span"]
-    seen = {span.describe(number) for number in range(span.n_features)}
+    seen = {key_names(span).names([number])[0] for number in range(span.n_features)}
     assert seen == {"first.form=a", "first.form=b", "length=2", "length=3"}
     # The span of a and b is in no tree, but what it looks like is.
     assert described(span, gold.sentences[0], 0) == {"first.form=a", "length=2"}
@@ -129,7 +130,7 @@ def test_features_of_another_encoder_are_found() -> None:
         np.testing.assert_array_equal(back[there], np.arange(a.n_features))
         assert (back < 0).sum() == b.n_features - a.n_features
         for number in range(0, a.n_features, 97):
-            assert a.describe(number) == b.describe(int(there[number]))
+            assert key_names(a).names([number])[0] == key_names(b).names([int(there[number])])[0]
 
 
 @pytest.mark.parametrize("change", ["templates", "tagged", "keys", "falling", "value", "arrays"])

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from partwise.errors import DataError
 from partwise.formats.brackets import parse_tree
 from partwise.formats.tree import Tree
+from partwise.tasks.constituency.bracketing import grammar_of, phrase_labels
 from partwise.tasks.constituency.normal_form import NormalForm, restore
 from partwise.tasks.constituency.treebank import from_derivation, productions, to_derivation
-from partwise.tasks.constituency.treebank_grammar import grammar_of, phrase_labels
 
 TREES = [
     parse_tree("(S (NP (NNP Ann)) (VP (VBZ sees) (NP (DT the) (JJ big) (NN dog))))"),

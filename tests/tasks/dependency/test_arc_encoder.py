@@ -12,6 +12,7 @@ from partwise.structures.dependency.projective import ProjectiveTree
 from partwise.structures.multiclass import Multiclass
 from partwise.tasks.dependency.arc_table import ArcTable
 from partwise.tasks.dependency.features import ArcFeatures
+from partwise.tasks.example_form import key_names
 
 TRAIN, TEST = treebank(30), treebank(20, seed=1)
 
@@ -43,7 +44,7 @@ def test_features_are_found_again_by_what_they_stand_for() -> None:
     (same,) = ArcFeatures(new).match(ArcFeatures(old), ProjectiveTree())
 
     def told(features: ArcTable, number: int) -> tuple[frozenset[str], str]:
-        values, _, distance = features.describe(number).partition(",")
+        values, _, distance = key_names(features).names([number])[0].partition(",")
         return frozenset(values.split()), distance
 
     known = {told(old, number): number for number in range(old.n_features)}

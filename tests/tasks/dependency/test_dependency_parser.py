@@ -29,7 +29,7 @@ from partwise.models.tally import Tally
 from partwise.structures.dependency.arcs import ArcConstraints
 from partwise.structures.dependency.projectivity import is_projective
 from partwise.tasks.dependency.gold import gold_trees
-from partwise.tasks.dependency.task import Parse
+from partwise.tasks.dependency.task import ParseTask
 
 TRAIN, TEST = treebank(60), treebank(20, seed=1)
 FAST: dict[str, Any] = {"l2": 0.1, "tol": 1e-3}
@@ -458,7 +458,7 @@ def test_other_models_are_refused() -> None:
     with pytest.raises(DataError, match="does not parse"):
         DependencyParser.from_model(other.model_)
     with pytest.raises(DataError, match="trained to parse"):
-        Parse().read_for(other.model_, "-", labelled=False)
+        ParseTask().read_for(other.model_, "-", labelled=False)
 
 
 def test_a_sentence_is_what_the_grammar_makes() -> None:

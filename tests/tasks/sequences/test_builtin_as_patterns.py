@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.extraction import extract_fit
 
 from partwise import Templates
 from partwise.formats.columns import Columns
-from partwise.tasks.sequences.templates import extract_fit, template_for
+from partwise.tasks.sequences.templates import template_for
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs/templates.md").read_text("utf-8")
 _word = st.text("aAbZ19-.", min_size=1, max_size=6) | st.sampled_from(["The", "USA", "McX-12"])

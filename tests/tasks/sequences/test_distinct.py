@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partwise.problem.rows import Rows
-from partwise.tasks.sequences import distinct
-from partwise.tasks.sequences.distinct import distinct_examples
+from partwise.tasks.sequences import preparation
+from partwise.tasks.sequences.preparation import distinct_examples
 
 
 def kinds(rows: Rows, label: np.ndarray, weight: np.ndarray) -> dict[tuple[object, ...], float]:
@@ -47,13 +47,13 @@ def test_stretches_do_not_matter(stretch: int, monkeypatch: pytest.MonkeyPatch) 
     rows = Rows.from_dense(rng.integers(0, 3, size=(50, 4)))
     given_ = (rows, rng.integers(0, 3, 50), rng.random(50))
     expected = distinct_examples(*given_)
-    monkeypatch.setattr(distinct, "_STRETCH", stretch)
+    monkeypatch.setattr(preparation, "_STRETCH", stretch)
     for got, whole in zip(distinct_examples(*given_), expected, strict=True):
         np.testing.assert_array_equal(got, whole)
 
 
 def test_equal_marks_are_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(distinct, "_marks", lambda rows, label: np.zeros(len(rows), np.uint64))
+    monkeypatch.setattr(preparation, "_marks", lambda rows, label: np.zeros(len(rows), np.uint64))
     rows = Rows.from_dense(np.array([[1.0, 2.0], [1.0, 2.0], [1.0, 0.0], [1.0, 3.0], [1.0, 3.0]]))
     chosen, weight = distinct_examples(rows, np.array([0, 0, 0, 0, 1]), np.arange(1.0, 6.0))
     assert chosen.tolist() == [0, 2, 3, 4]

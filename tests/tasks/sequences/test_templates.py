@@ -6,20 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.extraction import extract, extract_fit
 
 import partwise.tasks.sequences.combinations
 from partwise.errors import DataError, ModelFileError
 from partwise.formats.columns import Columns
 from partwise.models.vocabulary import Vocabulary
 from partwise.problem.rows import Rows
-from partwise.tasks.sequences.templates import (
-    WORD_AND_TAG,
-    TemplateSet,
-    View,
-    extract,
-    extract_fit,
-    template_for,
-)
+from partwise.tasks.sequences.templates import TemplateSet, View, template_for
+
+WORD_AND_TAG = template_for(2)
 
 # CRFsuite's chunking tutorial, as it writes them.
 CRFSUITE = (

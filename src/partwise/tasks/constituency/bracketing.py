@@ -1,4 +1,4 @@
-"""How the derivations of a model stand for trees: what a trained parser knows of its treebank."""
+"""The grammar of a treebank, and the trees that its derivations stand for."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from ...arrays import Floats, Ints
 from ...errors import DataError
 from ...formats.tree import Tree
 from ..spans import ProbableSpan, check_threshold
-from .normal_form import NormalForm
+from .normal_form import NormalForm, restore, split_symbol, symbol_class
 from .tokens import SpanSentence
-from .treebank import to_derivation
-from .treebank_grammar import label_matrix, phrase_labels, symbols_of_tags, tree_of
+from .treebank import Productions, from_derivation, to_derivation
 
 if TYPE_CHECKING:
     from ...models.model import Model
     from ...structures.grammar.constraints import GrammarConstraints
     from ...structures.grammar.structure import Grammar
 
-__all__ = ["Bracketing", "phrase_spans"]
+__all__ = ["Bracketing", "grammar_of", "phrase_labels", "phrase_spans"]
 
 #: Where `Model.meta` keeps all but the grammar and its symbols.
 _META: Final = "brackets"
@@ -112,7 +111,7 @@ class Bracketing:
             Whether the tree has the tags of the sentence, also those that the grammar does not
             have.
         """
-        return tree_of(derivation, self.symbols, sentence.words, sentence.tags if tagged else None)
+        return _tree_of(derivation, self.symbols, sentence.words, sentence.tags if tagged else None)
 
     def flat_tree(self, sentence: SpanSentence) -> Tree:
         """Return a tree with all words below the root, for a sentence without a derivation."""
@@ -173,11 +172,11 @@ class Bracketing:
 
     @cached_property
     def _by_tag(self) -> dict[str, tuple[int, ...]]:
-        return symbols_of_tags(self.grammar, self.symbols)
+        return _symbols_of_tags(self.grammar, self.symbols)
 
     @cached_property
     def _matrices(self) -> tuple[Floats, Floats]:
-        return label_matrix(self.grammar, self.symbols, self.labels)
+        return _label_matrix(self.grammar, self.symbols, self.labels)
 
 
 #: The bracketing of each model in use: its tables take longer to make than a sentence to parse.
@@ -222,3 +221,101 @@ def phrase_spans(
             ]
         )
     return found
+
+
+def grammar_of(found: Productions, split: bool) -> Grammar:
+    """Make the structure of all trees that a grammar derives.
+
+    Symbols that stand over single words alone need no classes of their own, as words have a part
+    for each of them: plain tags share one class, and ``NP+NN`` is of the class ``NP``, as errors
+    are counted by class. So there are a third as many parts.
+
+    Parameters
+    ----------
+    found : Productions
+        The grammar.
+    split : bool
+        Whether the splits of spans have scores.
+    """
+    # Each import loads compiled code.
+    from ...structures.grammar.structure import Grammar
+
+    phrases = set(found.rules[:, 0].tolist())
+    names: list[str] = []
+    for number, symbol in enumerate(found.symbols):
+        chain, _, _ = symbol.rpartition("+")
+        names.append(symbol_class(symbol) if number in phrases else chain)
+    classes = {name: number for number, name in enumerate(sorted(set(names)))}
+    # The class of plain tags is the only one without a name; partial phrases do not count either.
+    constituents = [bool(name) and not split_symbol(name).partial for name in classes]
+    return Grammar(
+        len(found.symbols),
+        found.rules.tolist(),
+        found.lexical.tolist(),
+        found.start.tolist(),
+        [classes[name] for name in names],
+        constituents,
+        split=split,
+    )
+
+
+def _symbols_of_tags(grammar: Grammar, symbols: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """Return for every tag the symbols over a word that end in it: ``NN``, ``NP+NN``, ..."""
+    found: dict[str, list[int]] = {}
+    for number in grammar.lexical:
+        found.setdefault(split_symbol(symbols[number]).labels[-1], []).append(number)
+    return {tag: tuple(numbers) for tag, numbers in found.items()}
+
+
+def _phrases(symbol: str, lexical: bool) -> tuple[str, ...]:
+    """Return the labels of the phrases that a symbol stands for, without the tag of a word."""
+    labels, partial = split_symbol(symbol)
+    return () if partial else labels[:-1] if lexical else labels
+
+
+def phrase_labels(grammar: Grammar, symbols: Sequence[str]) -> tuple[str, ...]:
+    """Return the labels that phrases can have, sorted."""
+    inner = {a for a, _, _ in grammar.rules}
+    found = {label for number in inner for label in _phrases(symbols[number], False)}
+    found |= {label for number in grammar.lexical for label in _phrases(symbols[number], True)}
+    return tuple(sorted(found))
+
+
+def _label_matrix(
+    grammar: Grammar, symbols: Sequence[str], labels: Sequence[str]
+) -> tuple[Floats, Floats]:
+    """Count the labels that each symbol over a word, and each class over a span, stands for.
+
+    Returns
+    -------
+    words : ndarray of shape (P, L)
+        For each lexical symbol.
+    spans : ndarray of shape (Q, L)
+        For each class.
+    """
+    index = {label: number for number, label in enumerate(labels)}
+    words = np.zeros((len(grammar.lexical), len(labels)))
+    for row, number in zip(words, grammar.lexical, strict=True):
+        for label in _phrases(symbols[number], True):
+            row[index[label]] += 1.0
+    spans = np.zeros((grammar.n_classes, len(labels)))
+    # All symbols of a class that have rules differ in their ancestors and siblings only.
+    for number in {grammar.classes[a]: a for a, _, _ in grammar.rules}.values():
+        for label in _phrases(symbols[number], False):
+            spans[grammar.classes[number], index[label]] += 1.0
+    return words, spans
+
+
+def _tree_of(
+    derivation: Ints, symbols: Sequence[str], words: Sequence[str], tags: Sequence[str] | None
+) -> Tree:
+    """Return the tree that a derivation stands for, with the given tags over the words if any."""
+    tree = restore(from_derivation(derivation, symbols, words))
+    if tags is None or tree.tags == list(tags):
+        return tree
+    left = list(tags)
+    # A fold visits the words from the last to the first.
+    return tree.fold(
+        lambda node: Tree(left.pop(), word=node.word),
+        lambda node, children: Tree(node.label, tuple(children)),
+    )

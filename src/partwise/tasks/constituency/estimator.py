@@ -12,10 +12,8 @@ from ...errors import DataError
 from ...metrics.bracketing import bracket_scores
 from ...models.training_examples import check_weights
 from ..cross_validation import PathEstimator
-from ..estimator import Estimator, has_probabilities
-from ..label_list import LabelList
+from ..estimator import Estimator, LabelList, has_probabilities
 from ..spans import ProbableSpan
-from ..stream import is_iterator, of_columns
 from .bracketing import Bracketing, phrase_spans
 from .examples import Trees, read_trees
 from .partial_trees import is_marked, read_brackets
@@ -68,14 +66,11 @@ class ConstituencyParser(ConstituencyTrainer, Estimator):
     (S (NP (DT the) (NN dog)) (VP (VB sleeps)))
     """
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.no_validation = True
-        return tags
+    _streamed = ("trees", "y")
+    _pairs = False
 
     def fit(self, trees: Any, y: Any = None, sample_weight: Any = None) -> ConstituencyParser:
-        """Train.
+        """Fit the parser.
 
         Parameters
         ----------
@@ -88,7 +83,7 @@ class ConstituencyParser(ConstituencyTrainer, Estimator):
             label)``, where the label may be a set of labels. The phrases of the tree itself are
             then not looked at.
         sample_weight : array-like of shape (n_trees,) or None
-            The weights c_i; None is 1 each.
+            The weights c_i; None means 1 for each.
 
         Returns
         -------
@@ -101,15 +96,6 @@ class ConstituencyParser(ConstituencyTrainer, Estimator):
     def _given(self, trees: Any, y: Any = None, sample_weight: Any = None) -> tuple[Trees, Any]:
         read = read_trees(trees)
         return Trees(read, None, None if y is None else read_brackets(y, read)), sample_weight
-
-    def _in_batches(self, trees: Any, y: Any = None, sample_weight: Any = None) -> tuple[Any, Any]:
-        if not is_iterator(trees):
-            return self._given(trees, y, sample_weight)
-
-        def make(*lists: Any) -> Trees:
-            return self._given(*lists)[0]
-
-        return of_columns({"trees": trees, "y": y}, make), sample_weight
 
     def _labels_in(self, X: Any) -> list[Tree]:
         return read_trees(X)

@@ -1,4 +1,4 @@
-"""What parsers of phrase structure are trained on and predict: trees, and sentences."""
+"""The trees and the sentences that parsers of phrase structure take from users."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 
 import numpy as np
@@ -20,6 +19,7 @@ from ...models.hashed_names import is_size
 from ...models.tally import Tally
 from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
+from ..source import runs
 from .bracketing import Bracketing
 from .examples import read_sentences, read_trees
 from .span_counts import SpanCounts
@@ -116,10 +116,8 @@ class SpanFeatures(Features):
     ) -> Iterator[Inputs]:
         tally.what = "words, tags and other values"
         lengths = [len(sentence.words) for sentence in examples]
-        spans = np.cumsum(np.array(lengths, dtype=np.int64) ** 2 // 2)
-        bounds = np.flatnonzero(np.diff(spans // _SPANS, prepend=-1, append=-1))
         underived: Counter[str] = Counter()
-        for first, last in pairwise(bounds.tolist()):
+        for first, last in runs(np.array(lengths, dtype=np.int64) ** 2 // 2, _SPANS):
             some = examples[first:last]
             self._count_known(some, tally)
             yield Inputs(

@@ -11,15 +11,7 @@ import numpy as np
 from ...arrays import Ints
 from ...formats.tree import Tree
 from ...structures.grammar.constraints import allowed_spans, allowed_splits
-from ..example_form import (
-    SENTENCE,
-    TAGS,
-    ExampleForm,
-    FeatureNames,
-    GivenText,
-    Item,
-    key_names,
-)
+from ..example_form import SENTENCE, TAGS, ExampleForm, FeatureNames, GivenText, Item, key_names
 from ..hashed_text import NamesOfKeys
 from ..label_form import Element, LabelForm, SlotNames, at, over
 from ..samples import Sample, best_sample

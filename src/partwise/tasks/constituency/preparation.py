@@ -6,7 +6,7 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
@@ -17,7 +17,8 @@ from ...models.prepared import Prepared
 from ...problem.batches import Batch
 from ...problem.numbering import Numbering
 from ..preparation import Joined, Preparation
-from .bracketing import Bracketing
+from ..source import runs
+from .bracketing import Bracketing, grammar_of
 from .features import SpanFeatures
 from .normal_form import NormalForm, split_symbol
 from .partial_trees import PartialTree
@@ -25,7 +26,6 @@ from .span_counts import SpanCounts
 from .templates import standard_templates
 from .tokens import SpanSentence
 from .treebank import ProductionCounts, Productions, to_derivation
-from .treebank_grammar import grammar_of
 
 if TYPE_CHECKING:
     from ...formats.tree import Tree
@@ -74,7 +74,6 @@ class PhrasePreparation(Preparation):
         self.tags: Counter[str] = Counter()
         self.n = self.n_kept = self.n_partial = 0
         self._grammar: Productions | None = None
-        self._made: _Found | None = None
 
     def look(self, source: Any, weight: Floats, turn: int) -> None:
         for i, mine in enumerate(source.known(self.how.missing_label)):
@@ -134,29 +133,28 @@ class PhrasePreparation(Preparation):
         self.counts.join(other.counts)
 
     def ready(self) -> None:
-        self._found()
+        _ = self._found
 
     def join(self, other: PhrasePreparation) -> Joined:
         return Joined()  # the numbers were known before
 
+    @cached_property
     def _found(self) -> _Found:
-        """Return the grammar and the features of all trees, once all were looked at."""
-        if self._made is None:
-            if not self.whole:
-                self._check_kept()
-            grammar = self._grammar or self.productions.finish()
-            root = grammar.symbols[int(grammar.start[grammar.start_counts.argmax()])]
-            bracketing = Bracketing(
-                grammar_of(grammar, bool(self.how.splits)),
-                grammar.symbols,
-                self.form,
-                split_symbol(root).labels[0],
-                self.tags.most_common(1)[0][0],
-                self.n - self.n_kept,
-            )
-            features = SpanFeatures.of(self.counts, self.how.min_count, self.how.hashing or 0)
-            self._made = _Found(grammar, features, bracketing)
-        return self._made
+        """The grammar and the features of all trees, once all were looked at."""
+        if not self.whole:
+            self._check_kept()
+        grammar = self._grammar or self.productions.finish()
+        root = grammar.symbols[int(grammar.start[grammar.start_counts.argmax()])]
+        bracketing = Bracketing(
+            grammar_of(grammar, bool(self.how.splits)),
+            grammar.symbols,
+            self.form,
+            split_symbol(root).labels[0],
+            self.tags.most_common(1)[0][0],
+            self.n - self.n_kept,
+        )
+        features = SpanFeatures.of(self.counts, self.how.min_count, self.how.hashing or 0)
+        return _Found(grammar, features, bracketing)
 
     def batches(self, source: Any, weight: Floats) -> Iterator[Batch]:
         open_: list[tuple[int, PartialTree]] = []
@@ -167,12 +165,12 @@ class PhrasePreparation(Preparation):
             self.n_partial = len(open_)
             kept = [which[i] for i in self._short([source.trees[i] for i in which])]
         else:
-            numbers = self._found().grammar.numbers
+            numbers = self._found.grammar.numbers
             kept = [i for i in self._short(source.trees) if weight[i] > 0.0]
             sentences = [SpanSentence.of(source.trees[i]) for i in kept]
             normal = (self.form.apply(source.trees[i]) for i in kept)
             derivations = [to_derivation(tree, numbers) for tree in normal]
-        _, features, bracketing = self._found()
+        _, features, bracketing = self._found
         allowed: list[Any] = [None] * len(kept)
         for i, tree in open_:
             kept.append(i)
@@ -181,10 +179,8 @@ class PhrasePreparation(Preparation):
             allowed.append(tree.constraints(bracketing.symbols))
         used = np.flatnonzero(weight[kept] > 0.0)
         lengths = np.array([len(sentences[i].words) for i in used], dtype=np.int64)
-        sites = np.cumsum(lengths**3 // 6 if self.how.splits else lengths**2 // 2)
-        step = sites[-1] + 1 if self.whole and len(sites) else _SPANS
-        bounds = np.flatnonzero(np.diff(sites // step, prepend=-1, append=-1))
-        for first, last in pairwise(bounds.tolist()):
+        sites = lengths**3 // 6 if self.how.splits else lengths**2 // 2
+        for first, last in runs(sites, None if self.whole else _SPANS):
             some = used[first:last].tolist()
             words = [sentences[i] for i in some]
             yield Batch(
@@ -220,7 +216,7 @@ class PhrasePreparation(Preparation):
 
         A warning of the log says how many it cannot.
         """
-        bracketing = self._found().bracketing
+        bracketing = self._found.bracketing
         grammar = bracketing.grammar
         tags = bracketing.tag_constraints([tree.sentence for _, tree in partial])
         kept = []
@@ -240,7 +236,7 @@ class PhrasePreparation(Preparation):
         return kept
 
     def finish(self) -> Prepared:
-        grammar, features, bracketing = self._found()
+        grammar, features, bracketing = self._found
         structure = bracketing.grammar
         return Prepared(
             structure,

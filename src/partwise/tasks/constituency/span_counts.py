@@ -37,7 +37,7 @@ class _Keys:
         self.join(new, counts)
 
     def join(self, new: Ints, counts: Ints) -> None:
-        """Take in distinct keys that were counted elsewhere."""
+        """Add distinct keys that were counted elsewhere."""
         every = np.concatenate([self.keys, new])
         self.keys, place = np.unique(every, return_inverse=True)
         found = np.zeros(len(self.keys), np.int64)
@@ -109,7 +109,7 @@ class SpanCounts:
                 self._keys[kind][number].add(site_keys(template, number, tokens, gold))
 
     def join(self, other: SpanCounts) -> None:
-        """Take in the counts of the trees that come next.
+        """Add the counts of the trees that come next.
 
         Parameters
         ----------

@@ -13,9 +13,10 @@ import numpy as np
 from ...arrays import Ints
 from ...errors import DataError, ModelFileError
 from ...models.features import same_numbers
-from ...models.hashed_names import first_in_row, hashed_numbers, mixed, slot_name
+from ...models.hashed_names import first_in_row, hashed_numbers, mixed
 from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
+from ..source import runs
 from .templates import LENGTHS, SITE_PLACES, TEMPLATE_SHIFT, Template, read_templates
 from .tokens import MARKS, Places, SpanTokens, places_of, site_keys
 
@@ -88,17 +89,8 @@ class SpanTable:
             np.cumsum(np.concatenate(sizes)), np.concatenate(indices), None, self.n_features
         )
 
-    def describe(self, number: int) -> str:
-        """Return what a feature stands for, as in ``first.tag=DT last.tag=NN length=3``.
-
-        Hashed features have no description but their number.
-        """
-        if self.n_hashed:
-            return slot_name(number, self.n_hashed)
-        return self.describe_keys(self.keys[[number]])[0]
-
     def describe_keys(self, keys: Ints) -> list[str]:
-        """Return what features in exact form stand for, as `describe` does."""
+        """Return what features in exact form stand for: ``first.tag=DT last.tag=NN length=3``."""
         found = [""] * len(keys)
         template_of = keys >> TEMPLATE_SHIFT
         for template in np.unique(template_of).tolist():
@@ -228,15 +220,13 @@ class SpanTable:
         return np.where(mine[at] == keys, at + first, -1)
 
     def _chunks(self, lengths: Ints) -> Iterator[slice]:
-        """Yield runs of sentences that together have some _CHUNK sites, or one if it has more."""
+        """Return runs of sentences that together have about _CHUNK sites."""
         sizes = {
             "word": lengths,
             "span": lengths * (lengths - 1) // 2,
             "split": lengths * (lengths * lengths - 1) // 6,
         }[self.kind]
-        bounds = np.flatnonzero(np.diff(np.cumsum(sizes) // _CHUNK, prepend=-1, append=-1))
-        for first, last in pairwise(bounds.tolist()):
-            yield slice(first, last)
+        return (slice(first, last) for first, last in runs(sizes, _CHUNK))
 
 
 def _length_text(code: int) -> str:

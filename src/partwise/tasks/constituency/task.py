@@ -10,7 +10,7 @@ from ...formats.options import Option
 from ..base import Task, no_labels
 from ..predictions import Predictions, Ranked
 from ..spans import SPANS, THRESHOLD, SpanTable, check_spans
-from .parameters import ConstituencyParameters
+from .trainer import ConstituencyTrainer
 
 if TYPE_CHECKING:
     from ...arrays import Floats
@@ -27,7 +27,7 @@ class BracketTask(Task["Trees"]):
 
     name = "brackets"
     trainer = "partwise.tasks.constituency.trainer:ConstituencyTrainer"
-    declares = ConstituencyParameters
+    declares = ConstituencyTrainer
     features = "spans"
     format = "brackets"
     summary = "one phrase structure tree per sentence"

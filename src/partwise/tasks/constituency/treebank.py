@@ -111,7 +111,7 @@ class ProductionCounts:
                     raise DataError(f"{_not_binary(node)}", place=Place.nth("tree", place))
 
     def join(self, other: ProductionCounts) -> None:
-        """Take in the rules of other trees."""
+        """Add the rules of other trees."""
         self._rules.update(other._rules)
         self._lexical.update(other._lexical)
         self._start.update(other._start)

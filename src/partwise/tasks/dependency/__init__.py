@@ -3,7 +3,7 @@
 #: What this folder adds to the tables of names, and where each name is defined.
 ADDS = {
     "tasks": {
-        "parse": "tasks.dependency.task:Parse",
+        "parse": "tasks.dependency.task:ParseTask",
     },
     "features": {
         "arcs": "tasks.dependency.features:ArcFeatures",

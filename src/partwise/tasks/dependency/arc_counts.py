@@ -10,15 +10,9 @@ import numpy as np
 
 from ...arrays import Ints
 from ...models.vocabulary import Vocabulary
-from .templates import (
-    BETWEEN,
-    COLUMNS,
-    DISTANCE_BITS,
-    TEMPLATE_SHIFT,
-    Plan,
-    make_plan,
-)
-from .tokens import MARKS, ArcSentence, Tokens, encode, head_positions, read_fields
+from ..source import runs
+from .templates import BETWEEN, COLUMNS, DISTANCE_BITS, TEMPLATE_SHIFT, ArcPlan, make_plan
+from .tokens import MARKS, ArcSentence, ArcTokens, encode, head_positions, read_fields
 
 __all__ = ["ArcCounts", "chunks"]
 
@@ -75,7 +69,7 @@ class ArcCounts:
                 self._merge()
 
     def join(self, other: ArcCounts) -> None:
-        """Take in the counts of the trees that come next.
+        """Add the counts of the trees that come next.
 
         Parameters
         ----------
@@ -128,9 +122,9 @@ class ArcCounts:
 
 
 def chunks(
-    plan: Plan, distinct: Sequence[int], tokens: Tokens, lengths: Ints, sizes: Ints
+    plan: ArcPlan, distinct: Sequence[int], tokens: ArcTokens, lengths: Ints, sizes: Ints
 ) -> Iterator[tuple[int, int, int, int]]:
-    """Yield runs of sentences that together have some CHUNK arcs, or one if it has more.
+    """Yield runs of sentences that together have about CHUNK arcs.
 
     Parameters
     ----------
@@ -157,14 +151,12 @@ def chunks(
     fixed = len(plan.single) + int((times * np.where(outer >= 0, feats, 1))[~between].sum())
     limits = np.minimum(lengths[:, None], values[between] + 1) * times[between]
     per_arc = fixed + limits.sum(axis=1)
-    group = np.cumsum(sizes) // CHUNK
-    bounds = np.flatnonzero(np.diff(group, prepend=-1, append=-1))
-    for first, last in pairwise(bounds.tolist()):
+    for first, last in runs(sizes, CHUNK):
         run = slice(first, last)
         yield first, last, int(per_arc[run].max()), int((per_arc * sizes)[run].sum())
 
 
-def _widened(old: Plan, new: Plan, keys: Ints, codes: Sequence[Ints] | None = None) -> Ints:
+def _widened(old: ArcPlan, new: ArcPlan, keys: Ints, codes: Sequence[Ints] | None = None) -> Ints:
     """Return sorted keys with more bits for the values of some atoms, or with other codes for them.
 
     With other codes the result is no longer sorted.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...arrays import Ints
 from ...errors import DataError, ModelFileError
-from ...models.hashed_names import MAX_HASHED, hashed_numbers, is_size, mixed, slot_name
+from ...models.hashed_names import MAX_HASHED, hashed_numbers, is_size, mixed
 from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
 from .arc_counts import DISTANCE, ArcCounts, chunks
@@ -25,7 +25,7 @@ from .templates import (
     DISTANCES,
     PAD,
     TEMPLATE_SHIFT,
-    Plan,
+    ArcPlan,
     make_plan,
 )
 from .tokens import MARKS, ArcSentence, encode, read_fields
@@ -61,7 +61,7 @@ class ArcTable:
     vocabularies: tuple[Vocabulary, ...]
     keys: Ints
     n_hashed: int = 0
-    plan: Plan = field(init=False, repr=False)
+    plan: ArcPlan = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Prepare the templates, and refuse those that cannot be read."""
@@ -170,20 +170,11 @@ class ArcTable:
             n += len(piece)
         return Rows(indptr, indices, None, self.n_features)
 
-    def describe(self, number: int) -> str:
-        """Return what a feature stands for, as in ``h.pos=v m.form=perro, right, distance 2``.
-
-        *Right* is a modifier to the right of its head. Hashed features have no description but
-        their number.
-        """
-        if not 0 <= number < self.n_features:
-            raise DataError(f"feature {number} where 0 to {self.n_features - 1} are possible")
-        if self.n_hashed:
-            return slot_name(number, self.n_hashed)
-        return self.describe_keys(self.keys[[number]])[0]
-
     def describe_keys(self, keys: Ints) -> list[str]:
-        """Return what features in exact form stand for, as `describe` does."""
+        """Return what features in exact form stand for: ``h.pos=v m.form=a, right, distance 2``.
+
+        *Right* means that the modifier is to the right of its head.
+        """
         found = [""] * len(keys)
         template_of = keys >> TEMPLATE_SHIFT
         for template in np.unique(template_of).tolist():

@@ -13,15 +13,7 @@ from ...arrays import Floats, Ints
 from ...errors import DataError, Place
 from ...formats.conll import UNKNOWN
 from ...metrics.attachment import POLICIES, scored_words
-from ..comparison import (
-    Comparison,
-    Odds,
-    Quote,
-    Tallies,
-    columns_of,
-    marginals_of,
-    note_unknown,
-)
+from ..comparison import Comparison, Odds, Quote, Tallies, columns_of, marginals_of, note_unknown
 from ..labels import missing_of, note_absent, spelled
 from ..source import named
 from .treebank import Treebank, separated

@@ -13,9 +13,7 @@ from ...formats.conll import Sentence
 from ...metrics.attachment import attachment_scores
 from ...models.training_examples import check_weights
 from ..cross_validation import PathEstimator
-from ..estimator import Estimator, has_probabilities
-from ..label_list import LabelList
-from ..stream import is_iterator, of_columns
+from ..estimator import Estimator, LabelList, has_probabilities
 from .gold import check_trees
 from .trainer import DependencyTrainer
 from .treebank import Treebank, filled, separated
@@ -59,17 +57,18 @@ class DependencyParser(DependencyTrainer, Estimator):
     [[2, 3, 0]]
     """
 
+    _streamed = ("sentences", "heads", "labels")
+    _pairs = False
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
         tags.input_tags.dict = True
-        tags.no_validation = True
         return tags
 
     def fit(
         self, sentences: Any, heads: Any = None, labels: Any = None, sample_weight: Any = None
     ) -> DependencyParser:
-        """Train.
+        """Fit the parser.
 
         Parameters
         ----------
@@ -83,14 +82,13 @@ class DependencyParser(DependencyTrainer, Estimator):
             For each sentence the relations of its words, if `labelled`; None: those that the
             sentences have.
         sample_weight : array-like of shape (n_sentences,) or None
-            The weights c_i; None is 1 each.
+            The weights c_i; None means 1 for each.
 
         Returns
         -------
         DependencyParser
             The estimator itself.
         """
-        self.check()
         self._train(*self._examples(sentences, heads, labels, sample_weight))
         return self
 
@@ -98,18 +96,6 @@ class DependencyParser(DependencyTrainer, Estimator):
         self, sentences: Any, heads: Any = None, labels: Any = None, sample_weight: Any = None
     ) -> tuple[Treebank, Any]:
         return Treebank.of(sentences, heads, labels, self.labelled), sample_weight
-
-    def _in_batches(
-        self, sentences: Any, heads: Any = None, labels: Any = None, sample_weight: Any = None
-    ) -> tuple[Any, Any]:
-        if not is_iterator(sentences):
-            return self._given(sentences, heads, labels, sample_weight)
-
-        def make(*lists: Any) -> Treebank:
-            return self._given(*lists)[0]
-
-        columns = {"sentences": sentences, "heads": heads, "labels": labels}
-        return of_columns(columns, make), sample_weight
 
     def _labels_in(self, X: Any) -> list[Any]:
         return Treebank.of(X, None, None, bool(self._model.labels)).trees()

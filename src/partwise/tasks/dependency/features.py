@@ -14,6 +14,7 @@ from ...arrays import Floats, Ints
 from ...errors import DataError
 from ...formats.conll import Sentence
 from ...models.features import Arrays, Features, Inputs, refuse_others, same_numbers
+from ..source import runs
 from .arc_table import ArcTable
 from .examples import read_fixed_heads, read_sentences, read_trees
 from .gold import check_trees, number_trees
@@ -66,9 +67,8 @@ class ArcFeatures(Features):
     ) -> Iterator[Inputs]:
         tally.what = "words, tags and other values"
         # The features of all sentences may not fit.
-        arcs = np.cumsum([len(sentence) ** 2 for sentence in examples])
-        bounds = np.flatnonzero(np.diff(arcs // _ARCS, prepend=-1, append=-1))
-        for first, last in pairwise(bounds.tolist()):
+        arcs = np.array([len(sentence) ** 2 for sentence in examples], dtype=np.int64)
+        for first, last in runs(arcs, _ARCS):
             some = examples[first:last]
             self._count(some, tally)
             lengths = [len(sentence) for sentence in some]
@@ -154,7 +154,7 @@ def arc_features_of(model: Model) -> ArcFeatures:
 
 
 def _possible(structure: Any, tree: Ints) -> bool:
-    """Whether a tree is one that a model of the structure can predict."""
+    """Return whether a model of the structure can predict a tree."""
     try:
         structure.check_tree(tree)
     except DataError:

@@ -11,15 +11,7 @@ import numpy as np
 from ...arrays import Ints
 from ...formats.conll import Sentence
 from ...structures.dependency.arcs import arc_ends
-from ..example_form import (
-    SENTENCE,
-    TAGS,
-    ExampleForm,
-    FeatureNames,
-    GivenText,
-    Item,
-    key_names,
-)
+from ..example_form import SENTENCE, TAGS, ExampleForm, FeatureNames, GivenText, Item, key_names
 from ..hashed_text import NamesOfKeys
 from ..json_rows import RefusedInput
 from ..label_form import Element, LabelForm, SlotNames, at

@@ -18,13 +18,7 @@ from ...structures.dependency.projectivity import (
     is_projective,
     projectivise,
 )
-from .partial_trees import (
-    allowed_trees,
-    certain_heads,
-    first_uncertain,
-    is_certain,
-    relation_names,
-)
+from .partial_trees import allowed_trees, certain_heads, first_uncertain, is_certain, relation_names
 
 if TYPE_CHECKING:
     from ...structures.dependency.arcs import ArcConstraints
@@ -43,8 +37,6 @@ _log = logging.getLogger(__name__)
 
 #: The path of sentences that were given in Python.
 _GIVEN: Final = "<columns>"
-
-#: What to do with gold trees that are not projective where predicted ones must be.
 
 
 class Changes(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
@@ -15,6 +15,7 @@ from ...problem.batches import Batch
 from ...problem.numbering import Numbering
 from ...structures.registry import make_structure
 from ..preparation import Joined, Preparation
+from ..source import runs
 from .arc_counts import ArcCounts
 from .arc_table import ArcTable
 from .features import ArcFeatures
@@ -56,7 +57,6 @@ class TreePreparation(Preparation):
         self.relations: set[str] = set()
         self.changes = Changes()
         self.path: str | None = None
-        self._made: tuple[tuple[str, ...], ArcTable] | None = None
 
     def _gold(self, source: Treebank, names: Sequence[str] | None = None) -> GoldTrees:
         how = self.how
@@ -100,38 +100,34 @@ class TreePreparation(Preparation):
         self.counts.join(other.counts)
 
     def ready(self) -> None:
-        self._found()
+        _ = self._found
 
     def join(self, other: TreePreparation) -> Joined:
         return Joined()  # the numbers were known before
 
+    @cached_property
     def _found(self) -> tuple[tuple[str, ...], ArcTable]:
-        """Return the relations and the features of all trees, once all were looked at."""
-        if self._made is None:
-            if self.relations == {"_"} and self.path is not None:
-                raise no_relations(self.path)
-            self.changes.note()
-            if self.changes.trees == self.changes.skipped:
-                raise DataError(self.none)
-            table = ArcTable.of(self.counts, self.how.min_count, self.how.hashing or 0)
-            self._made = tuple(sorted(self.relations)), table
-        return self._made
+        """The relations and the features of all trees, once all were looked at."""
+        if self.relations == {"_"} and self.path is not None:
+            raise no_relations(self.path)
+        self.changes.note()
+        if self.changes.trees == self.changes.skipped:
+            raise DataError(self.none)
+        table = ArcTable.of(self.counts, self.how.min_count, self.how.hashing or 0)
+        return tuple(sorted(self.relations)), table
 
     def batches(self, source: Any, weight: Floats) -> Iterator[Batch]:
         if self.whole:
             gold = self._gold(source)
             self._note(gold, source.path)
-            _, table = self._found()
+            _, table = self._found
         else:
-            names, table = self._found()
+            names, table = self._found
             gold = self._gold(source, names)
         weight = weight[gold.kept]
         used = np.flatnonzero(weight > 0.0)
         lengths = np.array([len(gold.sentences[i]) for i in used], dtype=np.int64)
-        arcs = np.cumsum(lengths**2)
-        step = arcs[-1] + 1 if self.whole and len(arcs) else _ARCS
-        bounds = np.flatnonzero(np.diff(arcs // step, prepend=-1, append=-1))
-        for first, last in pairwise(bounds.tolist()):
+        for first, last in runs(lengths**2, None if self.whole else _ARCS):
             some = used[first:last].tolist()
             yield Batch(
                 lengths[first:last].tolist(),
@@ -142,7 +138,7 @@ class TreePreparation(Preparation):
             )
 
     def finish(self) -> Prepared:
-        names, table = self._found()
+        names, table = self._found
         how, changes = self.how, self.changes
         # By name: the structure that is not wanted need not be compiled.
         structure = make_structure(

@@ -21,7 +21,7 @@ import numpy as np
 from ...arrays import Ints
 from ...errors import DataError
 
-__all__ = ["ARC_TEMPLATES", "COLUMNS", "DISTANCES", "PAD", "Plan", "make_plan"]
+__all__ = ["ARC_TEMPLATES", "COLUMNS", "DISTANCES", "PAD", "ArcPlan", "make_plan"]
 
 #: What is seen of a token. All but the last have one value per token.
 COLUMNS: Final = ("form", "prefix", "lemma", "cpos", "pos", "feats", "feat")
@@ -44,7 +44,7 @@ HEAD, MODIFIER, BETWEEN = 0, 1, 2
 _PLACES: Final = {"h": HEAD, "m": MODIFIER, "b": BETWEEN}
 
 
-class Plan(NamedTuple):
+class ArcPlan(NamedTuple):
     """Templates in the form that kernels read. A atoms, K templates, V values of a template."""
 
     atom_place: Ints  # A: HEAD, MODIFIER or BETWEEN
@@ -77,7 +77,7 @@ def _parse_atom(text: str) -> tuple[int, int, int]:
     return place, offset, column
 
 
-def make_plan(templates: Sequence[str], n_codes: Sequence[int]) -> Plan:
+def make_plan(templates: Sequence[str], n_codes: Sequence[int]) -> ArcPlan:
     """Prepare templates for kernels.
 
     Parameters
@@ -117,7 +117,7 @@ def make_plan(templates: Sequence[str], n_codes: Sequence[int]) -> Plan:
         sets.append(key)
     arrays = {name: np.array(values, np.int64) for name, values in lists.items()}
     once = (arrays["outer"] < 0) & (arrays["inner"] < 0)
-    return Plan(
+    return ArcPlan(
         atom_place=place,
         atom_offset=offset,
         atom_column=column,

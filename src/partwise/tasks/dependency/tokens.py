@@ -12,7 +12,7 @@ from ...arrays import Ints
 from ...errors import DataError, Place
 from .templates import COLUMNS, PAD
 
-__all__ = ["MARKS", "ArcSentence", "Fields", "Tokens", "encode", "head_positions", "read_fields"]
+__all__ = ["MARKS", "ArcSentence", "ArcTokens", "Fields", "encode", "head_positions", "read_fields"]
 
 #: What the lowest codes stand for; the words of a vocabulary follow.
 MARKS: Final = ("<unknown>", "<root>", "<begin>", "<end>")
@@ -55,7 +55,7 @@ class ArcSentence(Protocol):
         ...
 
 
-class Tokens(NamedTuple):
+class ArcTokens(NamedTuple):
     """Sentences in codes: 0 is a value that is missing or was not seen in training.
 
     A sentence of T tokens takes T + 1 + 2 PAD positions: PAD times a begin mark, the root, the
@@ -130,7 +130,7 @@ def _column(sentence: ArcSentence, s: int, name: str, length: int | None) -> lis
     return values
 
 
-def encode(fields: Fields, find: Sequence[Find]) -> Tokens:
+def encode(fields: Fields, find: Sequence[Find]) -> ArcTokens:
     """Replace values by codes; what has no number gets 0.
 
     Parameters
@@ -154,7 +154,7 @@ def encode(fields: Fields, find: Sequence[Find]) -> Tokens:
         row[own] = values
     count = np.zeros(start[-1], np.int64)
     count[own] = fields.n_feats
-    return Tokens(
+    return ArcTokens(
         start=start,
         code=code,
         feat_ptr=np.cumsum([0, *count], dtype=np.int64),
@@ -175,7 +175,7 @@ def _coded(values: Sequence[str], find: Find) -> npt.NDArray[np.int32]:
 
 
 def head_positions(lengths: Ints, heads: Sequence[Sequence[int] | Ints]) -> Ints:
-    """Return the head of the token at every position of `Tokens`, 0 where there is no token.
+    """Return the head of the token at every position of `ArcTokens`, 0 where there is no token.
 
     A head of -1 is not known.
 

@@ -14,9 +14,7 @@ from ...arrays import Floats
 from ...errors import DataError
 from ...models.vocabulary import Vocabulary
 from ..cross_validation import PathEstimator
-from ..estimator import Estimator, has_probabilities
-from ..label_list import LabelList
-from ..stream import is_iterator, of_columns, of_pairs
+from ..estimator import Estimator, LabelList, has_probabilities
 from .features import GraphFeatures
 from .labels import is_certain, read_labels
 from .sources import Graphs
@@ -68,13 +66,11 @@ class GraphLabeler(GraphTrainer, Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
         tags.target_tags.required = True
-        tags.no_validation = True
         return tags
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> GraphLabeler:
-        """Train.
+        """Fit the labeller.
 
         Parameters
         ----------
@@ -96,30 +92,18 @@ class GraphLabeler(GraphTrainer, Estimator):
         y : iterable of sequences
             The labels of the vertices of each graph.
         sample_weight : array-like of shape (n_graphs,) or None
-            The weights c_i; None: each is 1.
+            The weights c_i; None means 1 for each.
 
         Returns
         -------
         GraphLabeler
             The estimator itself.
         """
-        self.check()
         self._train(*self._examples(X, y, sample_weight))
         return self
 
     def _given(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Graphs, Any]:
         return Graphs.of(X, y, self.missing_label), sample_weight
-
-    def _in_batches(self, X: Any, y: Any = None, sample_weight: Any = None) -> tuple[Any, Any]:
-        if not is_iterator(X):
-            return self._given(X, y, sample_weight)
-
-        def make(*lists: Any) -> Graphs:
-            return self._given(*lists)[0]
-
-        if y is None:
-            return of_pairs(X, make), sample_weight
-        return of_columns({"X": X, "y": y}, make), sample_weight
 
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)

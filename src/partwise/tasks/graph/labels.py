@@ -9,7 +9,7 @@ import numpy as np
 
 from ...arrays import Ints
 from ...errors import DataError, Place
-from ..fixed import by_place
+from ..labels import by_place
 from .examples import ReadGraph
 
 if TYPE_CHECKING:

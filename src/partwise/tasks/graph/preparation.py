@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -66,7 +67,6 @@ class GraphPreparation(Preparation):
         self.forms: dict[str, str] = {}
         self.names: dict[str, GrownNames] = {}
         self.widths: dict[str, int] = {}
-        self._made: _Found | None = None
 
     def look(self, source: Any, weight: Floats, turn: int) -> None:
         for i, labels in enumerate(source.labels):
@@ -96,28 +96,25 @@ class GraphPreparation(Preparation):
             if found is not None:
                 self.forms[kind] = found
 
+    @cached_property
     def _found(self) -> _Found:
-        """Return the kinds of factors and the labels of all graphs, once all were looked at."""
-        if self._made is None:
-            how = self.how
-            labels = self.labels.finish()
-            kinds: dict[str, FactorFeatures] = {}
-            for kind, names in in_order(self.kinds):
-                featured = self.forms.get(kind, "none") != "none"
-                made = factor_features(
-                    kind, names, featured, bool(how.constant), bool(how.symmetric)
+        """The kinds of factors and the labels of all graphs, once all were looked at."""
+        how = self.how
+        labels = self.labels.finish()
+        kinds: dict[str, FactorFeatures] = {}
+        for kind, names in in_order(self.kinds):
+            featured = self.forms.get(kind, "none") != "none"
+            made = factor_features(kind, names, featured, bool(how.constant), bool(how.symmetric))
+            kinds[kind] = made
+            if featured:
+                self.names[kind] = GrownNames(
+                    hashing=how.hashing,
+                    constant=made.constant,
+                    whole=self.whole,
+                    what=f"the kind {kind!r}",
                 )
-                kinds[kind] = made
-                if featured:
-                    self.names[kind] = GrownNames(
-                        hashing=how.hashing,
-                        constant=made.constant,
-                        whole=self.whole,
-                        what=f"the kind {kind!r}",
-                    )
-            features = GraphFeatures(labels, kinds)
-            self._made = _Found(features, features.structure(how.max_megabytes))
-        return self._made
+        features = GraphFeatures(labels, kinds)
+        return _Found(features, features.structure(how.max_megabytes))
 
     def batches(self, source: Any, weight: Floats) -> Iterator[Batch]:
         assert isinstance(source, Graphs)
@@ -125,7 +122,7 @@ class GraphPreparation(Preparation):
             if self.how.loss != "log":
                 refuse_partial(source.labels, self.how.loss)
             self._note(source)
-        features, _ = self._found()
+        features, _ = self._found
         if isinstance(source, GraphFileSource) and not self.whole:
             source = source.with_features(set(self.names))
         used = weight > 0.0
@@ -155,7 +152,7 @@ class GraphPreparation(Preparation):
         return held.doubled(found)
 
     def finish(self) -> Prepared:
-        made, structure = self._found()
+        made, structure = self._found
         n_hashed = self.how.hashing or 0
         kinds: dict[str, FactorFeatures] = {}
         counts: list[int] = []

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...errors import DataError, Place
 from ...formats.options import Option
 from ..base import no_labels
-from ..fixed import FIXED, known_label
 from ..kernels.parameters import KernelTask
-from ..labels import missing_of
+from ..labels import FIXED, known_label, missing_of
 from ..predictions import Predictions, Ranked
-from .parameters import GraphParameters
+from .trainer import GraphTrainer
 
 if TYPE_CHECKING:
     from ...formats.graph_text import TextGraph
@@ -33,7 +32,7 @@ class GraphTask(KernelTask["GraphFileSource"]):
     name = "graph"
     trainer = "partwise.tasks.graph.trainer:GraphTrainer"
     kernel_trainer = "partwise.tasks.graph.kernel:KernelGraphLabeler"
-    declares = GraphParameters
+    declares = GraphTrainer
     features = "graphs"
     format = "graphs"
     summary = "one label per vertex of a graph"

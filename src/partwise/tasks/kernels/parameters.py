@@ -130,7 +130,6 @@ class KernelTask(Task[Examples]):
         return super().make(parameters, given)
 
     def check_given(self, verb: str, given: Mapping[str, Any]) -> None:
-        """Refuse options of kernels without a kernel, and those that none has with one."""
         super().check_given(verb, given)
         if verb != "train":
             return

@@ -3,9 +3,9 @@
 #: What this folder adds to the tables of names, and where each name is defined.
 ADDS = {
     "tasks": {
-        "tag": "tasks.sequences.tag:Tag",
-        "classify": "tasks.sequences.classify:Classify",
-        "segment": "tasks.sequences.segment:Segment",
+        "tag": "tasks.sequences.tag:TagTask",
+        "classify": "tasks.sequences.classify:ClassifyTask",
+        "segment": "tasks.sequences.segment:SegmentTask",
     },
     "features": {
         "positions": "tasks.sequences.features:PositionFeatures",

@@ -96,7 +96,8 @@ class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.two_d_array = tags.input_tags.sparse = True
+        tags.no_validation = False
         return tags
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearClassifier:
@@ -118,7 +119,6 @@ class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
         LinearClassifier
             The estimator itself.
         """
-        self.check()
         self._train(*self._examples(X, y, sample_weight))
         return self
 
@@ -210,7 +210,8 @@ class LinearClassifier(ClassifierMixin, ClassifierTrainer, Estimator):
         assert isinstance(features, PositionFeatures)
         self.n_features_in_ = features.n_inputs
         dense = model.layout.dense(model.weights, 0).T
-        self.coef_ = np.ascontiguousarray(dense[:, : features.n_features])
+        if features.support is None:
+            self.coef_ = np.ascontiguousarray(dense[:, : features.n_features])
         self.intercept_ = np.zeros(len(dense))
         if features.intercept:
             self.intercept_ = dense[:, -1] * features.intercept

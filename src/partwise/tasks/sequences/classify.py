@@ -12,7 +12,7 @@ from ...formats.options import Option
 from ..base import no_labels
 from ..kernels.parameters import KernelTask
 from ..predictions import Predictions, ranking_record
-from .parameters import ClassifierParameters
+from .trainers import ClassifierTrainer
 
 if TYPE_CHECKING:
     from ...arrays import Floats
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from ...models.model import Candidate, Model
     from .sources import Table
 
-__all__ = ["Classify"]
+__all__ = ["ClassifyTask"]
 
 _PAIR = re.compile(r"(\d+|qid):[^\s:]+", re.ASCII)
 
 
-class Classify(KernelTask["Table"]):
+class ClassifyTask(KernelTask["Table"]):
     """Classifiers."""
 
     name = "classify"
     trainer = "partwise.tasks.sequences.trainers:ClassifierTrainer"
     kernel_trainer = "partwise.tasks.sequences.kernel_estimators:KernelClassifier"
-    declares = ClassifierParameters
+    declares = ClassifierTrainer
     features = "positions"
     format = "svmlight"
     summary = "one label per example"

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from ...errors import MismatchError
 from ...formats.options import Option
 from ...formats.tag_schemes import SCHEME_ALIASES
-from ...metrics.labels import (
-    SCHEMES,
-)
+from ...metrics.labels import SCHEMES
 from ..base import Task, no_labels
+from ..labels import no_known_labels
 from ..predictions import Predictions, Ranked, ranking_record
 
 if TYPE_CHECKING:
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from ...formats.registry import Chosen
     from ...models.model import Candidate, Model
     from .column_file import ColumnFile
-    from .extraction import ColumnTemplates
     from .features import PositionFeatures
 
 __all__ = [
@@ -33,6 +31,7 @@ __all__ = [
     "RankedTags",
     "TaggedColumns",
     "check_templates",
+    "known_sentences",
     "read_inputs",
 ]
 
@@ -65,60 +64,43 @@ SCHEME: Final = Option(
 )
 
 
-def looks_like_columns(lines: Sequence[str]) -> int:
-    """Return whether the lines look like a column file: 1 perhaps, 0 no."""
-    widths = {len(line.split("\t") if "\t" in lines[0] else line.split()) for line in lines}
-    return int(len(widths) == 1 and widths.pop() > 1)
-
-
-def read_training(
-    task: Task[Any], path: str, given: Mapping[str, Any], like: ColumnFile | None
-) -> ColumnFile:
-    """Read a file of tokens with labels, as `Task.read` does."""
-    from ...formats.registry import Chosen
-    from .column_file import ColumnFile
-
-    templates = like.templates if like is not None else _templates(given)
-    n_columns = None if like is None else len(like.columns.fields) + 1
-    chosen = Chosen.of(given["format"])
-    columns = task.reader(chosen)(path, n_columns=n_columns)
-    if templates is not None:
-        templates.check(columns)
-    return ColumnFile(
-        columns,
-        given["spelling"],
-        templates,
-        given.get("transition_features", False),
-        chosen.record(),
-    )
-
-
 class ColumnTask(Task["ColumnFile"]):
     """Base class of tasks that read column files."""
 
     format = "columns"
 
     def resemblance(self, lines: Sequence[str]) -> int:
-        return looks_like_columns(lines)
+        widths = {len(line.split("\t") if "\t" in lines[0] else line.split()) for line in lines}
+        return int(len(widths) == 1 and widths.pop() > 1)
 
     def read(
         self, path: str, given: Mapping[str, Any], like: ColumnFile | None = None
     ) -> ColumnFile:
-        return read_training(self, path, given, like)
+        from ...formats.registry import Chosen
+        from .column_file import ColumnFile
+
+        templates = None if like is None else like.templates
+        if like is None and given["template"] is not None:
+            from .template_file import Templates
+
+            templates = Templates.read(given["template"], given["template_dialect"])
+        n_columns = None if like is None else len(like.columns.fields) + 1
+        chosen = Chosen.of(given["format"])
+        columns = self.reader(chosen)(path, n_columns=n_columns)
+        if templates is not None:
+            templates.check(columns)
+        return ColumnFile(
+            columns,
+            given["spelling"],
+            templates,
+            given.get("transition_features", False),
+            chosen.record(),
+        )
 
     def read_part(
         self, path: str, given: Mapping[str, Any], first: ColumnFile | None
     ) -> ColumnFile:
-        return read_training(self, path, given, first)
-
-
-def _templates(given: Mapping[str, Any]) -> ColumnTemplates | None:
-    """Read the template file, if one is given."""
-    if given["template"] is None:
-        return None
-    from .template_file import Templates
-
-    return Templates.read(given["template"], given["template_dialect"])
+        return ColumnTask.read(self, path, given, first)
 
 
 def check_templates(given: Mapping[str, Any]) -> None:
@@ -167,6 +149,15 @@ def read_inputs(
         if split and columns.path != "<stdin>":
             _log.warning("%s: every line is read as one token; %s", columns.path, split)
     return ColumnFile(columns)
+
+
+def known_sentences(source: ColumnFile) -> list[list[str]]:
+    """Return the tags that ``--fixed`` keeps; raise a DataError if a file has none."""
+    if source.columns.labels is None:
+        if not len(source.columns):
+            return []
+        raise no_known_labels(source.path, "in the last column")
+    return source.sentences()
 
 
 def _other_separator(task: Task[Any], chosen: Chosen, columns: Columns) -> str:

@@ -8,19 +8,18 @@ are the same whether it is read at once or in pieces.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import chain, pairwise
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...formats.columns import Columns
-from .plans import Item, Plan, Recipe
 
 if TYPE_CHECKING:
-    from ...models.name_table import NameTable
+    from .extraction import Item, Plan, Recipe
 
-__all__ = ["ABSENT", "Combinations", "Found", "number_compactly", "number_strings"]
+__all__ = ["ABSENT", "Combinations", "Found"]
 
 #: Used instead of the number of a feature that a token does not have.
 ABSENT: Final = -1
@@ -35,8 +34,6 @@ _SPARE: Final = 4
 _LAST: Final = np.array([ABSENT], np.int32)
 
 _Codes = NDArray[np.int64]
-_Numbers = NDArray[np.int32]
-_Finish = Callable[[str], str] | None
 
 
 class Found(NamedTuple):
@@ -58,36 +55,48 @@ class Found(NamedTuple):
 
 
 class Combinations:
-    """The features of all tokens, or pairs of tokens, before they have names and numbers.
+    """The features of all tokens, or pairs of tokens, before they have numbers.
 
     Attributes
     ----------
     found : list of Found
         The features of each template, and then those of the ends of sentences.
+    order : ndarray of int
+        The places of all features in `found`, one template after the other, in the order in which
+        they are first seen.
     table : ndarray of shape (templates, tokens)
         Which of its features a template gives to each token; ABSENT if none.
     """
 
     def __init__(self, columns: Columns, plan: Plan) -> None:
-        sentences = _Sentences(columns, plan)
-        every = np.arange(len(sentences.before))
+        self._plan, lengths = plan, columns.lengths
+        starts = np.cumsum(lengths) - lengths
+        # Where each token stands in its sentence.
+        self._before = np.arange(len(columns.lines)) - np.repeat(starts, lengths)
+        self._after = np.repeat(lengths, lengths) - 1 - self._before
+        self._seen = _coded(columns, plan)
+        # Several templates look at the same; what they see is kept while it is small.
+        self._kept: dict[Item, _Codes] = {}
+        every = np.arange(len(self._before))
         if plan.steps:
-            every = np.flatnonzero(sentences.before > 0)
+            every = np.flatnonzero(self._before > 0)
         width = len(plan.recipes) + 2 * plan.edges
         self.table = np.full((width, len(every)), ABSENT, np.int32)
         self.found: list[Found] = []
         for place, recipe in enumerate(plan.recipes):
-            self._apply(place, recipe, sentences, every)
+            self._apply(place, recipe, every)
         if plan.edges:
-            for name, away in ((_BEGIN, sentences.before), (_END, sentences.after)):
+            for name, away in ((_BEGIN, self._before), (_END, self._after)):
                 rows = np.flatnonzero(away == 0)
                 self.table[len(self.found), rows] = 0
                 self.found.append(Found((name,), [], rows[:1]))
+        firsts = [*(one.first for one in self.found), np.zeros(0, np.int64)]
+        self.order = np.argsort(np.concatenate(firsts), kind="stable")
 
-    def _apply(self, place: int, recipe: Recipe, sentences: _Sentences, every: _Codes) -> None:
+    def _apply(self, place: int, recipe: Recipe, every: _Codes) -> None:
         """Apply one template to some tokens."""
-        parts = [sentences.codes(item, every) for item in recipe.items]
-        texts = [sentences.seen[item.look][1] for item in recipe.items]
+        parts = [self._codes(item, every) for item in recipe.items]
+        texts = [self._seen[item.look][1] for item in recipe.items]
         # The tokens where nothing is absent; None stands for all of them.
         rows, whole = None, np.ones(len(every), np.bool_)
         for codes in parts:
@@ -103,33 +112,12 @@ class Combinations:
         items = [(known, codes[first]) for known, codes in zip(texts, parts, strict=True)]
         self.found.append(Found(recipe.texts, items, first if rows is None else rows[first]))
 
-    def numbered(self, numbers: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
-        """Return the table with the numbers of the features, tokens by templates."""
-        for row, mine in zip(self.table, numbers, strict=True):
-            # The last entry is for ABSENT, which is -1.
-            row[:] = np.concatenate((mine, _LAST))[row]
-        return np.ascontiguousarray(self.table.T)
-
-
-class _Sentences:
-    """Where each token stands in its sentence, and the codes of what can be seen there."""
-
-    def __init__(self, columns: Columns, plan: Plan) -> None:
-        lengths = columns.lengths
-        starts = np.cumsum(lengths) - lengths
-        self.before = np.arange(len(columns.lines)) - np.repeat(starts, lengths)
-        self.after = np.repeat(lengths, lengths) - 1 - self.before
-        self.outside = plan.outside
-        self.seen = _coded(columns, plan)
-        # Several templates look at the same; what they see is kept while it is small.
-        self._kept: dict[Item, _Codes] = {}
-
-    def codes(self, item: Item, tokens: _Codes) -> _Codes:
-        """Return what an item sees from the tokens of a plan; -1 if there is nothing."""
+    def _codes(self, item: Item, tokens: _Codes) -> _Codes:
+        """Return the codes of what an item sees from some tokens; -1 if there is nothing."""
         if item in self._kept:
             return self._kept[item]
-        codes = self.seen[item.look][0]
-        before, after = self.before[tokens], self.after[tokens]
+        codes = self._seen[item.look][0]
+        before, after = self._before[tokens], self._after[tokens]
         # The distance from the token to the one that is looked at.
         away: Any = item.offset
         if item.origin != "token":
@@ -141,14 +129,66 @@ class _Sentences:
             self._kept[item] = found
         if not out.any():
             return found
-        if self.outside is None:
+        if self._plan.outside is None:
             found[out] = -1
             return found
-        first, last = map(len, self.outside)
+        first, last = map(len, self._plan.outside)
         begin = len(codes) - first - last
         where = np.where(early > 0, np.minimum(early, first), first + np.minimum(late, last)) - 1
         found[out] = codes[begin + where[out]]
         return found
+
+    def names(self) -> list[str]:
+        """Return the names of all features, in their order."""
+        every = [name for one in self.found for name in _names(one, self._plan.finish)]
+        return list(map(every.__getitem__, self.order.tolist()))
+
+    def packed_names(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Return what `names` does, packed as in a `NameTable`, without a string per name."""
+        from ...models.name_table import concatenated, joined
+        from ...models.vocabulary import packed
+
+        # The texts of an item are shared by many templates.
+        texts: dict[int, tuple[NDArray[np.uint8], NDArray[np.int64]]] = {}
+        names = []
+        for one in self.found:
+            if self._plan.finish is not None:
+                names.append(packed(_names(one, self._plan.finish)))
+                continue
+            items = []
+            for known, codes in one.items:
+                if id(known) not in texts:
+                    texts[id(known)] = packed(known)
+                items.append((*texts[id(known)], codes))
+            names.append(joined(one.texts, items, len(one.first)))
+        return concatenated(names, self.order)
+
+    def numbered(self, numbers: NDArray[np.int32]) -> tuple[NDArray[np.int32], bool]:
+        """Return the table, tokens by templates, with the numbers of features.
+
+        Parameters
+        ----------
+        numbers
+            The numbers of all features, in their order.
+
+        Returns
+        -------
+        table, repeated
+            The table, and whether two templates have a number in common.
+        """
+        own = np.empty(len(numbers), np.int32)
+        own[self.order] = numbers
+        seen, repeated, begin = np.zeros(1 + own.max(initial=0), np.bool_), False, 0
+        for place, (row, one) in enumerate(zip(self.table, self.found, strict=True)):
+            mine = own[begin : begin + len(one.first)]
+            begin += len(one.first)
+            # The last entry is for ABSENT, which is -1.
+            row[:] = np.concatenate((mine, _LAST))[row]
+            if place < len(self._plan.recipes):
+                known = mine[mine >= 0]
+                repeated = repeated or bool(seen[known].any())
+                seen[known] = True
+        return np.ascontiguousarray(self.table.T), repeated
 
 
 def _coded(columns: Columns, plan: Plan) -> list[tuple[_Codes, list[str]]]:
@@ -213,54 +253,8 @@ def _distinct(parts: list[tuple[_Codes, int]], n: int) -> tuple[_Codes, _Codes]:
     return places[used], rank[key]
 
 
-def number_strings(
-    found: Sequence[Found], finish: _Finish, number: Callable[[list[str]], _Numbers]
-) -> list[_Numbers]:
-    """Number features by names that are strings.
-
-    Parameters
-    ----------
-    found
-        The features of each template.
-    finish
-        Brings a name into its final form, if it is not None.
-    number
-        Returns the numbers of all names.
-    """
-    every = list(chain.from_iterable(_names(one, finish) for one in found))
-    return _in_order(found, lambda order: number(list(map(every.__getitem__, order.tolist()))))
-
-
-def number_compactly(found: Sequence[Found], finish: _Finish, table: NameTable) -> list[_Numbers]:
-    """Number features by a table of names, without making a string of each name.
-
-    Parameters
-    ----------
-    found, finish
-        As in `number_strings`.
-    table
-        The table, to which the names are added.
-    """
-    from ...models.name_table import concatenated, joined
-    from ...models.vocabulary import packed
-
-    # The texts of an item are shared by many templates.
-    texts: dict[int, tuple[NDArray[np.uint8], NDArray[np.int64]]] = {}
-    names = []
-    for one in found:
-        if finish is not None:
-            names.append(packed(_names(one, finish)))
-            continue
-        items = []
-        for known, codes in one.items:
-            if id(known) not in texts:
-                texts[id(known)] = packed(known)
-            items.append((*texts[id(known)], codes))
-        names.append(joined(one.texts, items, len(one.first)))
-    return _in_order(found, lambda order: table.add_packed(*concatenated(names, order)))
-
-
-def _names(found: Found, finish: _Finish) -> list[str]:
+def _names(found: Found, finish: Callable[[str], str] | None) -> list[str]:
+    """Return the names of the features of one template, brought into their final form."""
     # Joining may give two combinations ("a|b", "c" and "a", "b|c") the same name: both then get
     # the same number, as they would if features were strings throughout.
     if not found.items:
@@ -270,16 +264,3 @@ def _names(found: Found, finish: _Finish) -> list[str]:
         seen = [map(texts.__getitem__, codes.tolist()) for texts, codes in found.items]
         names = list(map(form.__mod__, zip(*seen, strict=True)))
     return names if finish is None else list(map(finish, names))
-
-
-def _in_order(found: Sequence[Found], number: Callable[[_Codes], _Numbers]) -> list[_Numbers]:
-    """Number features in the order in which they are seen, which `number` takes.
-
-    Returns the numbers of the features of each template.
-    """
-    firsts = [one.first for one in found]
-    order = np.argsort(np.concatenate([*firsts, np.zeros(0, np.int64)]), kind="stable")
-    numbers = np.empty(len(order), np.int32)
-    numbers[order] = number(order)
-    ends = np.cumsum([0, *map(len, firsts)]).tolist()
-    return [numbers[a:b] for a, b in pairwise(ends)]

@@ -103,7 +103,9 @@ def compare_tags(
     every = {label for labels in gold for label in labels if label is not None}
     if scheme is None and looks_like_spans({*every, *names}):
         scheme = "conlleval"
-    made = (_Tags if scheme is None else _Spans)(gold, found, named(source), names)
+    made = (_TagComparison if scheme is None else _SpanComparison)(
+        gold, found, named(source), names
+    )
     made.source, made.scheme = source, scheme or ""
     if probabilities:
         index = {name: number for number, name in enumerate(names)}
@@ -135,7 +137,9 @@ def compare_segments(
     else:
         types = [_types(tags, outside) for tags in found]
     known = zip(spelled(model.labels), model.labels, strict=True)
-    made = _Segments(gold, found, named(source), [n for n, label in known if label != outside])
+    made = _SegmentComparison(
+        gold, found, named(source), [n for n, label in known if label != outside]
+    )
     made.source, made.scheme = source, given["scheme"] or "conlleval"
     if probabilities:
         rows = []
@@ -146,7 +150,7 @@ def compare_segments(
     return made
 
 
-class _Tags(LabelComparison):
+class _TagComparison(LabelComparison):
     """One label per token."""
 
     whole = "sequence"
@@ -169,7 +173,7 @@ class _Tags(LabelComparison):
         return [tuple(tuple(names.of(next(tokens))) for _ in some) for some in self.words]
 
 
-class _Spans(_Tags):
+class _SpanComparison(_TagComparison):
     """Labels of tokens that spell spans.
 
     The spans of sentences that are known in part cannot be compared.
@@ -232,7 +236,7 @@ class _Spans(_Tags):
         return super().quote(i).wrong
 
 
-class _Segments(_Spans):
+class _SegmentComparison(_SpanComparison):
     """Segments, spelled by tags."""
 
     def known(self) -> list[str]:

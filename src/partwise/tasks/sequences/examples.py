@@ -13,7 +13,7 @@ from ...errors import DataError, Place
 from ...models.tally import Tally
 from ...models.vocabulary import Vocabulary, fit_rows, transform_rows
 from ...problem.rows import Rows, is_matrix
-from ..fixed import by_place
+from ..labels import by_place
 
 __all__ = [
     "check_label_lists",

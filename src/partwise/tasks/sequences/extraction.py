@@ -7,21 +7,20 @@ column, and only the distinct combinations of codes get names.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from partwise.errors import DataError, Place
-from partwise.formats.columns import Columns
-from partwise.models.tally import Tally
-from partwise.models.vocabulary import Vocabulary
-from partwise.problem.rows import Rows
-from partwise.wording import counted
-
-from .combinations import ABSENT, Combinations, number_compactly, number_strings
-from .plans import Item, Look, Plan, Recipe
+from ...errors import DataError, Place
+from ...formats.columns import Columns
+from ...models.tally import Tally
+from ...models.vocabulary import Vocabulary
+from ...problem.rows import Rows
+from ...wording import counted
+from .combinations import ABSENT, Combinations
 
 __all__ = [
     "MAX_COLUMNS",
@@ -42,6 +41,86 @@ _UNKNOWN: Final = -2
 _MADE: Final = ("n_columns", "positions", "transitions")
 #: From this number of tokens on, names are numbered by compiled code, in little memory.
 _MANY: Final = 5000
+
+
+class Look(NamedTuple):
+    """One way to look at an input column.
+
+    Attributes
+    ----------
+    column
+        The input column, counted from 0.
+    derive
+        What is derived from a field; None is the field itself. If the result is None, a token has
+        no feature.
+    """
+
+    column: int
+    derive: Callable[[str], str | None] | None = None
+
+
+class Item(NamedTuple):
+    """One look at one token.
+
+    Attributes
+    ----------
+    look
+        The number of the look.
+    offset
+        The place of the token, counted from the origin.
+    origin
+        The current token, the first token of the sentence, or the place after its last token.
+    """
+
+    look: int
+    offset: int
+    origin: Literal["token", "first", "end"] = "token"
+
+
+class Recipe(NamedTuple):
+    """One template: texts, and between each two of them an item.
+
+    Attributes
+    ----------
+    texts
+        The fixed parts of the name, one more than there are items.
+    items
+        What stands between them.
+    """
+
+    texts: tuple[str, ...]
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What features tokens have, in terms of the columns around them.
+
+    Attributes
+    ----------
+    looks
+        The ways to look at the columns.
+    recipes
+        The templates.
+    outside
+        What fields are outside of a sentence: for the first, second, ... token before it, and the
+        same after it; the last one is for all that are farther away. If None, a template that looks
+        outside gives no feature.
+    finish
+        Brings a name into its final form, if it is not None.
+    edges
+        Whether the first token of a sentence gets ``__BOS__`` and the last ``__EOS__``.
+    steps
+        Whether the features belong to pairs of neighbouring tokens. They are then made at the
+        second one of each pair, so that the first token of a sentence has none.
+    """
+
+    looks: tuple[Look, ...]
+    recipes: tuple[Recipe, ...]
+    outside: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    finish: Callable[[str], str] | None = None
+    edges: bool = False
+    steps: bool = False
 
 
 class ColumnTemplates(ABC):
@@ -106,23 +185,18 @@ def number_features(columns: Columns, plan: Plan) -> tuple[Rows, Vocabulary]:
     """
     found = Combinations(columns, plan)
     if len(columns) >= _MANY:
-        from partwise.models.name_table import NameTable
+        from ...models.name_table import NameTable
 
         table = NameTable()
-        numbers = number_compactly(found.found, plan.finish, table)
-        names = table.finish()
+        numbers = table.add_packed(*found.packed_names())
+        vocabulary = table.finish()
     else:
-        seen: dict[str, None] = {}
-
-        def number(every: list[str]) -> NDArray[np.int32]:
-            seen.update(dict.fromkeys(every))
-            index = dict(zip(seen, range(len(seen)), strict=True))
-            return np.fromiter(map(index.__getitem__, every), np.int32, len(every))
-
-        numbers = number_strings(found.found, plan.finish, number)
-        names = Vocabulary(seen)
-    repeated = _shared(numbers[: len(plan.recipes)])
-    return _rows(found.numbered(numbers), len(names), repeated), names
+        names = found.names()
+        seen = dict.fromkeys(names)
+        index = dict(zip(seen, range(len(seen)), strict=True))
+        numbers = np.fromiter(map(index.__getitem__, names), np.int32, len(names))
+        vocabulary = Vocabulary(seen)
+    return _rows(*found.numbered(numbers), len(vocabulary)), vocabulary
 
 
 def look_up(
@@ -142,18 +216,15 @@ def look_up(
     if vocabulary.hashed:
         return vocabulary.rows(*number_features(columns, plan), tally)
     found = Combinations(columns, plan)
-    numbers = number_strings(
-        found.found, plan.finish, lambda names: vocabulary.find(names, _UNKNOWN)
-    )
-    table, repeated = found.numbered(numbers), _shared(numbers[: len(plan.recipes)])
+    table, repeated = found.numbered(vocabulary.find(found.names(), _UNKNOWN))
     if tally is not None:
         # The ends of sentences come last. They do not count, because they are always known.
         inner = table[:, : len(plan.recipes)]
         tally.add(int((inner != ABSENT).sum()), int((inner >= 0).sum()))
-    return _rows(table, len(vocabulary), repeated)
+    return _rows(table, repeated, len(vocabulary))
 
 
-def _rows(table: NDArray[np.int32], n_features: int, repeated: bool) -> Rows:
+def _rows(table: NDArray[np.int32], repeated: bool, n_features: int) -> Rows:
     """Return the features of each row of a table; one that occurs n times has the value n."""
     present = table >= 0
     times = _times(table) if repeated else None
@@ -179,14 +250,3 @@ def _times(table: NDArray[np.int32]) -> NDArray[np.int64]:
     times = np.empty(table.shape, np.int64)
     np.put_along_axis(times, order, runs.reshape(table.shape), axis=1)
     return times
-
-
-def _shared(numbers: Sequence[NDArray[np.int32]]) -> bool:
-    """Return whether two templates have a number in common."""
-    seen = np.zeros(1 + max((int(mine.max(initial=0)) for mine in numbers), default=0), np.bool_)
-    for mine in numbers:
-        known = mine[mine >= 0]
-        if seen[known].any():
-            return True
-        seen[known] = True
-    return False

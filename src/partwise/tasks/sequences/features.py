@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ...models.model import Model
     from ...structures.base import Structure
 
-__all__ = ["PositionFeatures"]
+__all__ = ["PositionFeatures", "site_rows"]
 
 _VOCABULARIES: Final = ("vocabulary", "transition_vocabulary")
 #: The prefix of the names of the arrays of the supporting positions.
@@ -295,27 +295,7 @@ class PositionFeatures(Features):
             steps = steps.resize(self._n_steps) if held is None else held.features(steps)
             steps = steps.append_constant(1.0) if self.plain_transition else steps
         first = rows.append_constant(self.intercept) if self.intercept else rows
-        return self.rows_of_sites(structure, first, steps)
-
-    def rows_of_sites(self, structure: Structure, rows: Rows, steps: Rows | None) -> list[Rows]:
-        """Return the rows of every kind of site.
-
-        Parameters
-        ----------
-        structure : Structure
-            The structure that has the sites.
-        rows, steps
-            The rows of positions, and those of transitions if these have features, with constants.
-        """
-        found = [rows]
-        for kind, width in zip(structure.kinds[1:], structure.widths[1:], strict=True):
-            if kind == "transition" and steps is not None:
-                found.append(steps)
-            elif kind == "transition" and not self.plain_transition:
-                found.append(_BARE)
-            else:
-                found.append(_CONSTANT if width else _NOTHING)
-        return found
+        return site_rows(structure, first, steps, self.plain_transition)
 
     def _supports(self) -> dict[str, Support]:
         held = {"support": self.support, "transition_support": self.transition_support}
@@ -425,6 +405,31 @@ class PositionFeatures(Features):
             else:
                 found.append(np.zeros(int(width > 0), dtype=np.int64))
         return tuple(found)
+
+
+def site_rows(
+    structure: Structure, rows: Rows, steps: Rows | None, plain_transition: bool
+) -> list[Rows]:
+    """Return the rows of every kind of site.
+
+    Parameters
+    ----------
+    structure : Structure
+        The structure that has the sites.
+    rows, steps
+        The rows of positions, and those of transitions if these have features, with constants.
+    plain_transition : bool
+        Whether transitions without features have a constant one.
+    """
+    found = [rows]
+    for kind, width in zip(structure.kinds[1:], structure.widths[1:], strict=True):
+        if kind == "transition" and steps is not None:
+            found.append(steps)
+        elif kind == "transition" and not plain_transition:
+            found.append(_BARE)
+        else:
+            found.append(_CONSTANT if width else _NOTHING)
+    return found
 
 
 def _vocabulary(

@@ -1,15 +1,16 @@
-"""Labels of positions, numbered as they come."""
+"""Labels of positions, numbered as they come, and the weights of examples that follow from them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...arrays import Floats, Ints
 from ...errors import NOWHERE, DataError, LabelError, Place
-from .class_weights import ClassWeights
+from ...values import is_number
 from .constraints import check_labels, make_constraints
 from .partial_labels import UNKNOWN, is_certain, number_labels, refuse_partial
 from .tokens import cut
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from .tokens import Tokens
     from .trainers import PositionTrainer
 
-__all__ = ["GrownLabels"]
+__all__ = ["ClassWeights", "GrownLabels"]
 
 
 class GrownLabels:
@@ -61,36 +62,32 @@ class GrownLabels:
         """
         self._source = source
         flat, lengths = source.labels(tokens, self._missing), tokens.lengths
+        gold: Sequence[Ints]
         if self._whole:
             labels, gold, allowed = number_labels(source, flat, lengths)
             if allowed is not None and self._loss != "log":
                 refuse_partial(source, gold, self._loss)
             self.numbers = {label: number for number, label in enumerate(labels)}
-            self._note_places(source, flat, lengths)
-            return gold, allowed
-        for label in dict.fromkeys(flat):
-            if label in self.numbers:
-                continue
-            place = source.place(*_place(flat.index(label), lengths))
-            if not is_certain(label):
-                raise DataError(
-                    "the label is missing or uncertain, and such labels need all "
-                    "examples in memory; leave out_of_core (--out-of-core) out, or these examples",
-                    place=place,
-                )
-            self._add(label, place)
-        self._note_places(source, flat, lengths)
-        found = np.fromiter(map(self.numbers.__getitem__, flat), np.int64, len(flat))
-        return cut(found, lengths), None
-
-    def _note_places(self, source: Labelled, flat: Sequence[Any], lengths: Ints) -> None:
-        """Note where each label is first seen, as the name of a scheme may not fit it."""
-        if not isinstance(self._constraints, str):
-            return
-        for label in dict.fromkeys(flat):
-            number = self.numbers.get(label)
-            if number is not None and number not in self._places:
-                self._places[number] = source.place(*_place(flat.index(label), lengths))
+        else:
+            for label in dict.fromkeys(flat):
+                if label not in self.numbers:
+                    place = source.place(*_place(flat.index(label), lengths))
+                    if not is_certain(label):
+                        raise DataError(
+                            "the label is missing or uncertain, and such labels need all examples "
+                            "in memory; leave out_of_core (--out-of-core) out, or these examples",
+                            place=place,
+                        )
+                    self._add(label, place)
+            numbers = np.fromiter(map(self.numbers.__getitem__, flat), np.int64, len(flat))
+            gold, allowed = cut(numbers, lengths), None
+        if isinstance(self._constraints, str):
+            # The name of a scheme may not fit a label, and the message says where that was seen.
+            for label in dict.fromkeys(flat):
+                number = self.numbers.get(label)
+                if number is not None and number not in self._places:
+                    self._places[number] = source.place(*_place(flat.index(label), lengths))
+        return gold, allowed
 
     def _add(self, label: Any, place: Place = NOWHERE) -> int:
         first = next(iter(self.numbers), label)
@@ -146,12 +143,12 @@ class GrownLabels:
                 self._pairs[pair] = source.place(s, min(t, len(gold[s]) - 1))
 
     def join_counts(self, other: GrownLabels) -> None:
-        """Take in the counts of the sequences that come next."""
+        """Add the counts of the sequences that come next."""
         numbers = self._join_numbers(other)
         self.weights.join(other.weights, numbers, len(self.numbers))
 
     def join(self, other: GrownLabels) -> Ints:
-        """Take in the labels of the batches that come next; returns the number of each here."""
+        """Add the labels of the batches that come next, and return the number of each here."""
         numbers = self._join_numbers(other)
         final = [*numbers.tolist(), -1]
         self._used.update(final[k] for k in other._used)
@@ -168,14 +165,9 @@ class GrownLabels:
         return np.array([self.numbers[label] for label in other.numbers], dtype=np.int64)
 
     def without_examples(self) -> None:
-        """Let go of the examples that were seen last."""
+        """Drop the examples that were seen last."""
         if self._source is not None:
             self._source = self._source.take(())
-
-    @property
-    def n(self) -> int:
-        """The number of labels so far, at least 1."""
-        return max(1, len(self.numbers))
 
     def finish(self) -> tuple[list[Any], Ints | None, Any]:
         """Return the labels in their final order, the final number of each, and the constraints.
@@ -187,7 +179,13 @@ class GrownLabels:
         labels = list(self.numbers) if self._whole else self._source.ordered(set(self.numbers))
         index = {label: number for number, label in enumerate(labels)}
         final = np.array([index[label] for label in self.numbers], dtype=np.int64)
-        _check_several([label for label, k in self.numbers.items() if k in self._used])
+        seen = [label for label, k in self.numbers.items() if k in self._used]
+        if len(seen) < 2:
+            what = f"one class only, {seen[0]!r}" if len(seen) else "no labels"
+            raise DataError(
+                f"the examples have {what} (those whose sample_weight is 0 do not count); "
+                "training needs labels of at least two classes, so add examples of another one"
+            )
         try:
             rules = make_constraints(self._constraints, labels)
         except LabelError as error:
@@ -203,16 +201,6 @@ class GrownLabels:
         return labels, None if self._whole else final, rules
 
 
-def _check_several(seen: Sequence[Any]) -> None:
-    """Raise a DataError unless these are at least two labels."""
-    if len(seen) < 2:
-        what = f"one class only, {seen[0]!r}" if len(seen) else "no labels"
-        raise DataError(
-            f"the examples have {what} (those whose sample_weight is 0 do not count); "
-            "training needs labels of at least two classes, so add examples of another one"
-        )
-
-
 def _always(place: Place) -> Callable[[int, int], Place]:
     return lambda s, t: place
 
@@ -220,3 +208,87 @@ def _always(place: Place) -> Callable[[int, int], Place]:
 def _place(position: int, lengths: Ints) -> tuple[int, int]:
     s = int(np.searchsorted(np.cumsum(lengths), position, side="right"))
     return s, position - int(lengths[:s].sum())
+
+
+class ClassWeights:
+    """One factor per example: the mean weight of the labels of its positions.
+
+    Positions without a certain label are not counted; if there is no other, the factor is 1.
+
+    Parameters
+    ----------
+    given : None, "balanced" or dict
+        As estimators take it. "balanced" weights have to `count` all labels first.
+    """
+
+    def __init__(self, given: Any) -> None:
+        self._given = given
+        #: Whether the weights depend on how often each label occurs.
+        self.balanced = isinstance(given, str)
+        self._counts = np.zeros(0)
+        for label, value in given.items() if isinstance(given, Mapping) else ():
+            if not is_number(value) or not math.isfinite(value) or value < 0:
+                raise DataError(
+                    f"class_weight of {label!r} is {value!r}; give a finite number that is not "
+                    "negative"
+                )
+
+    def count(self, gold: Sequence[Ints], weight: Floats, n_labels: int) -> None:
+        """Count the labels of some examples, whose weights are these."""
+        self._counts = np.append(self._counts, np.zeros(n_labels - len(self._counts)))
+        flat = np.concatenate([*gold, np.zeros(0, np.int64)])
+        owner = np.repeat(np.arange(len(gold)), list(map(len, gold)))
+        sure = flat != UNKNOWN
+        np.add.at(self._counts, flat[sure], weight[owner[sure]])
+
+    def join(self, other: ClassWeights, numbers: Ints, n_labels: int) -> None:
+        """Add the counts of examples whose labels have other numbers here."""
+        counts = np.zeros(n_labels)
+        counts[: len(self._counts)] = self._counts
+        counts[numbers[: len(other._counts)]] += other._counts
+        self._counts = counts
+
+    def factors(self, gold: Sequence[Ints], lengths: Ints, numbers: Mapping[Any, int]) -> Floats:
+        """Return the factors of some examples.
+
+        Parameters
+        ----------
+        gold : sequence of ndarray
+            Their labels.
+        lengths : ndarray of int
+            How many positions they have.
+        numbers : mapping
+            The numbers of the labels so far.
+        """
+        n = len(lengths)
+        if self._given is None:
+            return np.ones(n)
+        by_label = self._by_label(numbers)
+        flat = np.concatenate([*gold, np.zeros(0, np.int64)])
+        owner = np.repeat(np.arange(n), lengths)
+        sure = flat != UNKNOWN
+        if not sure.all():
+            flat, owner = flat[sure], owner[sure]
+            lengths = np.bincount(owner, minlength=n)
+        totals = np.bincount(owner, by_label[flat], minlength=n)
+        return np.where(lengths > 0, totals / np.maximum(lengths, 1), 1.0)
+
+    def _by_label(self, numbers: Mapping[Any, int]) -> Floats:
+        found = np.ones(len(numbers))
+        if self.balanced:
+            counts = self._counts
+            occurring = counts > 0.0
+            found[occurring] = counts.sum() / (np.count_nonzero(occurring) * counts[occurring])
+            return found
+        for label, number in numbers.items():
+            if label in self._given:
+                found[number] = self._given[label]
+        return found
+
+    def check(self, labels: Mapping[Any, int]) -> None:
+        """Raise a DataError if there is a weight for a label that does not occur."""
+        for label in () if self.balanced else self._given or ():
+            if label not in labels:
+                raise DataError(
+                    f"class_weight names the class {label!r}, which does not occur in the labels"
+                )

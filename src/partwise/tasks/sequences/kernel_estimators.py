@@ -15,7 +15,7 @@ from ..kernels.support import Support
 from ..kernels.trainer import KernelTrainer, kernel_parameters
 from .classifier import LinearClassifier
 from .features import PositionFeatures
-from .tag import Tag
+from .tag import TagTask
 from .tagger import SequenceTagger
 from .trainers import PositionTrainer
 
@@ -101,20 +101,6 @@ class KernelClassifier(KernelEstimator, LinearClassifier):
     array(['a', 'b'], dtype='<U1')
     """
 
-    def _chosen(self, rows: Rows, label: Ints, weight: Floats) -> tuple[Ints, Floats]:
-        # support_ and gamma="scale" refer to the rows as they are given.
-        return np.arange(len(rows)), weight
-
-    def _adopt(self, model: Model) -> None:
-        # Not the method of the linear classifier, because there is no coef_.
-        PositionTrainer._adopt(self, model)
-        features = model.features
-        assert isinstance(features, PositionFeatures)
-        self.n_features_in_ = features.n_inputs
-        self.intercept_ = np.zeros(len(model.labels))
-        if features.intercept:
-            self.intercept_ = model.layout.dense(model.weights, 0)[-1] * features.intercept
-
     def _scores(self, X: Any) -> Floats:
         support = _support(self._model)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
@@ -122,7 +108,7 @@ class KernelClassifier(KernelEstimator, LinearClassifier):
         return support.scores(rows) + self.intercept_
 
 
-class KernelTagger(KernelEstimator, SequenceTagger, without=Tag.without_kernel):
+class KernelTagger(KernelEstimator, SequenceTagger, without=TagTask.without_kernel):
     """A linear-chain tagger with a kernel of tokens, trained to a certified optimum.
 
     The score of label k at a token x is ``sum_j beta_jk K(x_j, x)`` over tokens x_j of the training

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -217,8 +217,7 @@ class KernelPreparation(PositionPreparation):
     """
 
     def __init__(self, how: KernelEstimator, initial: Model | None) -> None:
-        first = None if initial is None else initial.features
-        super().__init__(how, first if isinstance(first, PositionFeatures) else None, whole=True)
+        super().__init__(how, initial, whole=True)
         self.kernels, self.initial = how, initial
         self.machine: KernelPositions | None = None
 
@@ -260,4 +259,6 @@ class KernelPreparation(PositionPreparation):
 class KernelTablePreparation(KernelPreparation, TablePreparation):
     """Prepares rows of a table whose features are rows of L."""
 
-    how: Any
+    def chosen(self, rows: Rows, label: Ints, weight: Floats) -> tuple[Ints, Floats]:
+        # support_ and gamma="scale" refer to the rows as they are given.
+        return np.arange(len(rows)), weight

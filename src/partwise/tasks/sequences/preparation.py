@@ -1,4 +1,10 @@
-"""Preparation of labelled positions, for classifiers and taggers."""
+"""Preparation of labelled positions, for classifiers and taggers; equal examples are merged.
+
+In the objective, two examples with the same features and label are the same as one example with the
+sum of their weights, and the order of examples does not matter. A solver that visits them one by
+one would still end at another point within its tolerance. So in memory equal examples
+of classifiers are merged and brought into an order that only depends on the examples.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...arrays import Floats, Ints
 from ...errors import DataError
@@ -15,19 +22,25 @@ from ...models.prepared import Prepared
 from ...models.training_examples import note_left_out
 from ...problem.batches import Batch
 from ...problem.numbering import Numbering
+from ...problem.rows import Rows
 from ..preparation import Joined, Preparation
 from .extraction import ColumnTemplates
-from .features import PositionFeatures
+from .features import PositionFeatures, site_rows
 from .grown_labels import GrownLabels
 from .partial_labels import UNKNOWN, number_sets
 
 if TYPE_CHECKING:
+    from ...models.model import Model
     from ...structures.base import Constraints
     from .tokens import Tokens
-    from .trainers import ClassifierTrainer, PositionTrainer
+    from .trainers import PositionTrainer
 
-__all__ = ["Form", "PositionPreparation", "TablePreparation"]
+__all__ = ["Form", "PositionPreparation", "TablePreparation", "distinct_examples"]
 
+#: The number of entries of rows that are hashed together.
+_STRETCH: Final = 1 << 16
+#: Odd numbers whose products spread their factors over all 64 bits (splitmix64).
+_SPREAD: Final = tuple(map(np.uint64, (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)))
 _MIXED: Final = "some examples have X_transitions and others not; give all of them"
 
 
@@ -47,14 +60,16 @@ class PositionPreparation(Preparation):
     ----------
     how : PositionTrainer
         The parameters.
-    first : PositionFeatures or None
-        The features of a model to start from.
+    initial : Model or None
+        A model to start from.
     whole : bool
         Whether all examples come at once.
     """
 
-    def __init__(self, how: PositionTrainer, first: PositionFeatures | None, whole: bool) -> None:
-        self.how, self.first, self.whole = how, first, whole
+    def __init__(self, how: PositionTrainer, initial: Model | None, whole: bool) -> None:
+        self.how, self.whole = how, whole
+        known = None if initial is None else initial.features
+        self.first = known if isinstance(known, PositionFeatures) else None
         self.labels = GrownLabels(how, whole)
         # Only then the weights of examples depend on all labels.
         self.looks = int(self.labels.weights.balanced and not whole)
@@ -85,11 +100,15 @@ class PositionPreparation(Preparation):
         weight = self.labels.weigh(source, tokens.lengths, gold, weight)
         used, lengths = weight > 0.0, tokens.lengths
         tokens = self.seen(tokens, used)
-        self._note(tokens)
+        named, own = tokens.vocabulary is not None, tokens.transitions is not None
+        if self.form is not None and self.form.transitions != own:
+            raise DataError(_MIXED)
+        self.form = form = Form(named, tokens.templates, own, tokens.plain_transition)
+        self.n_inputs = max(self.n_inputs, tokens.n_inputs)
+        self.steps = self.steps or self._new_steps(form)
         rows = self.names.add(tokens.rows, tokens.vocabulary, np.repeat(used, lengths))
         steps = None
         if tokens.transitions is not None:
-            assert self.steps is not None
             pairs = np.repeat(used, np.maximum(lengths - 1, 0))
             steps = self.steps.add(tokens.transitions, tokens.transition_vocabulary, pairs)
         self.meta.update(source.meta)
@@ -99,9 +118,8 @@ class PositionPreparation(Preparation):
             gold = [y for y, c in zip(gold, used.tolist(), strict=True) if c]
             if allowed is not None:
                 allowed = [mine for mine, c in zip(allowed, used.tolist(), strict=True) if c]
-        assert self.form is not None
-        structure = self.how._structure(self.labels.n, self.form)
-        made = self._features(None, None).rows_of_sites(structure, rows, steps)
+        structure = self.how._structure(max(1, len(self.labels.numbers)), form)
+        made = site_rows(structure, rows, steps, form.plain_transition)
         yield Batch(lengths[used], made, gold, weight[used], allowed=allowed)
 
     def merged(
@@ -118,15 +136,6 @@ class PositionPreparation(Preparation):
         """Return the features that solvers see, where `used` are the examples that count."""
         return tokens
 
-    def _note(self, tokens: Tokens) -> None:
-        """Check that a batch has features of the same kinds as those before."""
-        named, own = tokens.vocabulary is not None, tokens.transitions is not None
-        form = Form(named, tokens.templates, own, tokens.plain_transition)
-        if self.form is not None and self.form.transitions != own:
-            raise DataError(_MIXED)
-        self.form, self.n_inputs = form, max(self.n_inputs, tokens.n_inputs)
-        self.steps = self.steps or self._new_steps(form)
-
     def _new_steps(self, form: Form) -> GrownNames:
         return GrownNames(
             # The rare features of pairs are dropped only where templates make them.
@@ -137,14 +146,18 @@ class PositionPreparation(Preparation):
             what="X_transitions",
         )
 
-    def _features(self, names: Any, step_names: Any) -> PositionFeatures:
+    def finish(self) -> Prepared:
+        labels, final, rules = self.labels.finish()
+        names, kept = self.names.finish()
         form, steps = self.form, self.steps
         assert form is not None
         assert steps is not None
+        step_names, kept_steps = steps.finish() if form.transitions else (None, None)
+        structure = self.how._structure(max(1, len(labels)), form)
         # Without templates, the inputs are the features themselves.
         by_name = form.templates is None and form.named
         n_steps = len(step_names) if step_names is not None else steps.n_features
-        return PositionFeatures(
+        features = PositionFeatures(
             self.names.n_features if by_name else self.n_inputs,
             names,
             form.templates,
@@ -154,16 +167,6 @@ class PositionPreparation(Preparation):
             plain_transition=form.plain_transition,
             n_hashed=self.how.hashing or 0,
         )
-
-    def finish(self) -> Prepared:
-        labels, final, rules = self.labels.finish()
-        names, kept = self.names.finish()
-        form, steps = self.form, self.steps
-        assert form is not None
-        assert steps is not None
-        step_names, kept_steps = steps.finish() if form.transitions else (None, None)
-        structure = self.how._structure(max(1, len(labels)), form)
-        features = self._features(names, step_names)
         counts = list(features.feature_counts(structure))
         keep: list[Any] = [None] * len(counts)
         counts[0], keep[0] = self.names.n_in_batches, kept
@@ -198,7 +201,7 @@ class PositionPreparation(Preparation):
         rows = {0: self.names.join(other.names)}
         if other.form.transitions:
             assert other.steps is not None
-            structure = self.how._structure(self.labels.n, other.form)
+            structure = self.how._structure(max(1, len(self.labels.numbers)), other.form)
             rows[structure.kinds.index("transition")] = self.steps.join(other.steps)
         return Joined(rows, labels)
 
@@ -208,8 +211,6 @@ class TablePreparation(PositionPreparation):
 
     Parameters are those of `PositionPreparation`.
     """
-
-    how: ClassifierTrainer
 
     def merged(
         self,
@@ -229,7 +230,7 @@ class TablePreparation(PositionPreparation):
             weight = np.where(numbers < 0, 0.0, weight)
             meta = note_left_out(int(unlabelled.sum()), weight > 0.0, None)
             self.meta.update(meta or {})
-        chosen, weight = self.how._chosen(tokens.rows, numbers, weight)
+        chosen, weight = self.chosen(tokens.rows, numbers, weight)
         numbers = numbers[chosen]
         some = None
         if sets:
@@ -237,3 +238,76 @@ class TablePreparation(PositionPreparation):
         right: Any = np.where(numbers < n_labels, numbers, UNKNOWN)[:, None]
         ones = np.ones(len(chosen), dtype=np.int64)
         return replace(tokens, rows=tokens.rows.take(chosen), lengths=ones), right, some, weight
+
+    def chosen(self, rows: Rows, label: Ints, weight: Floats) -> tuple[Ints, Floats]:
+        """Return which examples there are after merging, and their weights."""
+        return distinct_examples(rows, label, weight)
+
+
+def distinct_examples(rows: Rows, label: Ints, weight: Floats) -> tuple[Ints, Floats]:
+    """Find the distinct examples, in an order that only depends on the examples.
+
+    Parameters
+    ----------
+    rows : Rows
+        The features, one row per example.
+    label : ndarray of int
+        The number of the label of each example.
+    weight : ndarray
+        The weight of each example; those of weight 0 are left out.
+
+    Returns
+    -------
+    chosen, weight
+        The position of one example of each group of equal ones, and the sum of their weights.
+    """
+    used = np.flatnonzero(weight > 0.0)
+    marks = _marks(rows, label)
+    order = used[np.argsort(marks[used], kind="stable")]
+    new = np.ones(len(order), dtype=np.bool_)
+    twins = 1 + np.flatnonzero(marks[order[1:]] == marks[order[:-1]])
+    new[twins] = ~_same(rows, label, order[twins - 1], order[twins])
+    first = np.flatnonzero(new)
+    return order[first], np.add.reduceat(weight[order], first)
+
+
+def _marks(rows: Rows, label: Ints) -> NDArray[np.uint64]:
+    """Return a hash of each example, which is equal for equal features and labels."""
+    marks = _mixed(label.astype(np.uint64))
+    begin = 0
+    while begin < len(rows):
+        # As many whole rows as a stretch holds, and at least one.
+        at = np.searchsorted(rows.indptr, rows.indptr[begin] + _STRETCH, side="right") - 1
+        end = min(max(int(at), begin + 1), len(rows))
+        part = rows.take(slice(begin, end))
+        entry = _mixed(part.indices.astype(np.uint64))
+        if part.values is not None:
+            entry = _mixed(entry ^ part.values.view(np.uint64))
+        else:
+            entry = _mixed(entry ^ np.float64(1.0).view(np.uint64))
+        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(entry)])  # modulo 2^64
+        marks[begin:end] = _mixed(
+            marks[begin:end] ^ (sums[part.indptr[1:]] - sums[part.indptr[:-1]])
+        )
+        begin = end
+    return marks
+
+
+def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    x = (x + _SPREAD[0]) * _SPREAD[1]
+    x = (x ^ (x >> np.uint64(31))) * _SPREAD[2]
+    mixed: NDArray[np.uint64] = x ^ (x >> np.uint64(29))
+    return mixed
+
+
+def _same(rows: Rows, label: Ints, some: Ints, others: Ints) -> NDArray[np.bool_]:
+    """Return whether two examples are equal, for many pairs: equal hashes do not prove it."""
+    size = np.diff(rows.indptr)
+    same: NDArray[np.bool_] = (label[some] == label[others]) & (size[some] == size[others])
+    a, b = rows.take(some[same]), rows.take(others[same])
+    equal = a.indices == b.indices
+    if a.values is not None and b.values is not None:
+        equal &= a.values == b.values
+    wrong = np.concatenate([[0], np.cumsum(~equal)])
+    same[same] = wrong[a.indptr[1:]] == wrong[a.indptr[:-1]]
+    return same

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...errors import DataError
+from ...errors import DataError, Place
 from ...formats.options import Option
-from ..fixed import FIXED
+from ..labels import FIXED, known_label
 from ..predictions import Predictions
 from ..spans import SPANS, THRESHOLD, SpanTable, check_spans
 from .columns import (
@@ -19,24 +21,25 @@ from .columns import (
     RankedTags,
     TaggedColumns,
     check_templates,
+    known_sentences,
     read_inputs,
 )
-from .parameters import SegmentParameters
+from .trainers import SegmentTrainer
 
 if TYPE_CHECKING:
     from ...formats.registry import Chosen
     from ...models.model import Model
     from .column_file import ColumnFile
 
-__all__ = ["Segment"]
+__all__ = ["SegmentTask"]
 
 
-class Segment(ColumnTask):
+class SegmentTask(ColumnTask):
     """Segment taggers."""
 
     name = "segment"
-    trainer = "partwise.tasks.sequences.segment_trainer:SegmentTrainer"
-    declares = SegmentParameters
+    trainer = "partwise.tasks.sequences.trainers:SegmentTrainer"
+    declares = SegmentTrainer
     features = "segments"
     summary = "labelled segments of tokens"
     example = "train.txt --model names.model --segment-features text --max-length 6"
@@ -95,11 +98,9 @@ class Segment(ColumnTask):
         spans: bool = False,
         threshold: float | None = None,
     ) -> Predictions:
-        from .known_tags import known_segments
-        from .segment_features import features_of
-        from .segment_spans import segment_spans
+        from .segment_features import features_of, segment_spans
 
-        known = known_segments(model, source, fixed)
+        known = _known_segments(model, source, fixed)
         if spans:
             found_spans = segment_spans(model, source, threshold, known, n_jobs)
             return SpanTable(found_spans, source.words())
@@ -137,3 +138,57 @@ def _by_token(found: Mapping[str, list[Any]]) -> list[list[float]]:
         [p for (start, end, _), p in zip(segments, chosen, strict=True) for _ in range(start, end)]
         for segments, chosen in zip(found["segments"], found["probabilities"], strict=True)
     ]
+
+
+def _known_segments(
+    model: Model, source: ColumnFile, mark: str | None
+) -> list[list[tuple[int, int, Any]]] | None:
+    """Return the known segments of every sentence: those that runs of known tags spell.
+
+    Parameters
+    ----------
+    model : Model
+        A model of the task "segment".
+    source : ColumnFile
+        The file.
+    mark : str or None
+        What stands for a label that is not known; None if no labels are known.
+    """
+    if mark is None:
+        return None
+    from .segment_features import scheme_of
+    from .segment_tags import segments_of
+
+    scheme, outside = scheme_of(model), model.meta.get("outside")
+    assert scheme is not None
+    names = {str(label): label for label in model.labels}
+    structure: Any = model.structure
+    longest = dict(zip(model.labels, structure.label_lengths, strict=True))
+    found = []
+    for s, tags in enumerate(known_sentences(source)):
+        mine: list[tuple[int, int, Any]] = []
+        known = [tag != mark for tag in tags]
+        for is_known, run in groupby(range(len(tags)), known.__getitem__):
+            places = list(run)
+            if not is_known:
+                continue
+            first = places[0]
+            named = [tags[t] for t in places]
+            where = partial(_place, source, s, first)
+            for start, end, label in segments_of(named, scheme, outside, where):
+                place = source.place(s, first + start)
+                name = known_label(names, str(label), place, mark)
+                if end - start > longest[name]:
+                    raise DataError(
+                        f"a known segment of {end - start} tokens, where the model has "
+                        f"none of {label!r} longer than {longest[name]}; shorten it, or write "
+                        f"{mark!r} where tags are to be predicted",
+                        place=place,
+                    )
+                mine.append((first + start, first + end, name))
+        found.append(mine)
+    return found
+
+
+def _place(source: ColumnFile, sentence: int, first: int, token: int) -> Place:
+    return source.place(sentence, first + token)

@@ -12,18 +12,12 @@ import numpy.typing as npt
 from ...arrays import Floats, Ints
 from ...errors import DataError
 from ...formats.tag_schemes import SEGMENT_SCHEMES
-from ...models.features import (
-    Arrays,
-    Features,
-    Inputs,
-    refuse_others,
-    same_numbers,
-    sound,
-)
+from ...models.features import Arrays, Features, Inputs, refuse_others, same_numbers, sound
 from ...models.hashed_names import HashedNames
 from ...models.tally import Tally
 from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
+from ..spans import ProbableSpan, check_threshold
 from .features import PositionFeatures
 from .segment_functions import BUILT_IN, SegmentFunction, candidate_rows, function_of
 from .segment_tags import Segment, tags_of
@@ -34,7 +28,14 @@ if TYPE_CHECKING:
     from ...models.model import Model
     from ...structures.base import Structure
 
-__all__ = ["SegmentFeatures", "SegmentTokens", "features_of", "number_segments", "scheme_of"]
+__all__ = [
+    "SegmentFeatures",
+    "SegmentTokens",
+    "features_of",
+    "number_segments",
+    "scheme_of",
+    "segment_spans",
+]
 
 _KINDS: Final = ("position", "segment", "transition", "length", "start", "end")
 _PARTS: Final = ("segment_vocabulary_bytes", "segment_vocabulary_offsets")
@@ -311,3 +312,43 @@ def features_of(model: Model) -> SegmentFeatures:
         )
     scheme_of(model)
     return features
+
+
+def segment_spans(
+    model: Model,
+    examples: Any,
+    threshold: float | None = None,
+    fixed: Any = None,
+    n_jobs: int | None = 1,
+    **more: Any,
+) -> list[list[ProbableSpan]]:
+    """Compute the probabilities of segments.
+
+    Parameters
+    ----------
+    model : Model
+        A model of the task "segment".
+    examples, fixed, n_jobs, **more
+        As in :meth:`partwise.models.model.Model.predict`.
+    threshold : float or None
+        The least probability. If None, the segments are those of the best segmentation.
+    """
+    check_threshold(threshold)
+    features, outside = features_of(model), model.meta.get("outside")
+    found: list[list[ProbableSpan]] = []
+    for inputs in model.inputs(examples, fixed=fixed, **more):
+        how: Any = {"own_constraints": inputs.constraints, "n_jobs": n_jobs}
+        counts = model.marginals(inputs.rows, inputs.shapes, **how)
+        best = model.predict(inputs.rows, inputs.shapes, **how) if threshold is None else counts
+        for mu, length, label in zip(counts, inputs.examples, best, strict=True):
+            table = features.segment_table(model, mu, length)
+            if threshold is None:
+                start, end, number = label.T
+            else:
+                start, last, number = np.nonzero(table >= threshold)
+                end = start + last + 1
+            odds = np.minimum(table[start, end - start - 1, number], 1.0)
+            rows = zip(start.tolist(), end.tolist(), number.tolist(), odds.tolist(), strict=True)
+            spans = (ProbableSpan(a, b, model.labels[k], p) for a, b, k, p in rows)
+            found.append([span for span in spans if span.label != outside])
+    return found

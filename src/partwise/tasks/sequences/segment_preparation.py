@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
@@ -17,9 +17,10 @@ from ...models.vocabulary import Vocabulary
 from ...problem.batches import Batch
 from ...problem.numbering import Numbering
 from ..preparation import Preparation
-from .class_weights import ClassWeights
+from ..source import runs
 from .constraints import make_constraints
 from .features import PositionFeatures
+from .grown_labels import ClassWeights
 from .partial_segments import PartialSegmentation, cut_items, find_partial, is_partial
 from .segment_features import SegmentFeatures, number_segments
 from .segment_functions import BUILT_IN, function_of, name_of, seen_rows
@@ -27,10 +28,11 @@ from .segment_tags import Segment, guess_scheme, longest_segment
 from .segmentations import held, read_segmentations, segment_tokens
 
 if TYPE_CHECKING:
+    from ...models.model import Model
     from ...structures.base import Constraints
     from ...structures.segments.structure import SemiMarkov
-    from .segment_trainer import SegmentTrainer
     from .tokens import Tokens
+    from .trainers import SegmentTrainer
 
 __all__ = ["SegmentPreparation"]
 
@@ -74,16 +76,18 @@ class SegmentPreparation(Preparation):
     how : SegmentTrainer
         The parameters. ``min_count`` counts positions, and gold segments for the features of
         segments. Class weights are weights of positions.
-    first : PositionFeatures or None
-        The features of positions of a model to start from.
+    initial : Model or None
+        A model to start from.
     whole : bool
         Whether all sequences come at once.
     """
 
     none: ClassVar[str] = "there are no sequences to train on; give at least one with its segments"
 
-    def __init__(self, how: SegmentTrainer, first: PositionFeatures | None, whole: bool) -> None:
-        self.how, self.first, self.whole = how, first, whole
+    def __init__(self, how: SegmentTrainer, initial: Model | None, whole: bool) -> None:
+        self.how, self.whole = how, whole
+        known = None if initial is None else initial.features
+        self.first = known.positions if isinstance(known, SegmentFeatures) else None
         self.looks = 0 if whole else 2 if how.scheme == "auto" else 1
         self.function = function_of(name_of(how.segment_features), how.segment_features)
         self.most = None if how.max_length is None else int(how.max_length)
@@ -98,7 +102,6 @@ class SegmentPreparation(Preparation):
         self.form: tuple[bool, Any] | None = None
         self.n_inputs = 0
         self.meta: dict[str, Any] = {}
-        self._made: _Found | None = None
 
     def look(self, source: Any, weight: Floats, turn: int) -> None:
         tokens = source.untouched()
@@ -211,25 +214,24 @@ class SegmentPreparation(Preparation):
     def _words(self, source: Any) -> list[Any]:
         return segment_tokens(source, name_of(self.how.segment_features) in BUILT_IN)
 
+    @cached_property
     def _found(self) -> _Found:
-        """Return what all sequences have in common, once all were looked at."""
-        if self._made is None:
-            labels = sorted(self.numbers)
-            used = [label for label in labels if label in self.used]
-            if len(used) < 2 and self.longest == 1:
-                what = f"one label only, {used[0]!r}, " if used else "no segments"
-                raise DataError(
-                    f"the sequences with a positive weight have {what}and no segment is longer "
-                    "than 1; training needs two labels, or segments of several lengths"
-                )
-            names: Vocabulary | None = None
-            if self.function is not None and self.how.hashing is not None:
-                names = HashedNames(self.how.hashing)
-            elif self.function is not None:
-                names, _ = self.segment_names.finish()
-            self.weights.check(self.numbers)
-            self._made = _Found(labels, self.how._structure_of(labels, self.longest), names)
-        return self._made
+        """What all sequences have in common, once all were looked at."""
+        labels = sorted(self.numbers)
+        used = [label for label in labels if label in self.used]
+        if len(used) < 2 and self.longest == 1:
+            what = f"one label only, {used[0]!r}, " if used else "no segments"
+            raise DataError(
+                f"the sequences with a positive weight have {what}and no segment is longer "
+                "than 1; training needs two labels, or segments of several lengths"
+            )
+        names: Vocabulary | None = None
+        if self.function is not None and self.how.hashing is not None:
+            names = HashedNames(self.how.hashing)
+        elif self.function is not None:
+            names, _ = self.segment_names.finish()
+        self.weights.check(self.numbers)
+        return _Found(labels, self.how._structure_of(labels, self.longest), names)
 
     def batches(self, source: Any, weight: Floats) -> Iterator[Batch]:
         source = self._held(source.like(self.first))
@@ -245,7 +247,7 @@ class SegmentPreparation(Preparation):
         tokens.rows.check_finite("the features")
         if self.whole:
             self._note(source, gold, lengths, weight)
-        labels, structure, _ = self._found()
+        labels, structure, _ = self._found
         numbers = {label: number for number, label in enumerate(labels)}
         weight = self._weighed(gold, lengths, weight)
         used = weight > 0.0
@@ -254,11 +256,9 @@ class SegmentPreparation(Preparation):
         self.n_inputs, self.meta = max(tokens.n_inputs, self.n_inputs), source.meta
         features = self._features(None)
         which = np.flatnonzero(used)
-        sizes = np.cumsum(lengths[which] * self.longest)
-        step = sizes[-1] + 1 if self.whole and len(sizes) else _SEGMENTS
-        bounds = np.flatnonzero(np.diff(sizes // step, prepend=-1, append=-1))
         begins = np.concatenate([[0], np.cumsum(lengths[which])])
-        for first, last in pairwise(bounds.tolist()):
+        step = None if self.whole else _SEGMENTS
+        for first, last in runs(lengths[which] * self.longest, step):
             some = which[first:last].tolist()
             made = features.rows_of_sites(
                 structure,
@@ -283,7 +283,7 @@ class SegmentPreparation(Preparation):
         return SegmentFeatures(
             PositionFeatures(n_inputs, vocabulary, templates, n_hashed=how.hashing or 0),
             name_of(how.segment_features),
-            self._found().names,
+            self._found.names,
             # If all segments have length 1, a weight of the length would only repeat one of the
             # label.
             lengths=self.longest > 1,
@@ -291,7 +291,7 @@ class SegmentPreparation(Preparation):
         )
 
     def finish(self) -> Prepared:
-        labels, structure, _ = self._found()
+        labels, structure, _ = self._found
         vocabulary, kept = self.names.finish()
         features = self._features(vocabulary)
         counts = list(features.feature_counts(structure))

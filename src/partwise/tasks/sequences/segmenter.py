@@ -12,16 +12,13 @@ from ...errors import DataError
 from ...models.model import Model
 from ...models.training_examples import check_weights
 from ..cross_validation import PathEstimator
-from ..estimator import has_probabilities
-from ..label_list import LabelList
+from ..estimator import LabelList, has_probabilities
 from ..spans import ProbableSpan
-from ..stream import is_iterator, of_columns, of_pairs
 from .partial_segments import cut_items, is_partial
-from .segment_features import features_of
-from .segment_spans import segment_spans
-from .segment_trainer import SegmentTrainer
+from .segment_features import features_of, segment_spans
 from .sources import Sequences
 from .tagger import SequenceEstimator
+from .trainers import SegmentTrainer
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -127,19 +124,6 @@ class SegmentTagger(SegmentTrainer, SequenceEstimator):
         self, X: Any, y: Any, sample_weight: Any = None, lengths: Any = None
     ) -> tuple[Sequences, Any]:
         return Sequences.of(X, lengths, None, y), sample_weight
-
-    def _in_batches(
-        self, X: Any, y: Any = None, sample_weight: Any = None, lengths: Any = None
-    ) -> tuple[Any, Any]:
-        if not is_iterator(X) or lengths is not None:
-            return self._given(X, y, sample_weight, lengths)
-
-        def make(*lists: Any) -> Sequences:
-            return self._given(*lists)[0]
-
-        if y is None:
-            return of_pairs(X, make), sample_weight
-        return of_columns({"X": X, "y": y}, make), sample_weight
 
     def predict(
         self, X: Any, k: int | None = None, fixed: Any = None, lengths: Any = None

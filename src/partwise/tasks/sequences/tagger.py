@@ -15,10 +15,8 @@ from ...formats.columns import Columns
 from ...models.training_examples import check_weights
 from ...models.vocabulary import Vocabulary
 from ..cross_validation import PathEstimator
-from ..estimator import Estimator, has_probabilities
-from ..label_list import LabelList
+from ..estimator import Estimator, LabelList, has_probabilities
 from ..spans import ProbableSpan
-from ..stream import is_iterator, of_columns, of_pairs
 from .column_file import ColumnFile, check_file, default_templates
 from .features import PositionFeatures
 from .partial_labels import is_certain
@@ -36,11 +34,9 @@ class SequenceEstimator(Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
         tags.input_tags.three_d_array = True
         tags.input_tags.sparse = True
         tags.target_tags.required = True
-        tags.no_validation = True
         return tags
 
     @property
@@ -91,6 +87,7 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
     True
     """
 
+    _streamed = ("X", "y", "X_transitions")
     # They are a part of X, so that scikit-learn passes them on without being asked to.
     __metadata_request__fit: ClassVar = _PARTS_OF_X
     __metadata_request__predict: ClassVar = _PARTS_OF_X
@@ -171,25 +168,6 @@ class SequenceTagger(TaggerTrainer, SequenceEstimator):
         if isinstance(X, Columns) and X.labels is not None:
             return X.split(X.labels)
         return super()._labels_in(X)
-
-    def _in_batches(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        lengths: Any = None,
-        X_transitions: Any = None,
-    ) -> tuple[Any, Any]:
-        if not is_iterator(X) or lengths is not None:
-            return self._given(X, y, sample_weight, lengths, X_transitions)
-
-        def make(X: Any, y: Any, steps: Any = None) -> Sequences | ColumnFile:
-            return self._given(X, y, None, None, steps)[0]
-
-        if y is None and X_transitions is None:
-            return of_pairs(X, make), sample_weight
-        columns = {"X": X, "y": y, "X_transitions": X_transitions}
-        return of_columns(columns, make), sample_weight
 
     @property
     def coef_(self) -> Floats:

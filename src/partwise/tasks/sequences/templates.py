@@ -8,31 +8,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from partwise.errors import DataError, ModelFileError
-from partwise.formats.columns import Columns
-from partwise.models.tally import Tally
-from partwise.models.vocabulary import Vocabulary
-from partwise.problem.rows import Rows
-
-from .extraction import (
-    MAX_COLUMNS,
-    ColumnTemplates,
-    Item,
-    Look,
-    Plan,
-    Recipe,
-    look_up,
-    number_features,
-)
+from ...errors import DataError, ModelFileError
+from .extraction import MAX_COLUMNS, ColumnTemplates, Item, Look, Plan, Recipe
 
 __all__ = [
     "MAX_COLUMNS",
-    "WORD_AND_TAG",
     "Conjunction",
     "TemplateSet",
     "View",
-    "extract",
-    "extract_fit",
     "template_for",
     "word_shape",
 ]
@@ -147,16 +130,16 @@ class TemplateSet(ColumnTemplates):
             Look(view.column, None if view.kind == "same" else _KINDS[view.kind])
             for view in self.views
         )
-        return Plan(tuple(looks), tuple(map(self._recipe, self.conjunctions)), edges=self.edges)
+        recipes = []
+        for conjunction in self.conjunctions:
+            between = ("|",) * (len(conjunction) - 1)
+            texts = (self.name(conjunction) + "=", *between, "")
+            recipes.append(Recipe(texts, tuple(Item(*item) for item in conjunction)))
+        return Plan(tuple(looks), tuple(recipes), edges=self.edges)
 
     @cached_property
     def transitions(self) -> Plan | None:
         return replace(self.positions, edges=False, steps=True) if self.steps else None
-
-    def _recipe(self, conjunction: Conjunction) -> Recipe:
-        between = ("|",) * (len(conjunction) - 1)
-        texts = (self.name(conjunction) + "=", *between, "")
-        return Recipe(texts, tuple(Item(view, offset) for view, offset in conjunction))
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -243,10 +226,12 @@ def template_for(n_columns: int, spelling: bool = False) -> TemplateSet:
     names = ["w", "pos", *(f"col{n}" for n in range(3, n_columns + 1))][:n_columns]
     views = [View(name, column) for column, name in enumerate(names)]
     runs = [(-2, -2), (-1, -1), (0, 0), (1, 1), (2, 2), (-1, 0), (0, 1)]
-    conjunctions = [_run(0, first, last) for first, last in runs]
-    runs = [*runs[:5], (-2, -1), (-1, 0), (0, 1), (1, 2), (-2, 0), (-1, 1), (0, 2)]
-    for column in range(1, n_columns):
-        conjunctions.extend(_run(column, first, last) for first, last in runs)
+    further = [*runs[:5], (-2, -1), (-1, 0), (0, 1), (1, 2), (-2, 0), (-1, 1), (0, 2)]
+    conjunctions: list[Conjunction] = [
+        tuple((column, offset) for offset in range(first, last + 1))
+        for column in range(n_columns)
+        for first, last in (further if column else runs)
+    ]
     if spelling:
         for kind in _KINDS:
             if kind == "same":
@@ -255,55 +240,3 @@ def template_for(n_columns: int, spelling: bool = False) -> TemplateSet:
             conjunctions.extend(((len(views), offset),) for offset in offsets)
             views.append(View(kind, 0, kind))
     return TemplateSet(tuple(views), tuple(conjunctions))
-
-
-def _run(view: int, first: int, last: int) -> Conjunction:
-    return tuple((view, offset) for offset in range(first, last + 1))
-
-
-WORD_AND_TAG: TemplateSet = template_for(2)
-"""The features of CRFsuite's chunking tutorial, for the columns word and part of speech."""
-
-
-def extract_fit(columns: Columns, templates: ColumnTemplates) -> tuple[Rows, Vocabulary]:
-    """Apply templates, and number the features that occur.
-
-    Parameters
-    ----------
-    columns
-        The tokens.
-    templates
-        The templates.
-
-    Returns
-    -------
-    rows, vocabulary
-        The features of every token, ordered by template, and their names.
-    """
-    templates.check(columns)
-    return number_features(columns, templates.positions)
-
-
-def extract(
-    columns: Columns,
-    templates: ColumnTemplates,
-    vocabulary: Vocabulary,
-    tally: Tally | None = None,
-) -> Rows:
-    """Apply templates, and look up the features; those without a number are dropped.
-
-    Parameters
-    ----------
-    columns
-        The tokens.
-    templates, vocabulary
-        The templates that `extract_fit` was called with, and the vocabulary that it returned.
-    tally
-        Counts the given and the known features, if it is not None.
-
-    Returns
-    -------
-    Rows
-    """
-    templates.check(columns)
-    return look_up(columns, templates.positions, vocabulary, tally)

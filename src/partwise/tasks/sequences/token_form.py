@@ -323,7 +323,7 @@ class SegmentTokenForm(TokenForm):
         return {"labels": label, "spans": [one._asdict() for one in spans(label, scheme)]}
 
     def add_odds(self, answers: Sequence[dict[str, Any]], examples: Any) -> None:
-        from .segment_spans import segment_spans
+        from .segment_features import segment_spans
 
         add_to_spans(answers, segment_spans(self.model, examples))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from ...models.tally import Tally
 from ...models.vocabulary import Vocabulary
 from ...problem.rows import Rows
 from .extraction import ColumnTemplates, number_features
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["Tokens", "bare_tokens", "cut", "made_tokens"]
 
