@@ -34,9 +34,7 @@ __all__ = [
 ]
 
 
-def add_options(
-    parser: argparse.ArgumentParser, verb: str, tasks: Sequence[Task[Any]], *, chosen: bool
-) -> None:
+def add_options(parser: argparse.ArgumentParser, verb: str) -> None:
     """Add the options of every task to a verb, one group per task.
 
     Parameters
@@ -44,20 +42,17 @@ def add_options(
     parser : argparse.ArgumentParser
         The parser of the verb.
     verb : str
-        Its name.
-    tasks : sequence of Task
-        All tasks.
-    chosen : bool
-        Whether the task is chosen by ``--task`` and not by the model.
+        Its name: "train", "predict" or "evaluate". Only where models are trained does ``--task``
+        choose the task; elsewhere the model does.
     """
     shown: set[str] = set()
-    for task in tasks:
+    for task in all_tasks():
         options = task.options_for(verb)
         if not options:
             continue
         shared = [" / ".join(one.spelled) for one in options if one.flag in shown]
         group = parser.add_argument_group(
-            f"options of --task {task.name}" if chosen else f"options for models of {task.name}",
+            f"options {'of --task' if verb == 'train' else 'for models of'} {task.name}",
             "also: " + ", ".join(shared) if shared else None,
         )
         for option in options:

@@ -9,9 +9,10 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from partwise.errors import DataError, FormatError, MismatchError, PartwiseError
@@ -126,15 +127,14 @@ def logged_warnings(path: str) -> Iterator[None]:
             )
 
 
-def deliver(arguments: argparse.Namespace, work: Callable[[argparse.Namespace], Outcome]) -> int:
+def deliver(arguments: argparse.Namespace) -> int:
     """Run a verb, print its result, and turn errors into a sentence.
 
     Parameters
     ----------
     arguments : argparse.Namespace
-        The arguments, with ``command``, ``json``, ``verbose`` and ``quiet``.
-    work : callable
-        The verb.
+        The arguments, with ``command``, ``json``, ``verbose`` and ``quiet``. The verb is `run` of
+        the module that has the name of the command.
 
     Returns
     -------
@@ -143,7 +143,7 @@ def deliver(arguments: argparse.Namespace, work: Callable[[argparse.Namespace], 
     """
     try:
         with _log_on_stderr(arguments):
-            outcome = work(arguments)
+            outcome: Outcome = import_module(f"partwise.cli.{arguments.command}").run(arguments)
         if arguments.json and not outcome.written:
             _write(json.dumps(_plain({"command": arguments.command, **outcome.record})) + "\n")
         elif outcome.text:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from partwise.tasks.comparison import Comparison
 
 __all__ = [
-    "add_no_examples",
     "add_report",
     "check_report",
     "report_lines",
@@ -66,28 +65,29 @@ def run(arguments: argparse.Namespace) -> Outcome:
 _log = logging.getLogger(__name__)
 
 
-def add_report(parser: argparse.ArgumentParser, scored: str) -> None:
-    """Add the options to a verb.
+def add_report(parser: argparse.ArgumentParser, scored: str | None = None) -> None:
+    """Add the options of reports to a verb.
 
     Parameters
     ----------
     parser : argparse.ArgumentParser
         The parser of the verb.
-    scored : str
-        The file that the model is scored on, in words.
+    scored : str or None
+        The file that the model is scored on, in words; None for the verb ``report`` itself.
     """
     add = parser.add_argument
-    add(
-        "--report", metavar="HTML",
-        help=f"write a page about the model and its scores on {scored}; it needs no other file",
-    )  # fmt: skip
+    if scored is None:
+        add(
+            "--output", dest="report", default="report.html", metavar="HTML",
+            help="where to write the page (default: report.html)",
+        )  # fmt: skip
+    else:
+        add(
+            "--report", metavar="HTML",
+            help=f"write a page about the model and its scores on {scored}; it needs no other file",
+        )  # fmt: skip
     add("--card", metavar="MD", help="write the same as a model card, in Markdown")
-    add_no_examples(parser)
-
-
-def add_no_examples(parser: argparse.ArgumentParser) -> None:
-    """Add the option that keeps quotations out."""
-    parser.add_argument(
+    add(
         "--no-examples", action="store_true",
         help="quote nothing of the data in the report and the card, not even names of features",
     )  # fmt: skip
