@@ -6,14 +6,13 @@ import argparse
 import logging
 import os
 import time
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from partwise.compiled.compilation import noted_compilation
 from partwise.tasks.source import silenced
 
-from .files import check_apart, check_target
-from .outcome import Outcome, UsageError, certificate_record, logged_warnings
+from .files import check_outputs
+from .outcome import Outcome, certificate_record, logged_warnings
 
 if TYPE_CHECKING:
     from partwise.formats.registry import Chosen
@@ -24,12 +23,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "add_report",
-    "check_report",
     "report_lines",
     "reported",
     "run",
     "wants_report",
 ]
+
+_log = logging.getLogger(__name__)
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     from .evaluate import read_labelled
 
     began = time.perf_counter()
-    check_report(arguments, {})
+    check_outputs(arguments)
     with noted_compilation():
         model, task, given, source, chosen = read_labelled(arguments)
         with logged_warnings(arguments.file):
@@ -60,9 +60,6 @@ def run(arguments: argparse.Namespace) -> Outcome:
     lines = report_lines(found)
     lines.append(f"{found['headline']} {best['value']:.4%}, 95% interval {low:.2%} to {high:.2%}")
     return Outcome(record, "\n".join(lines))
-
-
-_log = logging.getLogger(__name__)
 
 
 def add_report(parser: argparse.ArgumentParser, scored: str | None = None) -> None:
@@ -96,37 +93,6 @@ def add_report(parser: argparse.ArgumentParser, scored: str | None = None) -> No
 def wants_report(arguments: argparse.Namespace) -> bool:
     """Return whether a report or a card is to be written."""
     return arguments.report is not None or arguments.card is not None
-
-
-def check_report(
-    arguments: argparse.Namespace,
-    outputs: Mapping[str, str | None],
-    more: tuple[str | None, ...] = (),
-) -> None:
-    """Raise an error now for a report that could not be written after the work.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-        The arguments.
-    outputs : mapping of str to str or None
-        The other files that will be written, by their options.
-    more : tuple of str or None
-        Further files that must not be overwritten, beside those that the verb reads.
-    """
-    if arguments.no_examples and not wants_report(arguments):
-        raise UsageError("--no-examples is about a report; give --report FILE or --card FILE too")
-    others = dict(outputs)
-    page = "--output" if arguments.command == "report" else "--report"
-    for option, path in ((page, arguments.report), ("--card", arguments.card)):
-        if path is None:
-            continue
-        if path == "-":
-            raise UsageError(f"{option} - is not possible: it needs a file of its own")
-        check_target(arguments, path, option, more=more)
-        for other, name in others.items():
-            check_apart(path, option, name, other)
-        others[option] = path
 
 
 def reported(
