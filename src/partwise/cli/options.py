@@ -141,7 +141,7 @@ def checked_format(
     if model is not None:
         chosen = chosen.after(model.meta.get("format"))
     try:
-        task.reader(chosen)
+        chosen.format(task.format)
     except (DataError, MismatchError) as error:
         raise UsageError(str(error)) from error
     return chosen
@@ -189,20 +189,19 @@ def given_options(arguments: argparse.Namespace, task: Task[Any], verb: str) -> 
         The verb that the options belong to.
     """
     own = task.defaults(verb)
-    owners: dict[str, list[str]] = {}
-    spelled: dict[str, list[str]] = {}
+    foreign: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for other in all_tasks():
         for option in other.options_for(verb):
-            names = owners.setdefault(option.name, [])
-            names.extend([other.name] if other.name not in names else [])
-            known = spelled.setdefault(option.name, [])
-            known.extend(text for text in option.spelled if text not in known)
-    for name, names in owners.items():
-        if name not in own and hasattr(arguments, name):
-            raise UsageError(
-                f"{' or '.join(spelled[name])} belongs to --task {' or '.join(names)}, not to "
-                f"--task {task.name}"
-            )
+            if option.name not in own and hasattr(arguments, option.name):
+                flags, owners = foreign.setdefault(option.name, ({}, {}))
+                flags.update(dict.fromkeys(option.spelled))
+                owners[other.name] = None
+    if foreign:
+        flags, owners = next(iter(foreign.values()))
+        raise UsageError(
+            f"{' or '.join(flags)} belongs to --task {' or '.join(owners)}, not to "
+            f"--task {task.name}"
+        )
     given = {name: getattr(arguments, name, value) for name, value in own.items()}
     try:
         task.check_given(verb, given)
