@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "add_format",
-    "add_format_options",
     "add_options",
     "add_parameters",
     "arguments_of",
@@ -92,18 +91,14 @@ def add_parameters(
             parser.add_argument(option.flag, default=option.default, **arguments_of(option))
 
 
-def add_format(parser: argparse.ArgumentParser) -> None:
-    """Add ``--format`` and the options of all formats to a verb."""
-    parser.add_argument(
-        "--format",
-        metavar="NAME",
-        help="the format of the files, such as conllu or jsonl (default: that of the task)",
-    )
-    add_format_options(parser)
-
-
-def add_format_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of all formats to a verb."""
+def add_format(parser: argparse.ArgumentParser, *, named: bool = True) -> None:
+    """Add ``--format``, unless the verb names its formats otherwise, and the options of formats."""
+    if named:
+        parser.add_argument(
+            "--format",
+            metavar="NAME",
+            help="the format of the files, such as conllu or jsonl (default: that of the task)",
+        )
     owners: dict[str, tuple[Option, list[str]]] = {}
     for name, options in format_options().items():
         for option in options:

@@ -153,38 +153,30 @@ def deliver(arguments: argparse.Namespace) -> int:
         _discard_stdout()
         return BROKEN_PIPE
     except KeyboardInterrupt:
-        return _fail(arguments, "interrupted; no file was left half-written", INTERRUPTED)
+        sentence, code = "interrupted; no file was left half-written", INTERRUPTED
     except (UsageError, FormatError) as error:
-        return _fail(arguments, f"{error} (see partwise {arguments.command} --help)", USAGE)
+        sentence, code = f"{error} (see partwise {arguments.command} --help)", USAGE
     except PartwiseError as error:
-        return _fail(arguments, str(error), BAD_DATA)
+        sentence, code = str(error), BAD_DATA
     except OSError as error:
         where = "the output" if error.filename is None else error.filename
         why = error.strerror or str(error)
-        return _fail(arguments, f"{where}: {why}; {remedy(error)}", BAD_DATA)
+        sentence, code = f"{where}: {why}; {remedy(error)}", BAD_DATA
     except MemoryError:
-        return _fail(
-            arguments,
-            "out of memory; use --weights observed or a larger --min-count, or split the file",
-            BAD_DATA,
+        sentence = (
+            "out of memory; use --weights observed or a larger --min-count, or split the file"
         )
+        code = BAD_DATA
+    return refuse(sentence, code, arguments.json, command=arguments.command)
 
 
-def refuse(sentence: str, as_json: bool) -> int:
-    """Report why the arguments are invalid, and return the exit code."""
-    return _say({"error": sentence}, as_json, USAGE)
-
-
-def _fail(arguments: argparse.Namespace, sentence: str, code: int) -> int:
-    return _say({"command": arguments.command, "error": sentence}, arguments.json, code)
-
-
-def _say(record: dict[str, str], as_json: bool, code: int) -> int:
+def refuse(sentence: str, code: int, as_json: bool, **record: str) -> int:
+    """Report an error, with --json in a record too, and return the exit code."""
     # One line, even if a file name or a field holds line breaks.
-    record["error"] = _short(" ".join(record["error"].splitlines()))
-    sys.stderr.write(f"partwise: error: {record['error']}\n")
+    sentence = _short(" ".join(sentence.splitlines()))
+    sys.stderr.write(f"partwise: error: {sentence}\n")
     try:
-        _write(json.dumps(record) + "\n" if as_json else "")
+        _write(json.dumps({**record, "error": sentence}) + "\n" if as_json else "")
     except OSError:
         # Stdout is closed or full, and the error is already on stderr.
         _discard_stdout()

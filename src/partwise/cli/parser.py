@@ -18,7 +18,7 @@ from partwise.wording import did_you_mean
 
 from .cluster import add_cluster_options
 from .help_texts import epilog
-from .options import add_format, add_format_options, add_options, add_parameters
+from .options import add_format, add_options, add_parameters
 from .outcome import USAGE, refuse
 from .readers import natural, not_negative, threads
 from .report import add_report
@@ -32,7 +32,7 @@ def parse(given: Sequence[str]) -> argparse.Namespace | int:
     try:
         arguments: argparse.Namespace = build_parser(given).parse_args(given)
     except Refused as error:
-        return refuse(str(error), "--json" in given)
+        return refuse(str(error), USAGE, "--json" in given)
     except SystemExit as stop:
         # argparse ends the process itself, after help.
         return stop.code if isinstance(stop.code, int) else USAGE
@@ -237,7 +237,7 @@ def _convert(parser: argparse.ArgumentParser) -> None:
         "--out", action="append", metavar="NAME=VALUE",
         help="an option for writing, such as label=misc:NE, columns=form,xpos or separator=tab",
     )  # fmt: skip
-    add_format_options(parser)
+    add_format(parser, named=False)
 
 
 def _validate(parser: argparse.ArgumentParser) -> None:
