@@ -143,7 +143,7 @@ def checked_format(
 
 
 def arguments_of(option: Option) -> dict[str, Any]:
-    """Return the arguments of argparse for an option."""
+    """Return the arguments with which `add_argument` of argparse adds an option."""
     told: dict[str, Any] = {"help": option.help}
     if option.kind == "several":
         return {**told, "action": "append", "metavar": option.metavar}
@@ -164,7 +164,7 @@ def arguments_of(option: Option) -> dict[str, Any]:
 
 
 def _meant(aliases: Mapping[str, str], text: str) -> str:
-    """Return the value that an option has by one of its names."""
+    """Return the value that a text stands for, which may be another name of it."""
     return aliases.get(text, text)
 
 

@@ -95,7 +95,7 @@ def certificate_record(certificate: Certificate) -> dict[str, Any]:
 
 @contextmanager
 def named(path: str) -> Iterator[None]:
-    """Put the file in front of a DataError that does not say which file it is about.
+    """Add the name of a file to a DataError that does not say which file it is about.
 
     Options that do not go together are no fault of the file.
     """
@@ -111,7 +111,7 @@ def named(path: str) -> Iterator[None]:
 
 @contextmanager
 def logged_warnings(path: str) -> Iterator[None]:
-    """Log a warning about a file of which the model knows nothing, once and with its name."""
+    """Log the warning that a model knows nothing of a file once, with the name of the file."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UnknownFeaturesWarning)
         yield

@@ -335,7 +335,7 @@ class StrictParser(argparse.ArgumentParser):
 
 
 def _unknown_options(given: Sequence[str], verb: argparse.ArgumentParser) -> list[str]:
-    """Return what argparse takes for an option, but the verb does not have."""
+    """Return the words that argparse takes for options, and that are no options of the verb."""
     options = verb._option_string_actions
     end = given.index("--") if "--" in given else len(given)
     return [

@@ -171,7 +171,7 @@ def _source(arguments: argparse.Namespace, task: Task[Any], given: dict[str, Any
 def _held_out(
     arguments: argparse.Namespace, task: Task[Any], given: dict[str, Any], model: Model, dev: Any
 ) -> Any:
-    """Return the held-out file as a model reads it, if it was read before anything was known."""
+    """Return the held-out file, read again for the model if it was read before there was one."""
     if not in_parts(arguments):
         return dev
     with explained(arguments.dev, task):
@@ -210,7 +210,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _resumed(arguments: argparse.Namespace) -> tuple[Model | None, Checkpoint | None]:
-    """Return the model to start from, and what to save and to go on from."""
+    """Return the model to start from, and the checkpoint to save and to go on from."""
     from partwise.training.checkpoint import Checkpoint, is_checkpoint, load_checkpoint
 
     every = 10.0 if arguments.every is None else arguments.every
@@ -293,7 +293,7 @@ def _fit(
 def _watched(
     arguments: argparse.Namespace, task: Task[Any], given: dict[str, Any], dev: Any
 ) -> Callable[[int], Watch]:
-    """Return what makes the scoring of the held-out file from the number of training examples."""
+    """Return what makes a `Watch` on the held-out file, given the number of training examples."""
     from partwise.training.early_stopping import Watch, passes_between
 
     how = task.defaults("evaluate")
@@ -314,7 +314,7 @@ def _watched(
 
 
 def _row_record(row: TraceRow) -> dict[str, Any]:
-    """Return a row of the trace; without an objective its dual is the running one, for its l2."""
+    """Return a row of the trace; where it has no objective, the dual is an estimate for its l2."""
     return {
         "passes": row.passes,
         "seconds": row.seconds,

@@ -62,7 +62,7 @@ def check_training(arguments: argparse.Namespace) -> None:
 
 
 def write_model(model: Model, path: str) -> None:
-    """Write a model that was trained, and say so."""
+    """Write a model that was trained, and log its path."""
     from partwise.models.file import save_model
 
     save_model(model, path)
@@ -97,7 +97,7 @@ def report_on(
 
 
 def sample_weight(arguments: argparse.Namespace, source: Any) -> Floats | None:
-    """Return the weights of the examples, those in the file times those in a file of their own."""
+    """Return the weights of the examples: those in the file times those of ``--sample-weight``."""
     streamed = in_parts(arguments)
     held: Floats | None = None if streamed else source.weights
     if arguments.sample_weight is None:

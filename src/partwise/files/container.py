@@ -163,7 +163,7 @@ def container_kind(path: str | os.PathLike[str]) -> str | None:
 
 
 def _about(path: Path, what: str) -> ModelFileError:
-    """Return the error that says something of a file."""
+    """Return an error about a file."""
     return ModelFileError(what, place=Place(str(path)), subject=True)
 
 

@@ -175,7 +175,7 @@ class MappedFile:
 
 @functools.cache
 def _madvise() -> Any:
-    """Return the function of the system; that of Python would make all threads wait."""
+    """Return madvise of the C library; that of Python would make all threads wait."""
     if not sys.platform.startswith("linux"):
         return None
     found = ctypes.CDLL(None).madvise
@@ -194,7 +194,7 @@ def is_mapped(array: npt.NDArray[Any]) -> bool:
 
 
 def _reserve(file: int, nbytes: int) -> None:
-    """Make a file so long, with room on the disk for all of it."""
+    """Set the size of a file, and reserve room on the disk for all of it."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file, 0, nbytes)
         return

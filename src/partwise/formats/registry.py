@@ -160,7 +160,7 @@ class Chosen:
 
     @classmethod
     def of(cls, given: Chosen | str | None) -> Chosen:
-        """Return a choice, which may be given by the name of a format or by None."""
+        """Return a choice as it is; the name of a format, or None, is one without options."""
         return given if isinstance(given, Chosen) else cls(given)
 
     def record(self) -> dict[str, Any] | None:
