@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from ..errors import DataError
 
-__all__ = ["ArrayWriter", "MappedFile", "is_mapped"]
+__all__ = ["ArrayWriter", "MappedFile"]
 
 #: How much is asked for at a time: the system ignores what exceeds its own window.
 _WINDOW: Final = 1 << 20
@@ -181,16 +181,6 @@ def _madvise() -> Any:
     found = ctypes.CDLL(None).madvise
     found.argtypes = [ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int]
     return found
-
-
-def is_mapped(array: npt.NDArray[Any]) -> bool:
-    """Return whether an array lives in a mapped file."""
-    held: Any = array
-    while isinstance(held, np.ndarray):
-        held = held.base
-    return isinstance(held, mmap.mmap) or (
-        isinstance(held, memoryview) and isinstance(held.obj, mmap.mmap)
-    )
 
 
 def _reserve(file: int, nbytes: int) -> None:
