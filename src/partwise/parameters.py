@@ -81,10 +81,6 @@ class Within:
     infinite: bool = False
     power: bool = False
 
-    def holds(self, value: Any) -> bool:
-        """Return whether the number is within the bounds."""
-        return not self.fault(value)
-
     def fault(self, value: Any) -> str:
         """Return what is wrong with a number, as in "0 is ..."; empty if it is allowed."""
         if not (-math.inf < value < math.inf or (self.infinite and value > 0.0)):
@@ -180,9 +176,9 @@ def fits(value: Any, kind: Kind) -> bool:
         same = is_integer(value) if plain is int else isinstance(value, str)
         return same and value in limits.choices
     if plain is float:
-        return isinstance(value, Real) and not is_bool(value) and limits.holds(value)
+        return isinstance(value, Real) and not is_bool(value) and not limits.fault(value)
     if plain is int:
-        return is_integer(value) and limits.holds(value)
+        return is_integer(value) and not limits.fault(value)
     if plain is bool:
         return is_bool(value)
     if plain is str:
@@ -410,7 +406,9 @@ class Declared:
 
     def check(self) -> None:
         """Raise a DataError if a parameter is invalid, as far as can be seen without the data."""
-        self.check_values(**self.as_dict())
+        parameters = declared(type(self))
+        for name in self.names():
+            parameters[name].check_value(getattr(self, name))
 
     @classmethod
     def check_values(cls, **given: Any) -> None:

@@ -23,7 +23,7 @@ TASK_FOLDERS: Final = ("sequences", "dependency", "constituency", "graph")
 
 
 def imported(place: str) -> Any:
-    """Return what has a place in this package, after importing its module.
+    """Import a module of this package and return one of its attributes.
 
     Parameters
     ----------

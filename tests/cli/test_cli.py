@@ -234,7 +234,9 @@ def test_a_plot_is_drawn(run: Run, files: Path, tmp_path: Path) -> None:
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_plot_does_not_take_the_place_of_the_model(run: Run, files: Path, tmp_path: Path) -> None:
+def test_a_plot_does_not_take_the_place_of_another_file(
+    run: Run, files: Path, tmp_path: Path
+) -> None:
     model = tmp_path / "m"
     train = ("train", "--task", "tag", files / "train.txt", "--model", model)
     code, _, err = run(*train, "--plot", tmp_path / "x" / ".." / "m")
@@ -242,7 +244,11 @@ def test_a_plot_does_not_take_the_place_of_the_model(run: Run, files: Path, tmp_
     code, _, err = run(*train, "--plot", model)
     assert code == 2
     assert "--plot and --model are both" in sentence(err)
-    assert not model.exists()
+    saved = tmp_path / "saved"
+    code, _, err = run(*train, "--plot", saved, "--checkpoint", saved)
+    assert code == 2
+    assert "--checkpoint and --plot are both" in sentence(err)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("task", ["tag", "classify"])

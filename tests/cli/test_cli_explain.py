@@ -13,7 +13,7 @@ import pytest
 from support.commands import Run, one_object, runner, sentence, trained
 
 from partwise import load_model
-from partwise.cli.help_texts import INSPECT
+from partwise.cli.help_texts import EPILOGS
 from partwise.formats.columns import read_columns
 
 
@@ -69,7 +69,7 @@ def test_inspect_names_features_where_none_matches(run: Run, folder: Path) -> No
 
 
 def test_the_examples_of_inspect_match_something(run: Run, folder: Path) -> None:
-    example = next(line for line in INSPECT.splitlines() if "--feature" in line)
+    example = next(line for line in EPILOGS["inspect"].splitlines() if "--feature" in line)
     pattern = shlex.split(example)[4]
     code, out, err = run("inspect", folder / "tag", "--feature", pattern, "--json")
     assert (code, err) == (0, "")

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.mapped_arrays import is_mapped
 
 from partwise.errors import DataError
-from partwise.files.mapped import ArrayWriter, MappedFile, is_mapped
+from partwise.files.mapped import ArrayWriter, MappedFile
 from partwise.files.work_folder import WorkFolder
 
 

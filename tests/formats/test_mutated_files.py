@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +80,7 @@ def commands(capfd: pytest.CaptureFixture[str]) -> Run:
     def call(*arguments: object) -> tuple[int, str, str]:
         capfd.readouterr()
         parsed = parser.parse_args([str(argument) for argument in arguments])
-        code = deliver(parsed, import_module(f"partwise.cli.{parsed.command}").run)
+        code = deliver(parsed)
         out, err = capfd.readouterr()
         return code, out, err
 

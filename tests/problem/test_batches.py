@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.mapped_arrays import is_mapped
 from support.structure_cases import case
 
 from partwise.arrays import Floats, Ints
 from partwise.errors import DataError, MismatchError
-from partwise.files.mapped import is_mapped
 from partwise.problem.batches import Batch, ProblemWriter
 from partwise.problem.disk_room import DiskRoom
 from partwise.problem.losses import make_loss

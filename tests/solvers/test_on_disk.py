@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from support.disk_data import twins
+from support.mapped_arrays import is_mapped
 
 from partwise.errors import MismatchError
-from partwise.files.mapped import is_mapped
 from partwise.problem.disk_room import DiskRoom
 from partwise.problem.evaluation import Evaluator
 from partwise.problem.problem import Problem

@@ -40,11 +40,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     from ..training.interrupt import ended_in_order
 
+    given = sys.argv[1:] if argv is None else argv
     try:
-        with ended_in_order(lambda: last_words(sys.argv[1:] if argv is None else argv)):
-            from .parser import run
+        with ended_in_order(lambda: last_words(given)):
+            from .outcome import deliver
+            from .parser import parse
 
-            return run(argv)
+            arguments = parse(given)
+            return arguments if isinstance(arguments, int) else deliver(arguments)
     except KeyboardInterrupt:
         sys.stderr.write("partwise: error: interrupted; no file was left half-written\n")
         return 130

@@ -103,7 +103,7 @@ def address_of(arguments: argparse.Namespace) -> Any:
 
 
 def cluster_source(arguments: argparse.Namespace, given: dict[str, Any]) -> Any:
-    """Return the training files as a trainer of a cluster takes them."""
+    """Return the training files in the form that a trainer on a cluster takes."""
     from partwise.dask import Files
 
     options = {name: value for name, value in given.items() if name != "format"}
@@ -119,7 +119,7 @@ def cluster_trainer(arguments: argparse.Namespace, plain: Trainer) -> Trainer:
 
 @contextmanager
 def walking(arguments: argparse.Namespace) -> Iterator[None]:
-    """Let paths be walked on the cluster, if there is one."""
+    """Train paths on the cluster while entered, if there is one."""
     if arguments.dask is None:
         yield
         return

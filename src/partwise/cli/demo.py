@@ -7,6 +7,7 @@ import shlex
 import sys
 import tempfile
 import time
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -117,9 +118,9 @@ def _compile(arguments: argparse.Namespace) -> float:
     with tempfile.TemporaryDirectory() as name:
         text, model = f"{name}/text", f"{name}/model"
         write(tagged_text(3), text)
-        _quietly(["train", "--task", "tag", text, "--model", model, "--dev", text])
+        _run(["train", "--task", "tag", text, "--model", model, "--dev", text], "--quiet")
         Path(text).write_text("1 1:1\n2 2:1\n3 3:1\n", "ascii")
-        _quietly(["train", "--task", "classify", text, "--model", model, "--dev", text])
+        _run(["train", "--task", "classify", text, "--model", model, "--dev", text], "--quiet")
     seconds = time.perf_counter() - began
     _say(
         arguments,
@@ -129,25 +130,23 @@ def _compile(arguments: argparse.Namespace) -> float:
     return seconds
 
 
-def _quietly(command: list[str]) -> None:
-    from .parser import build_parser, verb_of
-
-    parsed = build_parser().parse_args([*command, "--quiet"])
-    verb_of(parsed.command)(parsed)
-
-
 def _step(arguments: argparse.Namespace, command: list[str]) -> dict[str, Any]:
     """Show a command, run it, show its result, and return its record."""
-    from .parser import build_parser, verb_of
-
     line = shlex.join(["partwise", *command])
     _say(arguments, f"\n$ {line}")
-    options = ["--quiet"] if arguments.quiet else []
-    parsed = build_parser().parse_args([*command, *options])
-    parsed.command_line = line
-    outcome = verb_of(parsed.command)(parsed)
+    outcome = _run(command, *(["--quiet"] if arguments.quiet else []))
     _say(arguments, outcome.text)
     return {"command_line": line, "exit_code": outcome.code, **outcome.record}
+
+
+def _run(command: list[str], *options: str) -> Outcome:
+    """Run a command, with options that a report on it does not show."""
+    from .parser import build_parser
+
+    parsed = build_parser(command).parse_args([*command, *options])
+    parsed.command_line = shlex.join(["partwise", *command])
+    outcome: Outcome = import_module(f"partwise.cli.{parsed.command}").run(parsed)
+    return outcome
 
 
 def _say(arguments: argparse.Namespace, text: str) -> None:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 from partwise.compiled.compilation import noted_compilation
 from partwise.tasks.registry import task_of
 
-from .files import given_model
+from .files import check_outputs, explained, given_model
 from .options import checked_format, given_options
 from .outcome import Outcome, logged_warnings
-from .report import check_report, report_lines, reported, wants_report
-from .resemblance import explained
+from .report import report_lines, reported, wants_report
 
 if TYPE_CHECKING:
     from partwise.formats.registry import Chosen
@@ -25,7 +24,7 @@ __all__ = ["read_labelled", "run"]
 
 def run(arguments: argparse.Namespace) -> Outcome:
     """Evaluate a model on a file with labels."""
-    check_report(arguments, {})
+    check_outputs(arguments)
     with noted_compilation():
         model, task, given, source, chosen = read_labelled(arguments)
         began = time.perf_counter()

@@ -11,10 +11,9 @@ from partwise.compiled.compilation import noted_compilation
 from partwise.errors import DataError
 from partwise.tasks.registry import task_of
 
-from .files import given_model
+from .files import explained, given_model
 from .options import checked_format
 from .outcome import Outcome, UsageError, logged_warnings
-from .resemblance import explained
 
 __all__ = ["run"]
 

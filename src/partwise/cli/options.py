@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "add_format",
-    "add_format_options",
     "add_options",
     "add_parameters",
     "arguments_of",
@@ -34,9 +33,7 @@ __all__ = [
 ]
 
 
-def add_options(
-    parser: argparse.ArgumentParser, verb: str, tasks: Sequence[Task[Any]], *, chosen: bool
-) -> None:
+def add_options(parser: argparse.ArgumentParser, verb: str) -> None:
     """Add the options of every task to a verb, one group per task.
 
     Parameters
@@ -44,20 +41,17 @@ def add_options(
     parser : argparse.ArgumentParser
         The parser of the verb.
     verb : str
-        Its name.
-    tasks : sequence of Task
-        All tasks.
-    chosen : bool
-        Whether the task is chosen by ``--task`` and not by the model.
+        Its name: "train", "predict" or "evaluate". Only where models are trained does ``--task``
+        choose the task; elsewhere the model does.
     """
     shown: set[str] = set()
-    for task in tasks:
+    for task in all_tasks():
         options = task.options_for(verb)
         if not options:
             continue
         shared = [" / ".join(one.spelled) for one in options if one.flag in shown]
         group = parser.add_argument_group(
-            f"options of --task {task.name}" if chosen else f"options for models of {task.name}",
+            f"options {'of --task' if verb == 'train' else 'for models of'} {task.name}",
             "also: " + ", ".join(shared) if shared else None,
         )
         for option in options:
@@ -97,18 +91,14 @@ def add_parameters(
             parser.add_argument(option.flag, default=option.default, **arguments_of(option))
 
 
-def add_format(parser: argparse.ArgumentParser) -> None:
-    """Add ``--format`` and the options of all formats to a verb."""
-    parser.add_argument(
-        "--format",
-        metavar="NAME",
-        help="the format of the files, such as conllu or jsonl (default: that of the task)",
-    )
-    add_format_options(parser)
-
-
-def add_format_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of all formats to a verb."""
+def add_format(parser: argparse.ArgumentParser, *, named: bool = True) -> None:
+    """Add ``--format``, unless the verb names its formats otherwise, and the options of formats."""
+    if named:
+        parser.add_argument(
+            "--format",
+            metavar="NAME",
+            help="the format of the files, such as conllu or jsonl (default: that of the task)",
+        )
     owners: dict[str, tuple[Option, list[str]]] = {}
     for name, options in format_options().items():
         for option in options:
@@ -146,14 +136,14 @@ def checked_format(
     if model is not None:
         chosen = chosen.after(model.meta.get("format"))
     try:
-        task.reader(chosen)
+        chosen.format(task.format)
     except (DataError, MismatchError) as error:
         raise UsageError(str(error)) from error
     return chosen
 
 
 def arguments_of(option: Option) -> dict[str, Any]:
-    """Return the arguments of argparse for an option."""
+    """Return the arguments with which `add_argument` of argparse adds an option."""
     told: dict[str, Any] = {"help": option.help}
     if option.kind == "several":
         return {**told, "action": "append", "metavar": option.metavar}
@@ -174,7 +164,7 @@ def arguments_of(option: Option) -> dict[str, Any]:
 
 
 def _meant(aliases: Mapping[str, str], text: str) -> str:
-    """Return the value that an option has by one of its names."""
+    """Return the value that a text stands for, which may be another name of it."""
     return aliases.get(text, text)
 
 
@@ -194,20 +184,19 @@ def given_options(arguments: argparse.Namespace, task: Task[Any], verb: str) -> 
         The verb that the options belong to.
     """
     own = task.defaults(verb)
-    owners: dict[str, list[str]] = {}
-    spelled: dict[str, list[str]] = {}
+    foreign: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for other in all_tasks():
         for option in other.options_for(verb):
-            names = owners.setdefault(option.name, [])
-            names.extend([other.name] if other.name not in names else [])
-            known = spelled.setdefault(option.name, [])
-            known.extend(text for text in option.spelled if text not in known)
-    for name, names in owners.items():
-        if name not in own and hasattr(arguments, name):
-            raise UsageError(
-                f"{' or '.join(spelled[name])} belongs to --task {' or '.join(names)}, not to "
-                f"--task {task.name}"
-            )
+            if option.name not in own and hasattr(arguments, option.name):
+                flags, owners = foreign.setdefault(option.name, ({}, {}))
+                flags.update(dict.fromkeys(option.spelled))
+                owners[other.name] = None
+    if foreign:
+        flags, owners = next(iter(foreign.values()))
+        raise UsageError(
+            f"{' or '.join(flags)} belongs to --task {' or '.join(owners)}, not to "
+            f"--task {task.name}"
+        )
     given = {name: getattr(arguments, name, value) for name, value in own.items()}
     try:
         task.check_given(verb, given)

@@ -9,9 +9,10 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from partwise.errors import DataError, FormatError, MismatchError, PartwiseError
@@ -94,7 +95,7 @@ def certificate_record(certificate: Certificate) -> dict[str, Any]:
 
 @contextmanager
 def named(path: str) -> Iterator[None]:
-    """Put the file in front of a DataError that does not say which file it is about.
+    """Add the name of a file to a DataError that does not say which file it is about.
 
     Options that do not go together are no fault of the file.
     """
@@ -110,7 +111,7 @@ def named(path: str) -> Iterator[None]:
 
 @contextmanager
 def logged_warnings(path: str) -> Iterator[None]:
-    """Log a warning about a file of which the model knows nothing, once and with its name."""
+    """Log the warning that a model knows nothing of a file once, with the name of the file."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UnknownFeaturesWarning)
         yield
@@ -126,15 +127,14 @@ def logged_warnings(path: str) -> Iterator[None]:
             )
 
 
-def deliver(arguments: argparse.Namespace, work: Callable[[argparse.Namespace], Outcome]) -> int:
+def deliver(arguments: argparse.Namespace) -> int:
     """Run a verb, print its result, and turn errors into a sentence.
 
     Parameters
     ----------
     arguments : argparse.Namespace
-        The arguments, with ``command``, ``json``, ``verbose`` and ``quiet``.
-    work : callable
-        The verb.
+        The arguments, with ``command``, ``json``, ``verbose`` and ``quiet``. The verb is `run` of
+        the module that has the name of the command.
 
     Returns
     -------
@@ -143,7 +143,7 @@ def deliver(arguments: argparse.Namespace, work: Callable[[argparse.Namespace], 
     """
     try:
         with _log_on_stderr(arguments):
-            outcome = work(arguments)
+            outcome: Outcome = import_module(f"partwise.cli.{arguments.command}").run(arguments)
         if arguments.json and not outcome.written:
             _write(json.dumps(_plain({"command": arguments.command, **outcome.record})) + "\n")
         elif outcome.text:
@@ -153,38 +153,30 @@ def deliver(arguments: argparse.Namespace, work: Callable[[argparse.Namespace], 
         _discard_stdout()
         return BROKEN_PIPE
     except KeyboardInterrupt:
-        return _fail(arguments, "interrupted; no file was left half-written", INTERRUPTED)
+        sentence, code = "interrupted; no file was left half-written", INTERRUPTED
     except (UsageError, FormatError) as error:
-        return _fail(arguments, f"{error} (see partwise {arguments.command} --help)", USAGE)
+        sentence, code = f"{error} (see partwise {arguments.command} --help)", USAGE
     except PartwiseError as error:
-        return _fail(arguments, str(error), BAD_DATA)
+        sentence, code = str(error), BAD_DATA
     except OSError as error:
         where = "the output" if error.filename is None else error.filename
         why = error.strerror or str(error)
-        return _fail(arguments, f"{where}: {why}; {remedy(error)}", BAD_DATA)
+        sentence, code = f"{where}: {why}; {remedy(error)}", BAD_DATA
     except MemoryError:
-        return _fail(
-            arguments,
-            "out of memory; use --weights observed or a larger --min-count, or split the file",
-            BAD_DATA,
+        sentence = (
+            "out of memory; use --weights observed or a larger --min-count, or split the file"
         )
+        code = BAD_DATA
+    return refuse(sentence, code, arguments.json, command=arguments.command)
 
 
-def refuse(sentence: str, as_json: bool) -> int:
-    """Report why the arguments are invalid, and return the exit code."""
-    return _say({"error": sentence}, as_json, USAGE)
-
-
-def _fail(arguments: argparse.Namespace, sentence: str, code: int) -> int:
-    return _say({"command": arguments.command, "error": sentence}, arguments.json, code)
-
-
-def _say(record: dict[str, str], as_json: bool, code: int) -> int:
+def refuse(sentence: str, code: int, as_json: bool, **record: str) -> int:
+    """Report an error, with --json in a record too, and return the exit code."""
     # One line, even if a file name or a field holds line breaks.
-    record["error"] = _short(" ".join(record["error"].splitlines()))
-    sys.stderr.write(f"partwise: error: {record['error']}\n")
+    sentence = _short(" ".join(sentence.splitlines()))
+    sys.stderr.write(f"partwise: error: {sentence}\n")
     try:
-        _write(json.dumps(record) + "\n" if as_json else "")
+        _write(json.dumps({**record, "error": sentence}) + "\n" if as_json else "")
     except OSError:
         # Stdout is closed or full, and the error is already on stderr.
         _discard_stdout()

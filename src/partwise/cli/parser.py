@@ -5,13 +5,11 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 import partwise
 from partwise.formats.tag_schemes import SCHEME_ALIASES, TAG_SCHEMES
-from partwise.tasks.base import Task
 from partwise.tasks.parameters import PathParameters, flagged
 from partwise.tasks.registry import all_tasks
 from partwise.training.path_table import Grid
@@ -19,112 +17,70 @@ from partwise.training.settings import Parameters
 from partwise.wording import did_you_mean
 
 from .cluster import add_cluster_options
-from .help_texts import (
-    CODES,
-    CONVERT,
-    DEMO,
-    EVALUATE,
-    EXPLAIN,
-    INFO,
-    INSPECT,
-    REPORT,
-    SERVE,
-    SOLVERS,
-    VALIDATE,
-    path_help,
-    predict_help,
-    train_help,
-)
-from .options import add_format, add_format_options, add_options, add_parameters
-from .outcome import USAGE, Outcome, deliver, refuse
+from .help_texts import epilog
+from .options import add_format, add_options, add_parameters
+from .outcome import USAGE, refuse
 from .readers import natural, not_negative, threads
-from .report import add_no_examples, add_report
+from .report import add_report
 from .serve import add_serve_options
 
-__all__ = ["Refused", "StrictParser", "build_parser", "run", "verb_of"]
+__all__ = ["Refused", "StrictParser", "build_parser", "parse"]
 
 
-def run(argv: Sequence[str] | None = None) -> int:
-    """Parse the arguments, run the verb, and return the exit code."""
-    given = sys.argv[1:] if argv is None else argv
+def parse(given: Sequence[str]) -> argparse.Namespace | int:
+    """Return the arguments of a verb, or the exit code if there is nothing to run."""
     try:
-        arguments = build_parser().parse_args(given)
+        arguments: argparse.Namespace = build_parser(given).parse_args(given)
     except Refused as error:
-        return refuse(str(error), "--json" in given)
+        return refuse(str(error), USAGE, "--json" in given)
     except SystemExit as stop:
         # argparse ends the process itself, after help.
         return stop.code if isinstance(stop.code, int) else USAGE
     arguments.command_line = shlex.join(["partwise", *given])
-    return deliver(arguments, verb_of(arguments.command))
+    return arguments
 
 
-def verb_of(name: str) -> Callable[[argparse.Namespace], Outcome]:
-    """Return what runs a verb: `run` of the module of its name, loaded when it is called."""
+def build_parser(words: Collection[str] | None = None) -> StrictParser:
+    """Build the parser of all verbs.
 
-    def work(arguments: argparse.Namespace) -> Outcome:
-        outcome: Outcome = import_module(f"partwise.cli.{name}").run(arguments)
-        return outcome
-
-    return work
-
-
-def build_parser() -> argparse.ArgumentParser:
-    """Build the parser of all verbs."""
+    Parameters
+    ----------
+    words : collection of str or None
+        The words of a command. Only the verbs among them get their arguments, which takes most of
+        the time; with None all verbs do.
+    """
     parser = StrictParser(
         prog="partwise",
         description="Train linear models of structured labels to a certified optimum.",
-        epilog="example:\n  partwise train --task tag train.txt --model chunks.model\n"
-        "  partwise COMMAND --help has an example for every command\n\n" + CODES,
+        epilog=epilog(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"partwise {partwise.__version__}")
     verbs = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     parser.verbs = verbs.choices
-
-    def verb(name: str, summary: str, epilog: str) -> argparse.ArgumentParser:
-        child = verbs.add_parser(
+    for name, (summary, add_arguments) in _VERBS.items():
+        verb = verbs.add_parser(
             name,
             help=summary,
             description=summary[0].upper() + summary[1:] + ".",
-            epilog=epilog + "\n\n" + CODES,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
-        child.add_argument("--json", action="store_true", help="one JSON object on stdout")
-        child.add_argument(
-            "-v", "--verbose", action="count", default=0, help="say more on stderr (-vv: yet more)"
-        )
-        child.add_argument(
-            "-q", "--quiet", action="store_true", help="no progress and no notes on stderr"
-        )
-        return child
-
-    tasks = all_tasks()
-    _train(verb("train", "train a model on a file with labels", train_help(tasks)), tasks)
-    _path(verb("path", "train for a range of l2 and choose the best", path_help(tasks)), tasks)
-    _predict(verb("predict", "label a file with a model", predict_help(tasks)), tasks)
-    _evaluate(verb("evaluate", "score a model on a file with labels", EVALUATE), tasks)
-    _report(verb("report", "write a page about a model and its scores on a file", REPORT), tasks)
-    info = verb("info", "say what a model file holds", INFO)
-    info.add_argument("model", metavar="MODEL", help="a model file")
-    _inspect(verb("inspect", "list the largest weights of a model", INSPECT))
-    _explain(verb("explain", "say which features spoke for the labels of a file", EXPLAIN))
-    add_serve_options(verb("serve", "open a page to try models on, and a JSON API", SERVE))
-    _convert(verb("convert", "convert a file from one format to another", CONVERT))
-    solvers = verb("solvers", "list the solvers, or describe one", SOLVERS)
-    solvers.add_argument("name", metavar="NAME", nargs="?", help="a solver (default: all)")
-    _validate(verb("validate", "find all faults of a file", VALIDATE), tasks)
-    demo = verb("demo", "train, certify and evaluate on data made up on the spot", DEMO)
-    demo.add_argument(
-        "--output", metavar="DIR", default="demo", help="folder for the files (default: demo)"
-    )
+        if words is not None and name not in words:
+            continue
+        verb.epilog = epilog(name)
+        add = verb.add_argument
+        add("--json", action="store_true", help="one JSON object on stdout")
+        add("-v", "--verbose", action="count", default=0, help="say more on stderr (-vv: yet more)")
+        add("-q", "--quiet", action="store_true", help="no progress and no notes on stderr")
+        add_arguments(verb)
     return parser
 
 
-def _train(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
+def _train(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    _what(parser, tasks)
+    _what(parser)
     add("--model", required=True, metavar="OUT", help="where to write the model")
     add(
         "--dev", metavar="FILE",
@@ -163,14 +119,12 @@ def _train(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
         "features and dual variables in this folder, which must be new or empty, or that of the "
         "checkpoint to --resume; it is cleared in the end, unless there is a --checkpoint",
     )  # fmt: skip
-    _how(parser)
-    add_cluster_options(parser, blocks=True)
-    add_options(parser, "train", tasks, chosen=True)
+    _how(parser, blocks=True)
 
 
-def _path(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
+def _path(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    _what(parser, tasks)
+    _what(parser)
     add("--dev", metavar="FILE", help="a file to choose l2 by")
     add("--folds", type=natural, metavar="K", help="without --dev: cross-validation with K folds")
     add("--model", metavar="BEST", help="where to write the best model")
@@ -178,12 +132,12 @@ def _path(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
     add_parameters(parser, Grid)
     add("--plot", metavar="PNG", help="draw scores and passes against l2")
     add_report(parser, "--dev, or with --folds on TRAIN itself")
-    _how(parser, leave=("l2",), each=" for one l2", tol=1e-3)
-    add_cluster_options(parser, blocks=False)
-    add_options(parser, "train", tasks, chosen=True)
+    _how(parser, blocks=False, leave=("l2",), each=" for one l2", tol=1e-3)
 
 
-def _what(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
+def _what(parser: argparse.ArgumentParser) -> None:
+    """Add what ``train`` and ``path`` learn from: the file, its format and the task."""
+    tasks = all_tasks()
     parser.add_argument("file", metavar="TRAIN", help="the training file; - is stdin")
     add_format(parser)
     parser.add_argument(
@@ -192,15 +146,18 @@ def _what(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
     )  # fmt: skip
 
 
-def _how(parser: argparse.ArgumentParser, **how: Any) -> None:
+def _how(parser: argparse.ArgumentParser, *, blocks: bool, **parameters: Any) -> None:
+    """Add what ``train`` and ``path`` have in common about the training."""
     parser.add_argument(
         "--sample-weight", metavar="FILE",
         help="weights of the examples: one number per line, one line per example of TRAIN",
     )  # fmt: skip
-    add_parameters(parser, Parameters, **how)
+    add_parameters(parser, Parameters, **parameters)
+    add_cluster_options(parser, blocks=blocks)
+    add_options(parser, "train")
 
 
-def _predict(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
+def _predict(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL", help="a model file")
     add("file", metavar="FILE", help="the file to label, with or without labels; - is stdin")
@@ -209,32 +166,31 @@ def _predict(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> Non
     add("--k", type=natural, metavar="N", help="the N best labellings and their scores")
     add("--output", default="-", metavar="OUT", help="where to write (default: -, stdout)")
     _jobs(parser)
-    add_options(parser, "predict", tasks, chosen=False)
+    add_options(parser, "predict")
 
 
-def _evaluate(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
+def _evaluate(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL", help="a model file")
     add("file", metavar="FILE", help="a file with the right labels; - is stdin")
     add_format(parser)
     add_report(parser, "FILE")
     _jobs(parser)
-    add_options(parser, "evaluate", tasks, chosen=False)
+    add_options(parser, "evaluate")
 
 
-def _report(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
+def _report(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL", help="a model file")
     add("file", metavar="DATA", help="a file with the right labels; - is stdin")
     add_format(parser)
-    add(
-        "--output", dest="report", default="report.html", metavar="HTML",
-        help="where to write the page (default: report.html)",
-    )  # fmt: skip
-    add("--card", metavar="MD", help="write the same as a model card, in Markdown")
-    add_no_examples(parser)
+    add_report(parser)
     _jobs(parser)
-    add_options(parser, "evaluate", tasks, chosen=False)
+    add_options(parser, "evaluate")
+
+
+def _info(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="a model file")
 
 
 def _inspect(parser: argparse.ArgumentParser) -> None:
@@ -281,14 +237,14 @@ def _convert(parser: argparse.ArgumentParser) -> None:
         "--out", action="append", metavar="NAME=VALUE",
         help="an option for writing, such as label=misc:NE, columns=form,xpos or separator=tab",
     )  # fmt: skip
-    add_format_options(parser)
+    add_format(parser, named=False)
 
 
-def _validate(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> None:
+def _validate(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("file", metavar="FILE", help="the file to check; - is stdin")
     add(
-        "--task", default="tag", choices=[task.name for task in tasks],
+        "--task", default="tag", choices=[task.name for task in all_tasks()],
         help="the task that it is for (default: tag)",
     )  # fmt: skip
     schemes = [*TAG_SCHEMES, *SCHEME_ALIASES]
@@ -297,12 +253,39 @@ def _validate(parser: argparse.ArgumentParser, tasks: Sequence[Task[Any]]) -> No
     add_format(parser)
 
 
+def _solvers(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", nargs="?", help="a solver (default: all)")
+
+
+def _demo(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--output", metavar="DIR", default="demo", help="folder for the files (default: demo)"
+    )
+
+
 def _jobs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs", type=threads, default=1, metavar="N",
         help="threads, -1 for all cores; they do not change the result (default: 1)",
     )  # fmt: skip
 
+
+#: The verbs: what each does, in a few words, and what adds its arguments.
+_VERBS: Final[Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None]]]] = {
+    "train": ("train a model on a file with labels", _train),
+    "path": ("train for a range of l2 and choose the best", _path),
+    "predict": ("label a file with a model", _predict),
+    "evaluate": ("score a model on a file with labels", _evaluate),
+    "report": ("write a page about a model and its scores on a file", _report),
+    "info": ("say what a model file holds", _info),
+    "inspect": ("list the largest weights of a model", _inspect),
+    "explain": ("say which features spoke for the labels of a file", _explain),
+    "serve": ("open a page to try models on, and a JSON API", add_serve_options),
+    "convert": ("convert a file from one format to another", _convert),
+    "solvers": ("list the solvers, or describe one", _solvers),
+    "validate": ("find all faults of a file", _validate),
+    "demo": ("train, certify and evaluate on data made up on the spot", _demo),
+}
 
 #: Options of CRFsuite that have other names here.
 _OF_CRFSUITE: Final = {
@@ -334,7 +317,9 @@ class StrictParser(argparse.ArgumentParser):
             self.error(f"unknown command {args[0]!r}; {did_you_mean(args[0], verbs, known)}")
         if args and args[0] in verbs and not {"-h", "--help"} & {*args}:
             # Before what is missing is complained about: it may be there, misspelled.
-            _refuse_unknown(verbs[args[0]], _unknown_options(args[1:], verbs[args[0]]))
+            unknown = _unknown_options(args[1:], verbs[args[0]])
+            if unknown:
+                _refuse_unknown(verbs[args[0]], unknown)
         found, unknown = self.parse_known_args(args, namespace)
         if unknown:
             _refuse_unknown(verbs[found.command], unknown)
@@ -349,13 +334,9 @@ class StrictParser(argparse.ArgumentParser):
         raise Refused(f"{message} (see {self.prog} --help)")
 
 
-def _option_names(verb: argparse.ArgumentParser) -> list[str]:
-    return [name for action in verb._actions for name in action.option_strings]
-
-
 def _unknown_options(given: Sequence[str], verb: argparse.ArgumentParser) -> list[str]:
-    """Return what argparse takes for an option, but the verb does not have."""
-    options = set(_option_names(verb))
+    """Return the words that argparse takes for options, and that are no options of the verb."""
+    options = verb._option_string_actions
     end = given.index("--") if "--" in given else len(given)
     return [
         one
@@ -364,11 +345,9 @@ def _unknown_options(given: Sequence[str], verb: argparse.ArgumentParser) -> lis
     ]
 
 
-def _refuse_unknown(verb: argparse.ArgumentParser, unknown: Sequence[str]) -> None:
-    """End with an error that names unknown arguments, and what may have been meant."""
-    if not unknown:
-        return
-    options = _option_names(verb)
+def _refuse_unknown(verb: argparse.ArgumentParser, unknown: Sequence[str]) -> NoReturn:
+    """Raise an error that names unknown arguments, and what may have been meant."""
+    options = [*verb._option_string_actions]
     hints = [_hint(one, options) for one in unknown if one.startswith("--")]
     told = "; ".join(dict.fromkeys(filter(None, hints)))
     verb.error(f"unrecognized arguments: {' '.join(unknown)}" + (f"; {told}" if told else ""))

@@ -18,14 +18,13 @@ from partwise.tasks.registry import task_of
 from partwise.training.certificate import ConvergenceWarning, in_words
 from partwise.training.path_table import Grid, at_edge, edge_words
 
-from .cluster import check_cluster, walking
+from .cluster import walking
+from .files import explained
 from .options import given_options
 from .outcome import DONE, STOPPED_EARLY, Outcome, UsageError, certificate_record, named
 from .report import report_lines, wants_report
-from .resemblance import explained
 from .training import (
-    check_outputs,
-    check_stdin,
+    check_training,
     report_on,
     sample_weight,
     scored,
@@ -70,9 +69,7 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError(f"--rule {arguments.rule} needs --folds: one file has no standard error")
     if arguments.folds == 1:
         raise UsageError("--folds 1 leaves nothing to train on; give 2 or more")
-    check_stdin(arguments)
-    check_cluster(arguments)
-    check_outputs(arguments)
+    check_training(arguments)
     if wants_report(arguments) and arguments.model is None:
         raise UsageError("a report is about a model file; give --model BEST too")
 

@@ -6,14 +6,13 @@ import argparse
 import logging
 import os
 import time
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from partwise.compiled.compilation import noted_compilation
 from partwise.tasks.source import silenced
 
-from .files import check_apart, check_target
-from .outcome import Outcome, UsageError, certificate_record, logged_warnings
+from .files import check_outputs
+from .outcome import Outcome, certificate_record, logged_warnings
 
 if TYPE_CHECKING:
     from partwise.formats.registry import Chosen
@@ -23,14 +22,14 @@ if TYPE_CHECKING:
     from partwise.tasks.comparison import Comparison
 
 __all__ = [
-    "add_no_examples",
     "add_report",
-    "check_report",
     "report_lines",
     "reported",
     "run",
     "wants_report",
 ]
+
+_log = logging.getLogger(__name__)
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
@@ -38,7 +37,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     from .evaluate import read_labelled
 
     began = time.perf_counter()
-    check_report(arguments, {})
+    check_outputs(arguments)
     with noted_compilation():
         model, task, given, source, chosen = read_labelled(arguments)
         with logged_warnings(arguments.file):
@@ -63,31 +62,29 @@ def run(arguments: argparse.Namespace) -> Outcome:
     return Outcome(record, "\n".join(lines))
 
 
-_log = logging.getLogger(__name__)
-
-
-def add_report(parser: argparse.ArgumentParser, scored: str) -> None:
-    """Add the options to a verb.
+def add_report(parser: argparse.ArgumentParser, scored: str | None = None) -> None:
+    """Add the options of reports to a verb.
 
     Parameters
     ----------
     parser : argparse.ArgumentParser
         The parser of the verb.
-    scored : str
-        The file that the model is scored on, in words.
+    scored : str or None
+        The file that the model is scored on, in words; None for the verb ``report`` itself.
     """
     add = parser.add_argument
-    add(
-        "--report", metavar="HTML",
-        help=f"write a page about the model and its scores on {scored}; it needs no other file",
-    )  # fmt: skip
+    if scored is None:
+        add(
+            "--output", dest="report", default="report.html", metavar="HTML",
+            help="where to write the page (default: report.html)",
+        )  # fmt: skip
+    else:
+        add(
+            "--report", metavar="HTML",
+            help=f"write a page about the model and its scores on {scored}; it needs no other file",
+        )  # fmt: skip
     add("--card", metavar="MD", help="write the same as a model card, in Markdown")
-    add_no_examples(parser)
-
-
-def add_no_examples(parser: argparse.ArgumentParser) -> None:
-    """Add the option that keeps quotations out."""
-    parser.add_argument(
+    add(
         "--no-examples", action="store_true",
         help="quote nothing of the data in the report and the card, not even names of features",
     )  # fmt: skip
@@ -96,37 +93,6 @@ def add_no_examples(parser: argparse.ArgumentParser) -> None:
 def wants_report(arguments: argparse.Namespace) -> bool:
     """Return whether a report or a card is to be written."""
     return arguments.report is not None or arguments.card is not None
-
-
-def check_report(
-    arguments: argparse.Namespace,
-    outputs: Mapping[str, str | None],
-    more: tuple[str | None, ...] = (),
-) -> None:
-    """Raise an error now for a report that could not be written after the work.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-        The arguments.
-    outputs : mapping of str to str or None
-        The other files that will be written, by their options.
-    more : tuple of str or None
-        Further files that must not be overwritten, beside those that the verb reads.
-    """
-    if arguments.no_examples and not wants_report(arguments):
-        raise UsageError("--no-examples is about a report; give --report FILE or --card FILE too")
-    others = dict(outputs)
-    page = "--output" if arguments.command == "report" else "--report"
-    for option, path in ((page, arguments.report), ("--card", arguments.card)):
-        if path is None:
-            continue
-        if path == "-":
-            raise UsageError(f"{option} - is not possible: it needs a file of its own")
-        check_target(arguments, path, option, more=more)
-        for other, name in others.items():
-            check_apart(path, option, name, other)
-        others[option] = path
 
 
 def reported(

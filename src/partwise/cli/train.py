@@ -19,8 +19,8 @@ from partwise.tasks.registry import task_name, task_of
 from partwise.tasks.source import silenced
 from partwise.training.certificate import CLOSER_SIZES, Certificate, ConvergenceWarning, in_words
 
-from .cluster import check_cluster, cluster_source, cluster_trainer
-from .files import check_apart, check_target
+from .cluster import cluster_source, cluster_trainer
+from .files import explained
 from .options import given_options
 from .outcome import (
     DONE,
@@ -31,10 +31,8 @@ from .outcome import (
     named,
 )
 from .report import report_lines, wants_report
-from .resemblance import explained
 from .training import (
-    check_outputs,
-    check_stdin,
+    check_training,
     in_parts,
     report_on,
     sample_weight,
@@ -56,19 +54,13 @@ __all__ = ["run"]
 _log = logging.getLogger(__name__)
 
 
+@noted_compilation()
 def run(arguments: argparse.Namespace) -> Outcome:
     """Train a model, write it, and report its certificate."""
     began = time.perf_counter()
     task = task_of(arguments.task)
     given = given_options(arguments, task, "train")
     _check(arguments)
-    with noted_compilation():
-        return _run(arguments, task, given, began)
-
-
-def _run(
-    arguments: argparse.Namespace, task: Task[Any], given: dict[str, Any], began: float
-) -> Outcome:
     initial, checkpoint = _resumed(arguments)
     with explained(arguments.file, task):
         source = _source(arguments, task, given)
@@ -81,27 +73,50 @@ def _run(
             with silenced() if in_parts(arguments) else nullcontext():
                 dev = task.read(arguments.dev, given, whole)
     trainer, record = _fit(arguments, task, given, source, initial, checkpoint, dev)
-    model = trainer.model_
-
-    write_model(model, arguments.model)
-    certificate = model.certificate
+    write_model(trainer.model_, arguments.model)
     if arguments.plot:
         from partwise.plots import convergence_picture
 
         title = f"{os.path.basename(arguments.model)}: {arguments.loss} loss, l2 = {arguments.l2:g}"
-        convergence_picture(trainer.trace_, arguments.plot, title, certificate.tol)
-    metrics: dict[str, Any] | None = None
+        convergence_picture(trainer.trace_, arguments.plot, title, trainer.certificate_.tol)
+    return _outcome(arguments, task, given, trainer, record, source, dev, began)
+
+
+def _outcome(
+    arguments: argparse.Namespace,
+    task: Task[Any],
+    given: dict[str, Any],
+    trainer: Trainer,
+    record: dict[str, Any],
+    source: Any,
+    dev: Any,
+    began: float,
+) -> Outcome:
+    """Score the model on the held-out file, write the report, and return the result.
+
+    Parameters
+    ----------
+    arguments, task, given
+        The arguments, their task, and the values of its options.
+    trainer, record
+        What `_fit` returned.
+    source, dev
+        The training file, and the held-out file or None.
+    began : float
+        When the command began.
+    """
+    model = trainer.model_
+    certificate, start = model.certificate, trainer.started_from_
     text = [
         "certified: " + in_words(certificate),
         f"model: {arguments.model} ({len(model.weights):,} weights)",
     ]
-    if checkpoint is not None:
-        record["checkpoint"] = {"path": os.fspath(checkpoint.path), "bytes": _size(checkpoint.path)}
-        held = _size(checkpoint.path) / 2**20
-        text.append(f"checkpoint: {os.fspath(checkpoint.path)} ({held:.1f} MiB on disk)")
-    start = trainer.started_from_
+    saved = record.get("checkpoint")
+    if saved is not None:
+        text.append(f"checkpoint: {saved['path']} ({saved['bytes'] / 2**20:.1f} MiB on disk)")
     if start is not None:
         text.append(f"{arguments.resume}: {start.in_words(certificate)}")
+    metrics: dict[str, Any] | None = None
     if dev is not None:
         dev = _held_out(arguments, task, given, model, dev)
         metrics, table = scored(task, model, dev, task.defaults("evaluate"), arguments.jobs)
@@ -112,7 +127,7 @@ def _run(
         report = report_on(arguments, task, given, model, again, dev, trainer.trace_)
         text += report_lines(report)
     if not certificate.converged:
-        reached = arguments.model if checkpoint is None else os.fspath(checkpoint.path)
+        reached = arguments.model if saved is None else saved["path"]
         _log.warning(_advice(certificate, reached, record["kept_passes"]))
     record = {
         **certificate_record(certificate),
@@ -156,7 +171,7 @@ def _source(arguments: argparse.Namespace, task: Task[Any], given: dict[str, Any
 def _held_out(
     arguments: argparse.Namespace, task: Task[Any], given: dict[str, Any], model: Model, dev: Any
 ) -> Any:
-    """Return the held-out file as a model reads it, if it was read before anything was known."""
+    """Return the held-out file, read again for the model if it was read before there was one."""
     if not in_parts(arguments):
         return dev
     with explained(arguments.dev, task):
@@ -165,56 +180,37 @@ def _held_out(
 
 def _check(arguments: argparse.Namespace) -> None:
     """Raise an error now for arguments that would fail only after the training."""
-    check_stdin(arguments)
     if arguments.patience is not None and arguments.dev is None:
         raise UsageError("--patience needs --dev FILE, to be scored while training")
-    check_cluster(arguments)
     if in_parts(arguments) and arguments.dev == "-":
         raise UsageError(
             "--dev - is not possible with --out-of-core or --dask: the file is read twice"
         )
-    if arguments.out_of_core is not None:
-        _check_folder(arguments)
-    check_outputs(arguments)
-    _check_checkpoint(arguments)
+    if arguments.out_of_core in ("", "-"):
+        raise UsageError("--out-of-core needs the name of a folder")
+    if arguments.checkpoint == "-" or arguments.resume == "-":
+        raise UsageError("a checkpoint or a model to go on from needs a file of its own, not -")
+    if arguments.as_start and arguments.resume is None:
+        raise UsageError("--as-start needs --resume FILE, to start from")
+    if arguments.every is not None and arguments.checkpoint is None and arguments.resume is None:
+        raise UsageError("--every needs --checkpoint FILE, to be written")
+    check_training(arguments)
     if wants_report(arguments) and arguments.out_of_core is not None and arguments.dev is None:
         raise UsageError(
             "a report with --out-of-core needs --dev FILE, to score the model on: the training "
             "file need not fit into memory"
         )
-
-
-def _check_folder(arguments: argparse.Namespace) -> None:
-    """Raise an error for a folder that cannot be used, before the training file is read."""
-    if arguments.out_of_core in ("", "-"):
-        raise UsageError("--out-of-core needs the name of a folder")
-    if arguments.resume is None:
+    if arguments.out_of_core is not None and arguments.resume is None:
         from partwise.files.work_folder import WorkFolder
 
+        # What is wrong with the folder is said before the training file is read.
         folder = WorkFolder(arguments.out_of_core)
         folder.remove()
         folder.close()
 
 
-def _check_checkpoint(arguments: argparse.Namespace) -> None:
-    """Raise an error for options of checkpoints that do not go together."""
-    if arguments.checkpoint == "-" or arguments.resume == "-":
-        raise UsageError("a checkpoint or a model to go on from needs a file of its own, not -")
-    if arguments.checkpoint is not None:
-        check_target(arguments, arguments.checkpoint, "--checkpoint")
-        check_apart(arguments.checkpoint, "--checkpoint", arguments.model, "--model")
-    if arguments.as_start and arguments.resume is None:
-        raise UsageError("--as-start needs --resume FILE, to start from")
-    if arguments.every is not None and arguments.checkpoint is None and arguments.resume is None:
-        raise UsageError("--every needs --checkpoint FILE, to be written")
-
-
-def _size(path: str | os.PathLike[str]) -> int:
-    return os.path.getsize(path) if os.path.exists(path) else 0
-
-
 def _resumed(arguments: argparse.Namespace) -> tuple[Model | None, Checkpoint | None]:
-    """Return the model to start from, and what to save and to go on from."""
+    """Return the model to start from, and the checkpoint to save and to go on from."""
     from partwise.training.checkpoint import Checkpoint, is_checkpoint, load_checkpoint
 
     every = 10.0 if arguments.every is None else arguments.every
@@ -282,17 +278,22 @@ def _fit(
         raise
     if line is not None:
         line.finish(trainer.certificate_)
-    return trainer, {
+    record = {
         **prepared.record,
         "kept_passes": fit.kept_passes,
         "trace": [_row_record(row) for row in fit.trace],
     }
+    if checkpoint is not None:
+        path = os.fspath(checkpoint.path)
+        size = os.path.getsize(path) if os.path.exists(path) else 0
+        record["checkpoint"] = {"path": path, "bytes": size}
+    return trainer, record
 
 
 def _watched(
     arguments: argparse.Namespace, task: Task[Any], given: dict[str, Any], dev: Any
 ) -> Callable[[int], Watch]:
-    """Return what makes the scoring of the held-out file from the number of training examples."""
+    """Return what makes a `Watch` on the held-out file, given the number of training examples."""
     from partwise.training.early_stopping import Watch, passes_between
 
     how = task.defaults("evaluate")
@@ -313,7 +314,7 @@ def _watched(
 
 
 def _row_record(row: TraceRow) -> dict[str, Any]:
-    """Return a row of the trace; without an objective its dual is the running one, for its l2."""
+    """Return a row of the trace; where it has no objective, the dual is an estimate for its l2."""
     return {
         "passes": row.passes,
         "seconds": row.seconds,

@@ -11,9 +11,10 @@ from partwise.errors import DataError, OptionError
 from partwise.tasks.parameters import given_parameters
 from partwise.training.settings import Parameters
 
-from .files import check_apart, check_target
+from .cluster import check_cluster
+from .files import check_outputs
 from .outcome import UsageError, logged_warnings
-from .report import check_report, reported
+from .report import reported
 
 if TYPE_CHECKING:
     from partwise.arrays import Floats
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
     from partwise.training.fit import Callback
 
 __all__ = [
-    "check_outputs",
-    "check_stdin",
+    "check_training",
     "checked_name",
     "in_parts",
     "report_on",
@@ -47,8 +47,8 @@ def in_parts(arguments: argparse.Namespace) -> bool:
     )
 
 
-def check_stdin(arguments: argparse.Namespace) -> None:
-    """Raise a UsageError if several files are to be read from stdin."""
+def check_training(arguments: argparse.Namespace) -> None:
+    """Raise an error now for arguments that would fail only after the training."""
     given = {
         "the training file": arguments.file,
         "--dev": arguments.dev,
@@ -57,30 +57,12 @@ def check_stdin(arguments: argparse.Namespace) -> None:
     several = [name for name, path in given.items() if path == "-"]
     if len(several) > 1:
         raise UsageError(f"{several[0]} and {several[1]} cannot both be stdin")
-
-
-def check_outputs(arguments: argparse.Namespace) -> None:
-    """Raise an error for files that cannot be written, before anything is trained."""
-    resume = getattr(arguments, "resume", None)
-    outputs = {"--model": arguments.model, "--plot": arguments.plot}
-    for (option, target), what in zip(outputs.items(), ("a model", "a picture"), strict=True):
-        if target == "-":
-            raise UsageError(f"{option} - is not possible: {what} needs a file of its own")
-        if target is not None:
-            # A model may take the place of the one that its training goes on from.
-            more = () if option == "--model" else (resume,)
-            check_target(arguments, target, option, more=more)
-    check_apart(arguments.plot, "--plot", arguments.model, "--model")
-    outputs["--checkpoint"] = getattr(arguments, "checkpoint", None)
-    check_report(arguments, outputs, (resume,))
-    if arguments.plot:
-        from partwise.plots import require_matplotlib
-
-        require_matplotlib()
+    check_cluster(arguments)
+    check_outputs(arguments)
 
 
 def write_model(model: Model, path: str) -> None:
-    """Write a model that was trained, and say so."""
+    """Write a model that was trained, and log its path."""
     from partwise.models.file import save_model
 
     save_model(model, path)
@@ -115,7 +97,7 @@ def report_on(
 
 
 def sample_weight(arguments: argparse.Namespace, source: Any) -> Floats | None:
-    """Return the weights of the examples, those in the file times those in a file of their own."""
+    """Return the weights of the examples: those in the file times those of ``--sample-weight``."""
     streamed = in_parts(arguments)
     held: Floats | None = None if streamed else source.weights
     if arguments.sample_weight is None:

@@ -28,7 +28,7 @@ import json
 import math
 import os
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NoReturn
 
@@ -163,7 +163,7 @@ def container_kind(path: str | os.PathLike[str]) -> str | None:
 
 
 def _about(path: Path, what: str) -> ModelFileError:
-    """Return the error that says something of a file."""
+    """Return an error about a file."""
     return ModelFileError(what, place=Place(str(path)), subject=True)
 
 
@@ -217,27 +217,24 @@ def _header_text(
         ) from error
     length = 0
     while True:
-        text = _encoded(header, packed, _PROLOGUE.size + length)
+        entries = []
+        end = _PROLOGUE.size + length
+        for name, array in packed.items():
+            offset = _aligned(end)
+            end = offset + array.nbytes
+            entries.append(
+                {
+                    "name": name,
+                    "dtype": array.dtype.str,
+                    "shape": list(array.shape),
+                    "offset": offset,
+                    "nbytes": array.nbytes,
+                }
+            )
+        text = json.dumps({"header": dict(header), "arrays": entries}, allow_nan=False).encode()
         if len(text) <= length:
             return text.ljust(length)
         length = len(text)
-
-
-def _encoded(header: Mapping[str, Any], packed: Mapping[str, npt.NDArray[Any]], end: int) -> bytes:
-    entries = []
-    for name, array in packed.items():
-        offset = _aligned(end)
-        end = offset + array.nbytes
-        entries.append(
-            {
-                "name": name,
-                "dtype": array.dtype.str,
-                "shape": list(array.shape),
-                "offset": offset,
-                "nbytes": array.nbytes,
-            }
-        )
-    return json.dumps({"header": dict(header), "arrays": entries}, allow_nan=False).encode()
 
 
 def _aligned(offset: int) -> int:
@@ -246,20 +243,17 @@ def _aligned(offset: int) -> int:
 
 def _write_body(file: BinaryIO, text: bytes, packed: Mapping[str, npt.NDArray[Any]]) -> None:
     end = _PROLOGUE.size + len(text)
+    parts: list[bytes | memoryview] = [b"", text]
     for array in packed.values():
-        end = _aligned(end) + array.nbytes
+        begin = _aligned(end)
+        parts += [bytes(begin - end), array.reshape(-1).view(np.uint8).data]
+        end = begin + array.nbytes
+    parts[0] = struct.pack("<QQ", end, len(text))
     digest = hashlib.sha256()
-
-    def put(data: bytes | memoryview) -> None:
-        file.write(data)
-        digest.update(data)
-
     file.write(_PROLOGUE.pack(MAGIC, FORMAT_VERSION, bytes(32), 0, 0)[:_HASHED_FROM])
-    put(struct.pack("<QQ", end, len(text)))
-    put(text)
-    for array in packed.values():
-        put(bytes(_aligned(file.tell()) - file.tell()))
-        put(array.reshape(-1).view(np.uint8).data)
+    for part in parts:
+        file.write(part)
+        digest.update(part)
     file.seek(_HASHED_FROM - digest.digest_size)
     file.write(digest.digest())
 
@@ -328,14 +322,15 @@ def strict_json(text: str) -> Any:
     )
     level = [found]
     for _ in range(_MAX_DEPTH):
-        level = [item for held in level for item in _items(held)]
+        level = [
+            item
+            for held in level
+            if isinstance(held, (dict, list))
+            for item in (held.values() if isinstance(held, dict) else held)
+        ]
     if level:
         raise ValueError(f"it has more than {_MAX_DEPTH} levels")
     return found
-
-
-def _items(held: Any) -> Iterable[Any]:
-    return held.values() if isinstance(held, dict) else held if isinstance(held, list) else ()
 
 
 def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -197,7 +197,7 @@ def write_plainly(
     arrays: Mapping[str, npt.NDArray[Any]],
     sync: bool = True,
 ) -> None:
-    """Write a container; what fails is told by an error of the system, such as a full disk."""
+    """Write a container; where the system refuses it, as on a full disk, raise its OSError."""
     try:
         write_container(path, header, arrays, sync)
     except ModelFileError as error:

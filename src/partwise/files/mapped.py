@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from ..errors import DataError
 
-__all__ = ["ArrayWriter", "MappedFile", "is_mapped"]
+__all__ = ["ArrayWriter", "MappedFile"]
 
 #: How much is asked for at a time: the system ignores what exceeds its own window.
 _WINDOW: Final = 1 << 20
@@ -175,7 +175,7 @@ class MappedFile:
 
 @functools.cache
 def _madvise() -> Any:
-    """Return the function of the system; that of Python would make all threads wait."""
+    """Return madvise of the C library; that of Python would make all threads wait."""
     if not sys.platform.startswith("linux"):
         return None
     found = ctypes.CDLL(None).madvise
@@ -183,18 +183,8 @@ def _madvise() -> Any:
     return found
 
 
-def is_mapped(array: npt.NDArray[Any]) -> bool:
-    """Return whether an array lives in a mapped file."""
-    held: Any = array
-    while isinstance(held, np.ndarray):
-        held = held.base
-    return isinstance(held, mmap.mmap) or (
-        isinstance(held, memoryview) and isinstance(held.obj, mmap.mmap)
-    )
-
-
 def _reserve(file: int, nbytes: int) -> None:
-    """Make a file so long, with room on the disk for all of it."""
+    """Set the size of a file, and reserve room on the disk for all of it."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file, 0, nbytes)
         return

@@ -35,7 +35,7 @@ _PARTS: Final = ("spool", "problem", "duals", "journal")
 
 @contextmanager
 def telling(folder: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn an error of the system while files of a fit are written into a DataError."""
+    """Turn an OSError, while files of a fit are written, into a DataError."""
     try:
         yield
     except OSError as error:

@@ -77,11 +77,6 @@ class ColumnChoice:
         names = listed(columns)
         return cls(label, None if names is None else tuple(map(_range, names)))
 
-    @property
-    def given(self) -> bool:
-        """Whether anything was chosen."""
-        return self.label is not None or self.columns is not None
-
     def resolved(
         self, name: str, width: int, labelled: bool, inputs: int | None
     ) -> tuple[list[int], int | None]:

@@ -108,7 +108,7 @@ def read_columns(
     lines = [line for line in lines if line]
     expected = None if choice.columns is not None else n_columns
     width = common_width(name, lines, mark, where, expected, faults)
-    if choice.given:
+    if label_column is not None or columns is not None:
         chosen, label = choice.resolved(name, width, labelled, inputs)
         check_inputs(name, len(chosen), n_columns, inputs)
     else:

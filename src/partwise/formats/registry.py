@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Final
 
 from partwise.errors import DataError, FormatError, MismatchError, Place
@@ -14,7 +16,7 @@ from partwise.formats.options import OPTIONS, Option
 from partwise.formats.source import Text, read_text
 from partwise.registry import Registry
 
-__all__ = ["FORMATS", "Chosen", "Format", "format_of", "format_options", "other_formats"]
+__all__ = ["FORMATS", "Chosen", "Format", "format_of", "format_options"]
 
 _log = logging.getLogger(__name__)
 
@@ -74,12 +76,6 @@ class Format:
     signs: Callable[[Sequence[str]], str | None] | None = None
     finds_all: bool = False
     by_name: bool = False
-
-    def own(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return those of some options that the format has."""
-        names = {option.name for option in self.options}
-        return {name: value for name, value in given.items() if name in names}
-
     ends: str | None = None
     verbatim: bool = False
     separate: str | None = None
@@ -142,8 +138,9 @@ def format_of(name: str, holds: str) -> Format:
     )
 
 
-#: The number of lines that are looked at.
+#: The number of lines whose form is looked at, which are not blank.
 _LINES: Final = 50
+_FILLED: Final = re.compile(r"^.*\S.*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -163,7 +160,7 @@ class Chosen:
 
     @classmethod
     def of(cls, given: Chosen | str | None) -> Chosen:
-        """Return a choice, which may be given by the name of a format or by None."""
+        """Return a choice as it is; the name of a format, or None, is one without options."""
         return given if isinstance(given, Chosen) else cls(given)
 
     def record(self) -> dict[str, Any] | None:
@@ -204,7 +201,7 @@ class Chosen:
         """
         usual = FORMATS[default]
         form = usual if self.name is None else format_of(self.name, usual.holds)
-        unknown = self.options.keys() - form.own(dict(self.options)).keys()
+        unknown = self.options.keys() - {option.name for option in form.options}
         if unknown:
             flag = "--" + min(unknown).replace("_", "-")
             having = [
@@ -243,41 +240,25 @@ class Chosen:
         return form.read(source, **self.options, **wanted)
 
 
-def other_formats(text: str, form: Format) -> dict[str, str]:
-    """Return the formats that a text looks like, and why; all hold the same as a format.
+def _check_signs(source: Text, default: str, form: Format) -> None:
+    """Raise a FormatError if a text looks like another format that holds the same.
 
     Parameters
     ----------
-    text : str
-        The text of a file.
-    form : Format
-        The format that the text is read in, which is not among the result.
+    source : Text
+        The text.
+    default, form
+        The format that it would be read in, and its name.
     """
-    lines = _first_lines(text)
-    found: dict[str, str] = {}
-    if lines:
-        for name, other in FORMATS.usable().items():
-            if other is not form and other.holds == form.holds and other.signs is not None:
-                why = other.signs(lines)
-                if why is not None:
-                    found[name] = why
-    return found
-
-
-def _first_lines(text: str) -> list[str]:
-    lines: list[str] = []
-    begin = 0
-    while begin < len(text) and len(lines) < _LINES:
-        end = text.find("\n", begin)
-        end = len(text) if end < 0 else end
-        if text[begin:end].strip():
-            lines.append(text[begin:end])
-        begin = end + 1
-    return lines
-
-
-def _check_signs(source: Text, default: str, form: Format) -> None:
-    others = other_formats(source.text, form)
+    lines = [found.group() for found in islice(_FILLED.finditer(source.text), _LINES)]
+    if not lines:
+        return
+    others: dict[str, str] = {}
+    for name, other in FORMATS.usable().items():
+        if other is not form and other.holds == form.holds and other.signs is not None:
+            why = other.signs(lines)
+            if why is not None:
+                others[name] = why
     if others:
         first, why = next(iter(others.items()))
         choices = " or ".join(f"--format {name}" for name in others)

@@ -138,8 +138,15 @@ def read_text(
     codec = "utf-8" if encoding is None else encoding
     # Reading ends early where a beginning cannot be decoded, unless all faults are wanted.
     expected = "latin-1" if faults.keep else codec
-    where, data = _read_bytes(os.fspath(source), expected)
-    name = where.name
+    path = os.fspath(source)
+    name = "<stdin>" if path == "-" else path
+    given = _fed.get()
+    if given is not None and given.source == path:
+        where, data = Text(name, "", given.head, given.moved), given.data
+    else:
+        where = Text(name, "")
+        with opened(path) as stream:
+            data = _read_stream(name, stream.read1, expected)
     if data.startswith(GZIP_MAGIC):
         data = _gunzip(name, data, expected)
     try:
@@ -216,18 +223,8 @@ def universal(text: str) -> str:
     return text
 
 
-def _read_bytes(source: str, codec: str) -> tuple[Text, bytes]:
-    """Return bytes, and a text that says where its lines are, still without them."""
-    name = "<stdin>" if source == "-" else source
-    given = _fed.get()
-    if given is not None and given.source == source:
-        return Text(name, "", given.head, given.moved), given.data
-    with opened(source) as stream:
-        return Text(name, ""), _read_stream(name, _arrived(stream), codec)
-
-
 @contextmanager
-def opened(source: str) -> Iterator[BinaryIO]:
+def opened(source: str) -> Iterator[io.BufferedReader]:
     """Open a file, or stdin, to read bytes; what goes wrong while it is read is a DataError."""
     name = "<stdin>" if source == "-" else source
     if source == "-":
@@ -259,17 +256,19 @@ def unreadable(source: str, error: Exception) -> DataError:
     )
 
 
-def _arrived(stream: Any) -> Callable[[int], bytes]:
-    """Return a function that reads as many bytes as are available.
-
-    While `read` waits for the rest of a chunk, it may miss a signal that came with data.
-    """
-    found: Callable[[int], bytes] = stream.read1
-    return found
-
-
 def _read_stream(name: str, read: Callable[[int], bytes], codec: str) -> bytes:
-    """Read to the end, within limits, because a device or a pipe may have no end."""
+    """Read to the end, within limits, because a device or a pipe may have no end.
+
+    Parameters
+    ----------
+    name : str
+        The name of the source, for messages.
+    read : callable
+        Reads at most some bytes. It should return what has arrived: one that waits for the rest of
+        a chunk may miss a signal that came with data.
+    codec : str
+        The encoding that the beginning must have; otherwise no more is read.
+    """
     most = memory_limit()
     chunks: list[bytes] = []
     size, looked = 0, 0

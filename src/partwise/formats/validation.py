@@ -311,7 +311,7 @@ def _keys(name: str) -> set[int]:
 
 
 def _nearly_alike(a: str, b: str) -> bool:
-    """Return whether two names differ by one slip of a writer."""
+    """Return whether two names differ by one typing error."""
     if a == b or abs(len(a) - len(b)) > 1:
         return False
     if a.lower() == b.lower():

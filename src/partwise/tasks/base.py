@@ -148,9 +148,7 @@ class Task(ABC, Generic[Examples]):
         """Return the reader of a format; None is the format of the task."""
         from ..formats.registry import Chosen
 
-        choice = Chosen.of(chosen)
-        choice.format(self.format)
-        return partial(choice.read, self.format)
+        return partial(Chosen.of(chosen).read, self.format)
 
     def resemblance(self, lines: Sequence[str]) -> int:
         """Return whether a file looks like one for this task: 2 surely, 1 perhaps, 0 no.
