@@ -13,6 +13,7 @@ from ..metrics.labels import looks_like_spans, span_type
 from ..pictures import hues
 from ..tasks.comparison import Comparison, Odds, Quote
 from ..tasks.source import silenced
+from ..wording import plural
 from . import document as doc
 from .document import Block, Cell, Text, code, label
 from .facts import Facts, FeatureTable, WrongExample
@@ -261,7 +262,7 @@ def wrong_blocks(facts: Facts) -> list[Block]:
         return [doc.Paragraph(f"No {example} is wrong.")]
     how = "probability" if facts.calibration is not None else "margin"
     intro = doc.Paragraph(
-        f"The wrong {example}s in which a wrong answer has the largest {how}. They often show "
+        f"The wrong {plural(example)} in which a wrong answer has the largest {how}. They often show "
         "errors of the data, or what the features do not see."
     )
     colours = hues(row.label for row in facts.labels)

@@ -31,7 +31,9 @@ def document_of(facts: Facts) -> doc.Document:
         doc.Section("confusion", "Confusion", "Confusion", _confusion(facts)),
         doc.Section("calibration", "Calibration", "Calibration", _calibration(facts)),
         doc.Section("features", "Features", "Strongest features", feature_blocks(facts)),
-        doc.Section("wrong", "Sure and wrong", f"Sure and wrong: {example}s", wrong_blocks(facts)),
+        doc.Section(
+            "wrong", "Sure and wrong", f"Sure and wrong: {plural(example)}", wrong_blocks(facts)
+        ),
         doc.Section("use", "How to use it", "How to use it", _use(facts)),
         doc.Section("made", "How it was made", "How it was made", _made(facts)),
     ]
@@ -50,7 +52,7 @@ def _figures(facts: Facts) -> list[tuple[str, str, str]]:
          f"{_per_cent(facts.level, 0)} interval: {interval(best.score)}"),
         ("certified relative gap", f"{certificate.relative_gap:.1e}" if certified else "none",
          f"asked for: {certificate.tol:g}"),
-        (f"{data.example}s scored", f"{data.n_examples:,}",
+        (f"{plural(data.example)} scored", f"{data.n_examples:,}",
          "" if data.lengths is None else counted(data.n_positions, data.position)),
         ("weights", f"{facts.model.n_weights:,}",
          f"{zeros:,} of them 0" if zeros else "none of them 0"),
@@ -60,7 +62,7 @@ def _figures(facts: Facts) -> list[tuple[str, str, str]]:
 def _data(data: DataFacts) -> list[Block]:
     rows: list[tuple[Text, Text]] = [
         ("file", code(data.path)) if data.file else ("source", data.path),
-        (f"{data.example}s", f"{data.n_examples:,}"),
+        (plural(data.example), f"{data.n_examples:,}"),
     ]
     if data.lengths is not None:
         low, middle, high = data.lengths
@@ -125,7 +127,7 @@ def _scores(facts: Facts) -> list[Block]:
     blocks += [
         doc.Paragraph(
             f"Intervals: {_per_cent(facts.level, 0)} of {facts.resamples:,} resamples, each of as "
-            f"many {facts.data[-1].example}s as there are, drawn with replacement."
+            f"many {plural(facts.data[-1].example)} as there are, drawn with replacement."
         ),
         doc.Table("All examples together, in per cent.", heads, rows),
     ]
@@ -223,7 +225,7 @@ def _reliability(found: Calibration, unit: str) -> Chart:
     """Draw how often predictions of each probability are right."""
     chart = Chart(
         "Reliability", _odds_axis(), Axis("fraction that is right", 0.0, 1.0),
-        f"Of the {unit}s with a probability of 0.8, 80% should be right.", _bins_in_words(found),
+        f"Of the {plural(unit)} with a probability of 0.8, 80% should be right.", _bins_in_words(found),
     )  # fmt: skip
     chart.line([(0.0, 0.0), (1.0, 1.0)], 3, "what it should be")
     chart.line([(one.probability, one.correct) for one in found.bins], 0, "what it is", marked=True)
@@ -234,7 +236,7 @@ def _counts(found: Calibration, unit: str) -> Chart:
     """Draw how many predictions there are of each probability."""
     most = max(one.n for one in found.bins)
     chart = Chart(
-        "Number of predictions", _odds_axis(), Axis(f"number of {unit}s", 0.0, 1.08 * most),
+        "Number of predictions", _odds_axis(), Axis(f"number of {plural(unit)}", 0.0, 1.08 * most),
         "How many predictions have such a probability.", _bins_in_words(found),
     )  # fmt: skip
     chart.bars([(one.low, one.high, one.n) for one in found.bins])
