@@ -160,7 +160,7 @@ def pack_model(model: Model, path: str) -> tuple[dict[str, Any], dict[str, npt.N
         If the model holds something that a model file cannot hold.
     """
     check = Checker(path)
-    header, arrays = check.believe(lambda: (_header(model), _arrays(model)))
+    header, arrays = check.believe(lambda: _contents(model))
     # A model that could not be read back must not be written.
     _check_header(check, header, arrays)
     _make(check, header, arrays, [type(model.structure)], [type(model.features)])
@@ -287,8 +287,11 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
 # Writing
 
 
-def _header(model: Model) -> dict[str, Any]:
-    structure = model.structure
+def _contents(model: Model) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    """Return the header and the arrays of the file of a model."""
+    structure, layout, certificate = model.structure, model.layout, model.certificate
+    if not certificate.known:  # the file holds no nan
+        certificate = dataclasses.replace(certificate, primal=_UNKNOWN, dual=_UNKNOWN)
     kinds = [
         name for name, kind in LABEL_TYPES.items() if all(type(y) is kind for y in model.labels)
     ]
@@ -300,7 +303,7 @@ def _header(model: Model) -> dict[str, Any]:
     constraints = None
     if model.constraints is not None:
         constraints = structure.constraints_to_json(model.constraints)
-    return {
+    header = {
         "kind": KIND,
         "partwise": __version__,
         "task": model.task,
@@ -319,30 +322,19 @@ def _header(model: Model) -> dict[str, Any]:
         "l1": float(model.l1),
         "certificate": {
             name: value if isinstance(value, (str, dict)) else float(value)
-            for name, value in _stored(model.certificate).fields().items()
+            for name, value in certificate.fields().items()
         },
-        "n_features": list(model.layout.n_features),
-        "n_weights": model.layout.n_weights,
+        "n_features": list(layout.n_features),
+        "n_weights": layout.n_weights,
         "meta": {
             **model.meta,
             **({_SETTINGS: model.settings} if model.settings else {}),
             **({} if model.origin is None else {_ORIGIN: model.origin.to_json()}),
-            **({} if model.layout.counts is None else {_COUNTS: pack_counts(model.layout.counts)}),
+            **({} if layout.counts is None else {_COUNTS: pack_counts(layout.counts)}),
         },
     }
-
-
-def _stored(certificate: Certificate) -> Certificate:
-    """Return a certificate in the form of the file, which holds no nan."""
-    if certificate.known:
-        return certificate
-    return dataclasses.replace(certificate, primal=_UNKNOWN, dual=_UNKNOWN)
-
-
-def _arrays(model: Model) -> dict[str, npt.NDArray[Any]]:
     own = {ENCODER_PREFIX + name: array for name, array in model.features.arrays().items()}
-    layout = model.layout
-    return {"weights": model.weights, "first": layout.first, "slot": layout.slot, **own}
+    return header, {"weights": model.weights, "first": layout.first, "slot": layout.slot, **own}
 
 
 # Reading

@@ -260,9 +260,8 @@ class Storage:
 
     def places(self) -> Ints:
         """Return where each weight of the layout is stored."""
-        layout = self.layout
-        out = np.empty(layout.n_weights, dtype=np.int64)
-        _places(layout.first, layout.sizes(), layout.slot, self.first, self.size, out)
+        out = np.empty(self.layout.n_weights, dtype=np.int64)
+        _places(*self._runs, out)
         return out
 
     def gather(self, stored: Floats) -> Floats:
@@ -270,7 +269,7 @@ class Storage:
         if self.n_places == self.layout.n_weights:
             return stored
         weights = np.empty(self.layout.n_weights)
-        self._copy(stored, weights, True)
+        _copy_weights(*self._runs, stored, weights, True)
         return weights
 
     def scatter(self, weights: Floats) -> Floats:
@@ -278,13 +277,14 @@ class Storage:
         if self.n_places == self.layout.n_weights:
             return weights
         stored = self.zeros()
-        self._copy(stored, weights, False)
+        _copy_weights(*self._runs, stored, weights, False)
         return stored
 
-    def _copy(self, stored: Floats, weights: Floats, out: bool) -> None:
+    @property
+    def _runs(self) -> tuple[Any, ...]:
+        """Where the weights of each feature are in the layout, and where they are stored."""
         layout = self.layout
-        blocks = layout.first, layout.sizes(), layout.slot, self.first, self.size
-        _copy_weights(*blocks, stored, weights, out)
+        return layout.first, layout.sizes(), layout.slot, self.first, self.size
 
 
 @njit

@@ -195,11 +195,10 @@ def run(
         epochs = Epochs(machine, storage, course, max_passes, callbacks, keeper, interrupt, began)
         again = saved is not None and saved.ended
         best, verdict = epochs.work(again, look_first)
-        initial, objective = course.initial, course.objective
         if course.epsilon > 0.0 and best.primal > 0.0:
             tol = course.epsilon / best.primal
-        if initial is not None and math.isnan(objective):
-            objective = machine.primal(initial)
+        if course.initial is not None and math.isnan(course.objective):
+            course.objective = machine.primal(course.initial)
         apart = relative_gap(best.primal, best.dual) > tol
         keeps = watch is not None and watch.patience is not None
         kept = course.best if keeps and apart else None
@@ -210,7 +209,14 @@ def run(
             best = Evaluation(chosen, machine.primal(chosen), bound)
             verdict += f"; kept the weights of pass {kept.passes:.1f}, with the best score"
         else:
-            best = _improved(machine, storage, best, initial, objective, tol)
+            # The lower bound holds for all weights, and the initial ones may be better; far from
+            # the optimum even w = 0.
+            best = course.better(best)
+            if relative_gap(best.primal, best.dual) > tol:
+                zeros = storage.zeros()
+                primal = machine.primal(zeros)
+                if primal < best.primal:
+                    best = Evaluation(zeros, primal, best.dual)
         certificate = Certificate(
             primal=best.primal,
             dual=best.dual,
@@ -228,32 +234,9 @@ def run(
         tuple(course.trace),
         dual_point,
         interrupt.requested,
-        objective,
+        course.objective,
         kept_passes=None if kept is None else kept.passes,
     )
-
-
-def _improved(
-    machine: Solver,
-    storage: Storage,
-    best: Evaluation,
-    initial: Floats | None,
-    objective: float,
-    tol: float,
-) -> Evaluation:
-    """Return better weights than those of an evaluation, where they are known.
-
-    The lower bound holds for all weights. The initial ones, with their objective, may be better,
-    and far from the optimum even w = 0.
-    """
-    if initial is not None and objective < best.primal:
-        best = Evaluation(initial, objective, best.dual)
-    if relative_gap(best.primal, best.dual) > tol:
-        zeros = storage.zeros()
-        primal = machine.primal(zeros)
-        if primal < best.primal:
-            best = Evaluation(zeros, primal, best.dual)
-    return best
 
 
 class _Interrupted(Exception):
