@@ -260,8 +260,9 @@ class Storage:
 
     def places(self) -> Ints:
         """Return where each weight of the layout is stored."""
-        out = np.empty(self.layout.n_weights, dtype=np.int64)
-        _places(*self._runs, out)
+        layout = self.layout
+        out = np.empty(layout.n_weights, dtype=np.int64)
+        _places(layout.first, layout.sizes(), layout.slot, self.first, self.size, out)
         return out
 
     def gather(self, stored: Floats) -> Floats:
@@ -269,7 +270,7 @@ class Storage:
         if self.n_places == self.layout.n_weights:
             return stored
         weights = np.empty(self.layout.n_weights)
-        _copy_weights(*self._runs, stored, weights, True)
+        self._copy(stored, weights, True)
         return weights
 
     def scatter(self, weights: Floats) -> Floats:
@@ -277,14 +278,13 @@ class Storage:
         if self.n_places == self.layout.n_weights:
             return weights
         stored = self.zeros()
-        _copy_weights(*self._runs, stored, weights, False)
+        self._copy(stored, weights, False)
         return stored
 
-    @property
-    def _runs(self) -> tuple[Any, ...]:
-        """Where the weights of each feature are in the layout, and where they are stored."""
+    def _copy(self, stored: Floats, weights: Floats, out: bool) -> None:
         layout = self.layout
-        return layout.first, layout.sizes(), layout.slot, self.first, self.size
+        blocks = layout.first, layout.sizes(), layout.slot, self.first, self.size
+        _copy_weights(*blocks, stored, weights, out)
 
 
 @njit
