@@ -266,7 +266,7 @@ class ProblemWriter:
         blueprint: Blueprint,
         storage: Storage,
     ) -> tuple[ArraysOnDisk, int]:
-        """Write the arrays of all batches; returns them and the scratch that the oracles need."""
+        """Write the arrays of all batches; return them and the size of the scratch for oracles."""
         work_size = 0
         masked = blueprint.constraints is not None or self._constrained
         writer = ArraysWriter(self.folder.part("problem"), storage, self._counts.valued)

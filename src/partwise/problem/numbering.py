@@ -1,4 +1,4 @@
-"""What becomes of the numbers of features and labels once all batches of examples are there."""
+"""The final numbers of features and labels, which are known once all batches of examples are."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Keep = npt.NDArray[np.bool_] | Renumbering
 
 @dataclass(frozen=True, eq=False)
 class Numbering:
-    """The final numbers of what batches have numbered as it came.
+    """The final numbers of the features and labels that batches number as they come.
 
     Attributes
     ----------

@@ -77,7 +77,7 @@ def slacks(planes: Any, begin: int, end: int, v: Any, l2: float) -> Any:
 
 @njit
 def _weigh(gram: Any, g: Any, alpha: Any, l2: float) -> Any:
-    """Move the weights of the planes of one example; returns its share of the gap before.
+    """Move the weights of the planes of one example; return its share of the gap before.
 
     The last of the m planes is that of the gold label. g is kept up to date.
     """
