@@ -421,8 +421,9 @@ def stability(quick: bool) -> Claim:
 
 def several_structures() -> list[Problem]:
     """Return small random problems of five structures."""
+    from partwise.problem.example_arrays import make_topologies
     from partwise.problem.losses import make_loss
-    from partwise.problem.problem import build_problem, make_topologies
+    from partwise.problem.problem import build_problem
     from partwise.problem.rows import Rows
     from partwise.structures.chain.structure import Chain
     from partwise.structures.dependency.projective import ProjectiveTree

@@ -16,9 +16,10 @@ from partwise.arrays import Floats, Ints
 from partwise.errors import DataError, MismatchError
 from partwise.problem.batches import Batch, ProblemWriter
 from partwise.problem.disk_room import DiskRoom
+from partwise.problem.example_arrays import make_topologies
 from partwise.problem.losses import make_loss
 from partwise.problem.numbering import Numbering
-from partwise.problem.problem import Problem, build_problem, make_topologies
+from partwise.problem.problem import Problem, build_problem
 from partwise.problem.rows import Rows
 from partwise.problem.weight_rule import WeightRule
 from partwise.structures.base import Constraints, Structure

@@ -9,8 +9,9 @@ import pytest
 from support.structure_cases import case
 
 from partwise.arrays import Floats, Ints
+from partwise.problem.example_arrays import make_topologies
 from partwise.problem.losses import make_loss
-from partwise.problem.problem import Problem, build_problem, make_topologies
+from partwise.problem.problem import Problem, build_problem
 from partwise.problem.rows import Rows
 from partwise.structures.base import Structure
 from partwise.structures.chain.structure import Chain

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from partwise.arrays import Floats, Ints
+from partwise.problem.example_arrays import make_topologies
 from partwise.problem.losses import make_loss
-from partwise.problem.problem import Problem, build_problem, make_topologies
+from partwise.problem.problem import Problem, build_problem
 from partwise.structures.base import Constraints, Structure
 from partwise.structures.dependency.arcs import ArcConstraints
 from partwise.structures.grammar.constraints import GrammarConstraints

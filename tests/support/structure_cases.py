@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from partwise.arrays import Ints
+from partwise.problem.example_arrays import make_topologies
 from partwise.problem.losses import make_loss
-from partwise.problem.problem import Problem, build_problem, make_topologies
+from partwise.problem.problem import Problem, build_problem
 from partwise.problem.rows import Rows
 from partwise.structures.base import Structure
 from partwise.structures.chain.structure import Chain

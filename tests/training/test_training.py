@@ -197,7 +197,6 @@ def test_the_time_of_callbacks_is_not_counted(monkeypatch: pytest.MonkeyPatch) -
 
     clock = SimpleNamespace(perf_counter=lambda: now)
     monkeypatch.setattr("partwise.training.loop.time", clock)
-    monkeypatch.setattr("partwise.training.epochs.time", clock)
     monkeypatch.setattr(OnlineEG, "epoch", one_second)
     fit = train(
         make_instance().problem,

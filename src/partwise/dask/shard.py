@@ -219,20 +219,20 @@ def assemble_blocks(call: Call, blocks: int, how: Any, initial: Any = None) -> A
     prepared = preparation.finish()
     structure = prepared.structure
     numberings = [BlockNumbers(structure, one, prepared.numbering) for one in joined]
-    rule = prepared.weights or how.weights
-    rule = rule if isinstance(rule, WeightRule) else WeightRule(rule)
+    rule = WeightRule.of(prepared.weights or how.weights)
     loss = make_loss(how.loss, structure.n_labels, how.cost_matrix)
     check_loss(structure, loss)
     found = call("settle", [(one,) for one in numberings])
     counts = _summed(prepared.numbering.sizes(), found)
     check_size(structure, [len(some) for some in counts], rule)
-    layout, bare = Layout.full(structure.widths, counts), None
-    if rule.leaves_out:
-        observed = Observed(rule, layout)
+
+    def observe(observed: Observed) -> None:
+        layout = observed.layout
         for seen, totals in call("observe", [(layout, rule)] * blocks):
             observed.seen |= np.unpackbits(seen, count=layout.n_weights).view(np.bool_)
             observed.totals += totals
-        layout, bare = observed.settled(structure.kinds)
+
+    layout, bare = rule.layout(structure, counts, observe)
     blueprint = Blueprint(layout, bare, loss, prepared.constraints)
     return Assembly(prepared, before, numberings, blueprint)
 

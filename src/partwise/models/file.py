@@ -26,9 +26,7 @@ from ..files.container import read_container, write_container
 from ..problem.losses import LOSS_NAMES
 from ..training.certificate import Certificate
 from .features import FEATURES, Features, read_features
-from .foreign.base import ModelFormat
-from .held_model import model_to_save
-from .origin import Origin
+from .foreign.base import ModelFormat, Origin
 from .soundness import (
     ENCODER_PREFIX,
     LABEL_TYPES,
@@ -47,6 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMAT",
+    "held_model",
     "load_model",
     "pack_counts",
     "pack_model",
@@ -102,7 +101,47 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     >>> load_model("tags.model").predict([["the", "dog"]])
     [['DET', 'NOUN']]
     """
-    write_container(path, *pack_model(model_to_save(model), os.fspath(path)))
+    held = held_model(model)
+    if held is None:
+        raise ModelFileError(f"{type(model).__name__} {_no_model(model)}")
+    write_container(path, *pack_model(held, os.fspath(path)))
+
+
+def held_model(given: Any) -> Model | None:
+    """Return the model that is given, or that a fitted estimator holds as ``model_``, or None."""
+    from .model import Model
+
+    held = getattr(given, "model_", given)
+    return held if isinstance(held, Model) else None
+
+
+def _no_model(given: Any) -> str:
+    """Return what is wrong with an object that holds no model, and what to save instead."""
+    if isinstance(given, (str, bytes, os.PathLike)):
+        return (
+            "is no model but the name of a file; give the model first and the file second: "
+            "save_model(model, path)"
+        )
+    if hasattr(given, "named_steps"):
+        return (
+            "holds other steps besides a model; save its last step, save_model(pipeline[-1], "
+            "path), and keep the steps before it, pipeline[:-1], in a file of their own, for "
+            "example with skops.io.dump"
+        )
+    if hasattr(given, "best_estimator_"):
+        return "is a search; save what it found: save_model(search.best_estimator_, path)"
+    file = getattr(given, "modelfile", None)
+    if getattr(file, "name", None) is not None:
+        # That of sklearn-crfsuite; the CRF of partwise.compat has model_.
+        return (
+            "has a model of CRFsuite; save what partwise.read_model(crf.modelfile.name, "
+            "'crfsuite-model') returns"
+        )
+    if type(given).__module__.startswith("sklearn."):
+        return "is an estimator of scikit-learn; save what partwise.model_of_sklearn makes of it"
+    if hasattr(given, "fit"):
+        return "has not been fitted, so it has no model; call fit first"
+    return "is no model; give a fitted estimator, or a model such as its model_"
 
 
 def pack_model(model: Model, path: str) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
@@ -121,7 +160,7 @@ def pack_model(model: Model, path: str) -> tuple[dict[str, Any], dict[str, npt.N
         If the model holds something that a model file cannot hold.
     """
     check = Checker(path)
-    header, arrays = check.believe(lambda: (_header(model), _arrays(model)))
+    header, arrays = check.believe(lambda: _contents(model))
     # A model that could not be read back must not be written.
     _check_header(check, header, arrays)
     _make(check, header, arrays, [type(model.structure)], [type(model.features)])
@@ -248,8 +287,11 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
 # Writing
 
 
-def _header(model: Model) -> dict[str, Any]:
-    structure = model.structure
+def _contents(model: Model) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    """Return the header and the arrays of the file of a model."""
+    structure, layout, certificate = model.structure, model.layout, model.certificate
+    if not certificate.known:  # the file holds no nan
+        certificate = dataclasses.replace(certificate, primal=_UNKNOWN, dual=_UNKNOWN)
     kinds = [
         name for name, kind in LABEL_TYPES.items() if all(type(y) is kind for y in model.labels)
     ]
@@ -261,7 +303,7 @@ def _header(model: Model) -> dict[str, Any]:
     constraints = None
     if model.constraints is not None:
         constraints = structure.constraints_to_json(model.constraints)
-    return {
+    header = {
         "kind": KIND,
         "partwise": __version__,
         "task": model.task,
@@ -280,30 +322,19 @@ def _header(model: Model) -> dict[str, Any]:
         "l1": float(model.l1),
         "certificate": {
             name: value if isinstance(value, (str, dict)) else float(value)
-            for name, value in _stored(model.certificate).fields().items()
+            for name, value in certificate.fields().items()
         },
-        "n_features": list(model.layout.n_features),
-        "n_weights": model.layout.n_weights,
+        "n_features": list(layout.n_features),
+        "n_weights": layout.n_weights,
         "meta": {
             **model.meta,
             **({_SETTINGS: model.settings} if model.settings else {}),
             **({} if model.origin is None else {_ORIGIN: model.origin.to_json()}),
-            **({} if model.layout.counts is None else {_COUNTS: pack_counts(model.layout.counts)}),
+            **({} if layout.counts is None else {_COUNTS: pack_counts(layout.counts)}),
         },
     }
-
-
-def _stored(certificate: Certificate) -> Certificate:
-    """Return a certificate in the form of the file, which holds no nan."""
-    if certificate.known:
-        return certificate
-    return dataclasses.replace(certificate, primal=_UNKNOWN, dual=_UNKNOWN)
-
-
-def _arrays(model: Model) -> dict[str, npt.NDArray[Any]]:
     own = {ENCODER_PREFIX + name: array for name, array in model.features.arrays().items()}
-    layout = model.layout
-    return {"weights": model.weights, "first": layout.first, "slot": layout.slot, **own}
+    return header, {"weights": model.weights, "first": layout.first, "slot": layout.slot, **own}
 
 
 # Reading

@@ -19,7 +19,6 @@ from ..compiled.threads import thread_count
 from ..errors import DataError, MismatchError, ModelFileError
 from ..problem.batches import Batch
 from ..problem.evaluation import DualPoint
-from ..problem.example_arrays import check_gold_parts
 from ..problem.losses import make_loss
 from ..problem.problem import Problem, build_problem
 from ..problem.rows import Rows
@@ -211,8 +210,6 @@ def in_memory(prepared: Prepared, batches: list[Batch], settings: Parameters) ->
         )
     # The problem has copied what it needs of the features, and often nothing else holds them.
     del features
-    found = problem.arrays
-    check_gold_parts(structure, found.part_ptr, found.gold_ptr, found.gold_part)
     if _log.isEnabledFor(logging.INFO) or settings.memory_bytes is not None:
         left = [rows() for rows in given]
         check_limit(problem, settings, encoder, left)
@@ -263,39 +260,48 @@ def train_model(
         first = transfer_weights(
             initial, prepared.structure, problem.layout, prepared.labels, prepared.features
         )
+    elif initial is not None and initial.theta.shape != (problem.n_parts,):
+        raise DataError(
+            f"a dual point of {initial.theta.size} numbers where the examples have "
+            f"{problem.n_parts} parts; it must come from a fit of the same examples"
+        )
     made = partial(made_model, task, prepared, problem.layout, settings)
-
-    def model(l2: float, fit: Fit) -> Model:
-        found = made(l2, fit.weights, fit.certificate)
-        return found if finish is None else finish(problem, found, fit)
-
     descent = settings.descent
     values = (float(settings.l2),) if descent is None else descent.values
-    if watch is not None:
-        watch = _watch_of(watch, descent, finish)
-    if watch is not None:
-        watch = _by_weights(watch, lambda weights: made(values[0], weights, _IN_TRAINING))
+    more: dict[str, Any] = {} if descent is None else {"warm_start": descent.warm_start}
+    if watch is not None and _may_watch(watch, descent, finish):
+        score = watch.score
+        more["watch"] = replace(
+            watch, score=lambda weights: score(made(values[0], weights, _IN_TRAINING))
+        )
     if checkpoint is not None:
         _check_checkpoint(problem, descent)
         if checkpoint.as_start:
             checkpoint = replace(checkpoint, resume=False, overwrite=True)
-
-    def packed(weights: Floats) -> tuple[dict[str, Any] | None, dict[str, npt.NDArray[Any]]]:
+        packed = partial(packed_model, lambda weights: made(values[0], weights, UNFINISHED))
         # The model in the checkpoint of a model that has no file is left out.
-        if finish is not None:
-            return None, {}
-        return packed_model(lambda found: made(values[0], found, UNFINISHED), weights)
-
-    saving: dict[str, Any] = {}
-    if checkpoint is not None:
-        saving = {"checkpoint": checkpoint, "model": packed}
-    if descent is not None:
-        saving["warm_start"] = descent.warm_start
-    start = initial if isinstance(initial, DualPoint) else first
-    fits = _fits(problem, values, settings, callbacks, start, watch, saving)
+        more |= {"checkpoint": checkpoint, "model": packed if finish is None else None}
+    fits = train_path(
+        problem,
+        values,
+        l1=float(settings.l1),
+        solver=settings.solver,
+        tol=float(settings.tol),
+        max_passes=float(settings.max_passes),
+        n_jobs=thread_count(settings.n_jobs),
+        seed=settings.seed,
+        callbacks=callbacks,
+        start=None if isinstance(initial, Model) else initial,
+        initial_weights=first,
+        options=settings.solver_arguments(),
+        **more,
+    )
     if isinstance(initial, Model) and first is not None:
         fits = _from(initial, first, fits)
-    models = ((model(l2, fit), fit) for l2, fit in zip(values, fits, strict=False))
+    each = zip(values, fits, strict=False)
+    models = ((made(l2, fit.weights, fit.certificate), fit) for l2, fit in each)
+    if finish is not None:
+        models = ((finish(problem, model, fit), fit) for model, fit in models)
     return next(models) if descent is None else descent.follow(models)
 
 
@@ -350,39 +356,6 @@ def packed_model(
         return None, {}
 
 
-def _fits(
-    problem: Problem,
-    values: Sequence[float],
-    settings: Parameters,
-    callbacks: Sequence[Callback],
-    start: DualPoint | Floats | None,
-    watch: Watch | None,
-    saving: dict[str, Any],
-) -> Iterator[Fit]:
-    dual_point = start if isinstance(start, DualPoint) else None
-    if dual_point is not None and dual_point.theta.shape != (problem.n_parts,):
-        raise DataError(
-            f"a dual point of {dual_point.theta.size} numbers where the examples have "
-            f"{problem.n_parts} parts; it must come from a fit of the same examples"
-        )
-    return train_path(
-        problem,
-        values,
-        l1=float(settings.l1),
-        solver=settings.solver,
-        tol=float(settings.tol),
-        max_passes=float(settings.max_passes),
-        n_jobs=thread_count(settings.n_jobs),
-        seed=settings.seed,
-        callbacks=callbacks,
-        start=dual_point,
-        initial_weights=None if isinstance(start, DualPoint) else start,
-        options=settings.solver_arguments(),
-        watch=watch,
-        **saving,
-    )
-
-
 def _check_checkpoint(problem: Problem, descent: Descent | None) -> None:
     """Raise a MismatchError for fits of several parts, which have no checkpoint."""
     if descent is not None:
@@ -412,22 +385,17 @@ def _from(initial: Model, first: Floats, fits: Iterator[Fit]) -> Iterator[Fit]:
         yield replace(fit, start=Start(objective, *counts)) if begun else fit
 
 
-def _watch_of(watch: Watch, descent: Descent | None, finish: Finish | None) -> Watch | None:
-    """Return what is scored while a fit runs, if that is possible; raise an error if it must be."""
+def _may_watch(watch: Watch, descent: Descent | None, finish: Finish | None) -> bool:
+    """Return whether held-out data can be scored while a fit runs; raise an error if they must."""
     if descent is not None:
         raise MismatchError(
             "EarlyStopping is for the fit of one l2; a path scores every model on held-out data "
             "when it is certified, so leave EarlyStopping out"
         )
     if finish is None:
-        return watch
+        return True
     reason = "a model with a kernel gets its final form when the fit is done"
     if watch.patience is not None:
         raise MismatchError(f"there is no early stopping here: {reason}; leave the patience out")
     _log.info("held-out data are not scored while training: %s", reason)
-    return None
-
-
-def _by_weights(watch: Watch, model: Callable[[Floats], Model]) -> Watch:
-    """Return a watch that scores weights in place of models."""
-    return replace(watch, score=lambda weights: watch.score(model(weights)))
+    return False

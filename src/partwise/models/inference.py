@@ -19,8 +19,8 @@ from ..compiled.threads import run
 from ..errors import DataError
 from ..problem.design import all_sites, by_shape, make_design, rows_of_sites, score
 from ..problem.evaluation import not_finite
-from ..problem.example_arrays import make_masks, pointers
-from ..problem.problem import Arrays, example_marginals, example_maximum, make_topologies
+from ..problem.example_arrays import make_masks, make_topologies, pointers
+from ..problem.problem import Arrays, example_marginals, example_maximum
 from ..problem.rows import Rows
 from ..problem.storage import Layout, Storage
 from ..structures.base import Sites, Structure, no_oracle

@@ -16,7 +16,7 @@ from ..errors import DataError, MismatchError
 from ..training.certificate import Certificate
 from .explained import Explained
 from .features import Features, Inputs
-from .origin import Origin
+from .foreign.base import Origin
 from .tally import Tally, warn_unknown
 
 if TYPE_CHECKING:

@@ -68,7 +68,7 @@ class NameTable:
         return self.add_packed(*packed(names))
 
     def join(self, other: NameTable) -> NDArray[np.int32]:
-        """Add the names of another table; returns the number here of each name there."""
+        """Add the names of another table, and return the number of each of them in this one."""
         n = other._n
         return self.add_packed(other._bytes[: other._ends[n]], other._ends[: n + 1])
 

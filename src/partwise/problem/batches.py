@@ -20,17 +20,10 @@ from ..arrays import Floats, Ints
 from ..errors import DataError, MismatchError
 from ..files.work_folder import WorkFolder, telling
 from ..structures.base import Structure
+from .design import site_rows
 from .disk_arrays import ArraysOnDisk, ArraysWriter, Spool
 from .disk_room import BLOCK_BYTES, Blocked, DiskRoom, cut_blocks
-from .example_arrays import (
-    Encoded,
-    ExampleArrays,
-    check_gold_parts,
-    encode,
-    encode_gold,
-    lay_out,
-    most_work,
-)
+from .example_arrays import Encoded, ExampleArrays, lay_out, make_topologies, most_work
 from .losses import Loss
 from .numbering import Numbering
 from .problem import Problem, assemble, check_loss, check_size
@@ -127,11 +120,13 @@ class EncodedBatch:
         first: int,
     ) -> EncodedBatch:
         """Encode a batch whose features and labels have these final numbers."""
-
-        def labels(topologies: list[Ints]) -> tuple[Ints, Ints, Floats]:
-            return encode_gold(structure, gold, topologies, first)
-
-        encoded = encode(structure, batch.shapes, rows, labels, first)
+        topologies = make_topologies(structure, batch.shapes, first)
+        sites = site_rows(structure, topologies, rows)
+        try:
+            encoded = Encoded(topologies, *sites, *structure.encode_all(gold, topologies))
+        except DataError as error:
+            error.within(first=first)
+            raise
         weight = np.ones(len(batch)) if batch.weight is None else batch.weight
         return cls(first, encoded, gold, weight, batch.own_constraints)
 
@@ -146,12 +141,10 @@ class EncodedBatch:
         encoded, first = self.encoded, self.first
         if blueprint.bare is not None:
             encoded = encoded.with_rows(without_bare(encoded.rows, blueprint.bare))
-        found = lay_out(
+        return lay_out(
             structure, encoded, storage, blueprint.loss, self.gold, blueprint.constraints,
             self.own_constraints, masked=masked, first=first,
         )  # fmt: skip
-        check_gold_parts(structure, found.part_ptr, found.gold_ptr, found.gold_part, first)
-        return found
 
 
 class ProblemWriter:
@@ -250,18 +243,17 @@ class ProblemWriter:
         if self.n_examples == 0:
             raise DataError("there is no example to train on; check that the data are not empty")
         check_loss(structure, loss)
-        rule = weights if isinstance(weights, WeightRule) else WeightRule(weights)
+        rule = WeightRule.of(weights)
         counts = self._counts.settled(numbering, self.n_examples)
         check_size(structure, [len(some) for some in counts], rule)
         batches = _Batches(self._spool, structure, numbering)
-        layout, bare = Layout.full(structure.widths, counts), None
+
+        def observe(observed: Observed) -> None:
+            for some in batches:
+                observed.add(some.encoded.gold_sites, some.encoded.rows)
+
         with telling(self.folder.path):
-            if rule.leaves_out:
-                observed = Observed(rule, layout)
-                for some in batches:
-                    observed.add(some.encoded.gold_sites, some.encoded.rows)
-                layout, bare = observed.settled(structure.kinds)
-                del observed
+            layout, bare = rule.layout(structure, counts, observe)
             storage = Storage.spread(layout)
             blueprint = Blueprint(layout, bare, loss, constraints)
             on_disk, work_size = self._write(batches, blueprint, storage)
@@ -274,7 +266,7 @@ class ProblemWriter:
         blueprint: Blueprint,
         storage: Storage,
     ) -> tuple[ArraysOnDisk, int]:
-        """Write the arrays of all batches; returns them and the scratch that the oracles need."""
+        """Write the arrays of all batches; return them and the size of the scratch for oracles."""
         work_size = 0
         masked = blueprint.constraints is not None or self._constrained
         writer = ArraysWriter(self.folder.part("problem"), storage, self._counts.valued)

@@ -57,7 +57,7 @@ class Blocked(NamedTuple):
 
 
 def cut_blocks(sizes: Ints, block_bytes: int) -> Ints:
-    """Cut the examples into blocks; returns where each begins, and the number of examples.
+    """Cut the examples into blocks; return where each begins, and the number of examples.
 
     Parameters
     ----------

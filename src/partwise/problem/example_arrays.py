@@ -7,7 +7,7 @@ on the gold labels of all examples, and the features point at the places of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..errors import DataError
 from ..structures.base import Sites, Structure
-from .design import Design, by_shape, make_design, site_rows
+from .design import Design, by_shape, make_design
 from .losses import Loss
 from .rows import Rows
 from .storage import Storage
@@ -25,9 +25,6 @@ from .storage import Storage
 __all__ = [
     "Encoded",
     "ExampleArrays",
-    "check_gold_parts",
-    "encode",
-    "encode_gold",
     "join_arrays",
     "lay_out",
     "make_masks",
@@ -109,7 +106,7 @@ class Encoded:
 
     @property
     def gold_sites(self) -> tuple[Ints, Ints, Ints, Ints, Floats]:
-        """What `WeightRule.restrict` needs of the gold labels."""
+        """What `Observed.add` needs of the gold labels."""
         return self.site_ptr, self.sites.part, self.gold_ptr, self.gold_part, self.gold_count
 
     def with_rows(self, rows: Rows) -> Encoded:
@@ -130,49 +127,6 @@ class ExampleArrays(NamedTuple):
     gold_ptr: Ints
     gold_part: Ints
     gold_count: Floats
-
-
-def encode(
-    structure: Structure,
-    shapes: Sequence[Any] | Ints,
-    features: Sequence[Rows],
-    encode_labels: Callable[[list[Ints]], tuple[Ints, Ints, Floats]],
-    first: int = 0,
-) -> Encoded:
-    """Describe the shapes, lay out the features site by site, and encode the gold labels.
-
-    Parameters
-    ----------
-    structure, shapes, features
-        As in :func:`partwise.problem.problem.build_problem`.
-    encode_labels : callable
-        Takes the descriptions of the shapes, and returns the parts of the gold labels as
-        `Structure.encode_all` does.
-    first : int
-        The number of the first example, for messages.
-    """
-    topologies = make_topologies(structure, shapes, first)
-    site_ptr, sites, rows = site_rows(structure, topologies, features)
-    return Encoded(topologies, site_ptr, sites, rows, *encode_labels(topologies))
-
-
-def encode_gold(
-    structure: Structure, gold: Sequence[Ints], topologies: Sequence[Ints], first: int = 0
-) -> tuple[Ints, Ints, Floats]:
-    """Encode gold labels; an error names the example by its number among all.
-
-    Parameters
-    ----------
-    structure, gold, topologies
-        As in `Structure.encode_all`.
-    first : int
-        The number of the first example.
-    """
-    try:
-        return structure.encode_all(gold, topologies)
-    except DataError as error:
-        error.within(first=first)
-        raise
 
 
 def lay_out(
@@ -204,6 +158,10 @@ def lay_out(
     """
     topologies = encoded.topologies
     distinct, which = by_shape(topologies)
+    part_ptr = pointers(
+        np.array([structure.n_parts(topo) for topo in distinct], dtype=np.int64)[which]
+    )
+    _check_gold_parts(structure, part_ptr, encoded.gold_ptr, encoded.gold_part, first)
     cost = np.zeros(0)
     if loss.has_cost:
         cost = structure.part_costs(gold, topologies, loss.cost_matrix)
@@ -215,9 +173,7 @@ def lay_out(
         # All shapes of a classifier are empty, and joining them would take longer than a pass.
         topo=np.concatenate([*(topologies if any(map(len, distinct)) else ()), nothing]),
         topo_ptr=pointers(np.array([len(topo) for topo in distinct], dtype=np.int64)[which]),
-        part_ptr=pointers(
-            np.array([structure.n_parts(topo) for topo in distinct], dtype=np.int64)[which]
-        ),
+        part_ptr=part_ptr,
         design=make_design(storage, encoded.site_ptr, encoded.sites, encoded.rows),
         cost=cost,
         mask=mask,
@@ -323,20 +279,10 @@ def most_work(structure: Structure, topologies: Sequence[Ints]) -> int:
     return max((structure.work_size(topo) for topo in by_shape(topologies)[0]), default=0)
 
 
-def check_gold_parts(
-    structure: Structure, part_ptr: Ints, gold_ptr: Ints, gold_part: Ints, first: int = 0
+def _check_gold_parts(
+    structure: Structure, part_ptr: Ints, gold_ptr: Ints, gold_part: Ints, first: int
 ) -> None:
-    """Raise a DataError unless the gold parts lie inside their examples, as compiled code requires.
-
-    Parameters
-    ----------
-    structure : Structure
-        What a label is made of.
-    part_ptr, gold_ptr, gold_part : ndarray
-        The parts of each example, and those of its gold label.
-    first : int
-        The number of the first example.
-    """
+    """Raise a DataError unless the gold parts lie inside their examples, as kernels require."""
     sizes = np.repeat(np.diff(part_ptr), np.diff(gold_ptr))
     bad = np.flatnonzero((gold_part < 0) | (gold_part >= sizes))
     if len(bad):

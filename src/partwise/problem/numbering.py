@@ -1,4 +1,4 @@
-"""What becomes of the numbers of features and labels once all batches of examples are there."""
+"""The final numbers of features and labels, which are known once all batches of examples are."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Keep = npt.NDArray[np.bool_] | Renumbering
 
 @dataclass(frozen=True, eq=False)
 class Numbering:
-    """The final numbers of what batches have numbered as it came.
+    """The final numbers of the features and labels that batches number as they come.
 
     Attributes
     ----------
@@ -40,17 +40,16 @@ class Numbering:
 
     def rows(self, rows: Sequence[Rows]) -> list[Rows]:
         """Return the rows of every kind of site with the final numbers of their features."""
-        return [self._chosen(kind, some) for kind, some in enumerate(rows)]
-
-    def _chosen(self, kind: int, rows: Rows) -> Rows:
-        rows = rows.resize(self.counts[kind]) if self.counts else rows
-        kept = self._kept(kind)
-        if kept is None:
-            return rows
-        return rows.renumber(kept) if isinstance(kept, Renumbering) else rows.keep(kept)
-
-    def _kept(self, kind: int) -> Keep | None:
-        return None if self.keep is None else self.keep[kind]
+        found = []
+        for kind, some in enumerate(rows):
+            kept = None if self.keep is None else self.keep[kind]
+            some = some.resize(self.counts[kind]) if self.counts else some
+            if isinstance(kept, Renumbering):
+                some = some.renumber(kept)
+            elif kept is not None:
+                some = some.keep(kept)
+            found.append(some)
+        return found
 
     def gold(self, labels: Sequence[Ints]) -> Sequence[Ints]:
         """Return the gold labels of examples with their final numbers."""
@@ -60,7 +59,7 @@ class Numbering:
         """Return how many features each kind of site has in the end."""
         found: list[int] = []
         for kind, n in enumerate(self.counts):
-            kept = self._kept(kind)
+            kept = None if self.keep is None else self.keep[kind]
             if isinstance(kept, Renumbering):
                 n = kept.n_features
             elif kept is not None:

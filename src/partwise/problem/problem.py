@@ -22,15 +22,8 @@ from ..errors import DataError, MismatchError
 from ..memory import BYTES_A_FEATURE, check_memory
 from ..structures.base import ORACLE_WORDS, Structure, no_oracle
 from ..structures.steps import steps_entropy
-from .design import Design
-from .example_arrays import (
-    ExampleArrays,
-    encode,
-    encode_gold,
-    lay_out,
-    make_topologies,
-    most_work,
-)
+from .design import Design, site_rows
+from .example_arrays import Encoded, ExampleArrays, lay_out, make_topologies, most_work
 from .footprint import held_bytes
 from .losses import Loss
 from .partial import PartialLabels, encode_partial
@@ -38,7 +31,7 @@ from .reach import diameters, reaches
 from .room import Room
 from .rows import Rows
 from .storage import Layout, Storage
-from .weight_rule import WeightRule
+from .weight_rule import WeightRule, without_bare
 
 __all__ = [
     "Arrays",
@@ -49,7 +42,6 @@ __all__ = [
     "check_size",
     "example_marginals",
     "example_maximum",
-    "make_topologies",
 ]
 
 
@@ -237,33 +229,30 @@ def build_problem(
     if n == 0:
         raise DataError("there is no example to train on; check that the data are not empty")
     check_loss(structure, loss)
-    rule = weights if isinstance(weights, WeightRule) else WeightRule(weights)
+    rule = WeightRule.of(weights)
     check_size(structure, [rows.n_features for rows in features], rule)
-    partial: PartialLabels | None = None
-    gold_entropy: Floats | None = None
-
-    def encode_labels(topologies: list[Ints]) -> tuple[Ints, Ints, Floats]:
-        nonlocal partial, gold_entropy
-        if allowed is None:
-            return encode_gold(structure, gold, topologies)
+    topologies = make_topologies(structure, shapes)
+    sites = site_rows(structure, topologies, features)
+    partial, gold_entropy = None, None
+    if allowed is None:
+        gold_parts = structure.encode_all(gold, topologies)
+    else:
         _check_partial(loss, allowed)
-        found, partial, gold_entropy = encode_partial(
+        gold_parts, partial, gold_entropy = encode_partial(
             structure, topologies, gold, allowed, constraints, own_constraints
         )
-        return found
-
-    encoded = encode(structure, shapes, features, encode_labels)
+    encoded = Encoded(topologies, *sites, *gold_parts)
+    del sites  # which would keep the rows
     counts = [r.counts() * (1 if len(r) > 1 or n == 1 else n) for r in features]
-    layout = Layout.full(structure.widths, counts)
-    if rule.leaves_out:
-        layout, rows = rule.restrict(layout, structure.kinds, encoded.gold_sites, encoded.rows)
-        encoded = encoded.with_rows(rows)
+    layout, bare = rule.layout(
+        structure, counts, lambda observed: observed.add(encoded.gold_sites, encoded.rows)
+    )
+    if bare is not None:
+        encoded = encoded.with_rows(without_bare(encoded.rows, bare))
     storage = Storage.spread(layout)
     found = lay_out(structure, encoded, storage, loss, gold, constraints, own_constraints)
     weight = np.ones(n) if sample_weight is None else np.ascontiguousarray(sample_weight, float)
-    problem = assemble(
-        structure, storage, loss, found, weight, most_work(structure, encoded.topologies)
-    )
+    problem = assemble(structure, storage, loss, found, weight, most_work(structure, topologies))
     held = held_bytes(storage, problem.arrays, *features, encoded.rows, encoded.sites)
     # Features are copied once when they get a constant or their final numbers.
     held = max(held, 2 * held_bytes(*features))
@@ -291,10 +280,11 @@ def assemble(
     work_size : int
         How many numbers the oracles need as scratch.
     """
+    marginals = structure.has_oracle("marginals")
     arrays = Arrays(
-        marginals=_oracle(structure, "marginals"),
+        marginals=structure.oracle("marginals") if marginals else no_oracle.compiled,
         # Hardly a solver asks for best labels where the loss is smooth: see `Problem.with_oracle`.
-        maximum=_oracle(structure, "maximum") if loss.tau == 0.0 else no_oracle.compiled,
+        maximum=structure.oracle("maximum") if loss.tau == 0.0 else no_oracle.compiled,
         spec=structure.spec,
         tau=loss.tau,
         weight=weight,
@@ -332,10 +322,6 @@ def _check_partial(loss: Loss, allowed: Sequence[Any]) -> None:
         )
 
 
-def _oracle(structure: Structure, name: str) -> Any:
-    return structure.oracle(name) if structure.has_oracle(name) else no_oracle.compiled
-
-
 def check_size(structure: Structure, n_features: Sequence[int], rule: WeightRule) -> None:
     """Raise a DataError if there is not enough memory for the weights of so many features.
 
@@ -345,7 +331,10 @@ def check_size(structure: Structure, n_features: Sequence[int], rule: WeightRule
     # The number of kinds is checked where the sites are made.
     n_weights = sum(n * width for n, width in zip(n_features, structure.widths, strict=False))
     total = sum(n_features)
-    needed = max(BYTES_A_FEATURE * total, rule.bytes_per_weight * n_weights)
+    bytes_a_weight = 16
+    if rule.leaves_out:
+        bytes_a_weight = 1 if rule.min_frequency is None else 9
+    needed = max(BYTES_A_FEATURE * total, bytes_a_weight * n_weights)
     check_memory(needed, f"training with {total:,} features and {n_weights:,} weights")
 
 

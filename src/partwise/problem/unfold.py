@@ -157,7 +157,7 @@ def _with_gold(problem: Problem, arrays: Arrays) -> Arrays:
 def _find_gold(
     a: Any, gold_ptr: Any, gold_part: Any, own_ptr: Any, scores: Any, counts: Any, work: Any
 ) -> Any:
-    """Fill in the parts and steps of the gold labels; returns an example without one, or -1.
+    """Fill in the parts and steps of the gold labels; return an example without one, or -1.
 
     Only the gold label has none but its parts.
     """

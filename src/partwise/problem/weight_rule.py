@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ..arrays import Floats, Ints
 from ..compiled.jit import njit
 from ..errors import DataError
+from ..structures.base import Structure
 from .numbering import Keep, Numbering
 from .rows import Renumbering, Rows
 from .storage import Layout
@@ -147,40 +148,40 @@ class WeightRule:
         """Return the choice for a kind of site."""
         return self.weights if isinstance(self.weights, str) else self.weights.get(kind, "all")
 
+    @classmethod
+    def of(cls, weights: str | WeightRule) -> WeightRule:
+        """Return a rule, or the rule of a choice for all kinds of sites."""
+        return weights if isinstance(weights, WeightRule) else cls(weights)
+
     @property
     def leaves_out(self) -> bool:
         """Whether some weights may not exist."""
         chosen = {self.weights} if isinstance(self.weights, str) else set(self.weights.values())
         return "observed" in chosen or self.min_frequency is not None
 
-    @property
-    def bytes_per_weight(self) -> int:
-        """The memory that is needed for every weight that might exist."""
-        if not self.leaves_out:
-            return 16
-        return 1 if self.min_frequency is None else 9
+    def layout(
+        self, structure: Structure, counts: Sequence[Ints], observe: Callable[[Observed], None]
+    ) -> tuple[Layout, npt.NDArray[np.bool_] | None]:
+        """Return which weights there are, and for each feature whether it has none.
 
-    def restrict(
-        self, layout: Layout, kinds: Sequence[str], gold_sites: _GoldSites, rows: Rows
-    ) -> tuple[Layout, Rows]:
-        """Leave out the weights that do not exist, and the features that have none.
+        The second is None if there is no such feature.
 
         Parameters
         ----------
-        layout : Layout
-            All weights.
-        kinds : sequence of str
-            The names of the kinds of sites.
-        gold_sites : tuple
-            The sites of each example, their first parts, and the parts of the gold labels with
-            their counts.
-        rows : Rows
-            The features of each site, numbered through all kinds.
+        structure : Structure
+            What a label is made of.
+        counts : sequence of ndarray
+            How often each feature of each kind of site occurs.
+        observe : callable
+            Shows the gold labels of all examples to what it is given. It is not called if all
+            weights exist.
         """
+        layout = Layout.full(structure.widths, counts)
+        if not self.leaves_out:
+            return layout, None
         observed = Observed(self, layout)
-        observed.add(gold_sites, rows)
-        kept, bare = observed.settled(kinds)
-        return kept, rows if bare is None else without_bare(rows, bare)
+        observe(observed)
+        return observed.settled(structure.kinds)
 
 
 class Observed:
@@ -200,7 +201,16 @@ class Observed:
         self.totals = np.zeros(0 if rule.min_frequency is None else layout.n_weights)
 
     def add(self, gold_sites: _GoldSites, rows: Rows) -> None:
-        """Look at the gold labels of some examples; see `WeightRule.restrict`."""
+        """Look at the gold labels of some examples.
+
+        Parameters
+        ----------
+        gold_sites : tuple
+            The sites of each example, their first parts, and the parts of the gold labels with
+            their counts.
+        rows : Rows
+            The features of each site, numbered through all kinds.
+        """
         values = np.zeros(0) if rows.values is None else rows.values
         _observe(
             *gold_sites, rows.indptr, rows.indices, values, self.layout.first, self.seen,
@@ -208,10 +218,7 @@ class Observed:
         )  # fmt: skip
 
     def settled(self, kinds: Sequence[str]) -> tuple[Layout, npt.NDArray[np.bool_] | None]:
-        """Return the weights that exist, and for each feature whether it has none.
-
-        The second is None if there is no such feature.
-        """
+        """Return what `WeightRule.layout` does, of all that was seen."""
         layout, seen = self.layout, self.seen
         for kind, name in enumerate(kinds):
             if self.rule.of_kind(name) == "all":

@@ -262,8 +262,8 @@ def wrong_blocks(facts: Facts) -> list[Block]:
         return [doc.Paragraph(f"No {example} is wrong.")]
     how = "probability" if facts.calibration is not None else "margin"
     intro = doc.Paragraph(
-        f"The wrong {plural(example)} in which a wrong answer has the largest {how}. They often show "
-        "errors of the data, or what the features do not see."
+        f"The wrong {plural(example)} in which a wrong answer has the largest {how}. They often "
+        "show errors of the data, or what the features do not see."
     )
     colours = hues(row.label for row in facts.labels)
     drawn = [wrong_example(one, example, colours) for one in facts.wrong]

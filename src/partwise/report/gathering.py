@@ -15,8 +15,7 @@ import numpy as np
 import partwise
 
 from ..errors import MismatchError
-from ..models.file import read_header
-from ..models.held_model import held_model
+from ..models.file import held_model, read_header
 from ..models.model import Model
 from ..tasks.registry import example_form
 from ..tasks.source import Source

@@ -225,7 +225,8 @@ def _reliability(found: Calibration, unit: str) -> Chart:
     """Draw how often predictions of each probability are right."""
     chart = Chart(
         "Reliability", _odds_axis(), Axis("fraction that is right", 0.0, 1.0),
-        f"Of the {plural(unit)} with a probability of 0.8, 80% should be right.", _bins_in_words(found),
+        f"Of the {plural(unit)} with a probability of 0.8, 80% should be right.",
+        _bins_in_words(found),
     )  # fmt: skip
     chart.line([(0.0, 0.0), (1.0, 1.0)], 3, "what it should be")
     chart.line([(one.probability, one.correct) for one in found.bins], 0, "what it is", marked=True)

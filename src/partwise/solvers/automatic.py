@@ -93,7 +93,7 @@ class Automatic(CompositeSolver):
             if not goal.warm:
                 easy = easy_l2(goal.problem)
                 options.setdefault("annealing", default_annealing(easy, goal.l2))
-        self._say(name, f"{why}; {options}" if options else why)
+        _logger.info("solver auto: %s (%s)", name, f"{why}; {options}" if options else why)
         self.machine = method(goal, **options)
 
     @classmethod
@@ -126,11 +126,9 @@ class Automatic(CompositeSolver):
             return self.looked
         return super().certify(weights)
 
-    def _say(self, name: str, why: str) -> None:
-        _logger.info("solver auto: %s (%s)", name, why)
-
     def epoch(self) -> Epoch:
-        epoch = super().epoch()
+        self.machine.pause = self.pause
+        epoch = self.machine.epoch()
         self.passes += epoch.passes
         if isinstance(self.machine, OnlineEG):
             left = self._passes_left(epoch) if self.machine.settled else 0.0
@@ -176,7 +174,10 @@ class Automatic(CompositeSolver):
             machine = OrthantWise(goal)
         else:
             machine = TrustRegionNewton(goal) if few else LBFGS(goal)
-        self._say(machine.name, f"{before.name} would need about {left:.0f} passes more")
+        _logger.info(
+            "solver auto: %s (%s would need about %.0f passes more)",
+            machine.name, before.name, left,
+        )  # fmt: skip
         machine.bound.add(linear, v)
         self.machine = machine
 

@@ -155,7 +155,7 @@ class DualBound:
         return total - float(shrunk_square(mixed, self.l1)) / (2.0 * self.l2)
 
     def add(self, linear: float, v: Floats) -> float:
-        """Mix in a dual point, given v(u) and the rest of D(u); returns the bound."""
+        """Mix in a dual point, given v(u) and the rest of D(u), and return the bound."""
         if self.v is None:
             g = 1.0
         elif self.l1:

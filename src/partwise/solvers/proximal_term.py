@@ -79,7 +79,7 @@ class ProximalTerm:
         self.estimates: deque[float] = deque(maxlen=_WINDOW)
 
     def holds_back(self, estimate: float) -> bool:
-        """Take note of the gap after an epoch; returns whether it hardly falls any more.
+        """Take note of the gap after an epoch; return whether it hardly falls any more.
 
         This happens where there are few examples and many weights: without the term, the gap falls
         faster.

@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..arrays import Floats
 from ..errors import DataError
 from ..values import is_integer, is_number
 
-__all__ = ["EarlyStopping", "Scored", "Watch", "Watcher", "passes_between"]
+__all__ = ["EarlyStopping", "Scored", "Watch", "passes_between"]
 
 #: The largest share of the work that scorings take.
 _SHARE: Final = 0.2
@@ -106,61 +106,3 @@ class Scored(NamedTuple):
     weights: Floats
     score: float
     passes: float
-
-
-class Watcher:
-    """Scores the weights of one fit, and keeps the best of them.
-
-    Parameters
-    ----------
-    watch : Watch or None
-        What to score; None for nothing.
-    """
-
-    remade: ClassVar[tuple[str, ...]] = ("watch",)
-
-    def __init__(self, watch: Watch | None) -> None:
-        self.watch = watch
-        self.last = 0.0
-        self.best: Scored | None = None
-        self.waited = 0  # scorings since the best one
-
-    @property
-    def keeps(self) -> bool:
-        """Whether a fit that ends before its gap is reached returns the best weights."""
-        return self.watch is not None and self.watch.patience is not None
-
-    @property
-    def over(self) -> bool:
-        """Whether the score has not improved for as many scorings as was asked for."""
-        patience = None if self.watch is None else self.watch.patience
-        return patience is not None and self.waited >= patience
-
-    def look(self, passes: float, weights: Callable[[], Floats], last: bool) -> float:
-        """Score weights if a scoring is due.
-
-        Parameters
-        ----------
-        passes : float
-            The passes so far.
-        weights : callable
-            Returns the weights.
-        last : bool
-            Whether the fit ends, so that they are scored in any case.
-
-        Returns
-        -------
-        float
-            The score; nan if none was due.
-        """
-        if self.watch is None or not (last or passes - self.last >= self.watch.every):
-            return math.nan
-        self.last = passes
-        held = weights()
-        score = float(self.watch.score(held))
-        if score > (-math.inf if self.best is None else self.best.score):
-            self.best = Scored(held.copy() if self.keeps else held[:0], score, passes)
-            self.waited = 0
-        else:
-            self.waited += 1
-        return score

@@ -23,8 +23,9 @@ from support.structure_cases import rows_for
 
 from partwise.errors import MismatchError
 from partwise.problem.evaluation import DualPoint, Evaluator
+from partwise.problem.example_arrays import make_topologies
 from partwise.problem.losses import make_loss
-from partwise.problem.problem import build_problem, make_topologies
+from partwise.problem.problem import build_problem
 from partwise.solvers.eg.base import Annealing, default_annealing
 from partwise.solvers.eg.batch import BatchEG
 from partwise.solvers.eg.online import OnlineEG

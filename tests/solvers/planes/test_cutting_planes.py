@@ -13,10 +13,9 @@ from support.structure_cases import problem_of
 from partwise.errors import DataError, MismatchError
 from partwise.problem.evaluation import Evaluator
 from partwise.problem.losses import Loss
-from partwise.solvers.planes import each_slack
+from partwise.solvers.planes import cutting_planes
 from partwise.solvers.planes.bmrm import bundle_optimum
-from partwise.solvers.planes.cutting_planes import CuttingPlanes
-from partwise.solvers.planes.each_slack import EachSlack
+from partwise.solvers.planes.cutting_planes import CuttingPlanes, EachSlack
 from partwise.solvers.planes.worst_labels import WorstLabels
 from partwise.structures.registry import STRUCTURES
 from partwise.training.loop import train
@@ -149,8 +148,8 @@ def test_the_published_order_of_insertion(
     kind: str, every: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Algorithm 1 of Tsochantaridis et al. (2005), with labels written out and exact programs."""
-    monkeypatch.setattr(each_slack, "_ACCURACY", 1e-9)
-    monkeypatch.setattr(each_slack, "_SWEEPS", 100_000)
+    monkeypatch.setattr(cutting_planes, "_ACCURACY", 1e-9)
+    monkeypatch.setattr(cutting_planes, "_SWEEPS", 100_000)
     l2, epsilon, n = 0.4, 0.7, 9
     instance = make_instance(kind, "hinge", 5, n=n)
     explicit = Explicit(instance, l2)

@@ -1,4 +1,8 @@
-"""What all formats of models share: their description, the bytes of a file, numbers in its text."""
+"""What all formats of models share.
+
+That is their description, where a converted model comes from, the bytes of a file, and numbers in
+its text.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,8 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import DataError, ModelFileError
 from ...memory import memory_limit
@@ -16,7 +20,7 @@ from ...memory import memory_limit
 if TYPE_CHECKING:
     from ..model import Model
 
-__all__ = ["ModelFormat", "decoded", "named_file", "read_bytes", "real", "whole"]
+__all__ = ["ModelFormat", "Origin", "decoded", "named_file", "read_bytes", "real", "whole"]
 
 #: A file may take 1 / _SHARE of the memory, because what is made of it takes several times more.
 _SHARE: Final = 8
@@ -55,6 +59,53 @@ class ModelFormat:
     read: Callable[..., Model] | None = None
     write: Callable[[Model, str], None] | None = None
     options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a converted model comes from, and what is known of its objective.
+
+    Attributes
+    ----------
+    toolkit : str
+        The program that trained the model.
+    objective : str
+        The objective that it was trained for, as far as the file says, in words.
+    comparable : bool
+        Whether partwise has that objective too, so that a fit with the same data and settings
+        tells how far the weights were from its optimum.
+    settings : dict
+        What else the file says about the training, as JSON can hold it.
+    """
+
+    toolkit: str
+    objective: str
+    comparable: bool
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> str:
+        """The verdict of the certificate of a converted model."""
+        return f"converted from {self.toolkit}, not certified"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the contents as JSON can hold them."""
+        return {
+            "toolkit": self.toolkit,
+            "objective": self.objective,
+            "comparable": self.comparable,
+            "settings": self.settings,
+        }
+
+    @staticmethod
+    def from_json(data: Any) -> Origin | None:
+        """Make an origin from what `to_json` returned; None if the data are anything else."""
+        wanted = {"toolkit": str, "objective": str, "comparable": bool, "settings": dict}
+        if not isinstance(data, dict) or data.keys() != wanted.keys():
+            return None
+        if not all(type(data[name]) is kind for name, kind in wanted.items()):
+            return None
+        return Origin(**data)
 
 
 def read_bytes(path: str) -> bytes:

@@ -26,8 +26,7 @@ import numpy.typing as npt
 from ...arrays import Floats, Ints
 from ...errors import DataError, ModelFileError, Place
 from ...files.whole_files import replacing
-from ..origin import Origin
-from .base import ModelFormat, named_file, read_bytes
+from .base import ModelFormat, Origin, named_file, read_bytes
 from .cqdb import LARGEST, damaged, read_names, words_at, write_names
 from .entries import WeightList, entries_of, tagger
 

@@ -14,10 +14,10 @@ from ...structures.registry import make_structure
 from ...training.certificate import Certificate
 from ..features import FEATURES
 from ..model import Label, Model
-from ..origin import Origin
 from ..soundness import Checker, check_room
 from ..transfer import places
 from ..vocabulary import Vocabulary
+from .base import Origin
 
 if TYPE_CHECKING:
     from ...structures.base import Structure

@@ -15,8 +15,7 @@ import numpy as np
 
 from ...arrays import Floats
 from ...errors import DataError
-from ..origin import Origin
-from .base import ModelFormat, decoded, named_file, read_bytes, real, whole
+from .base import ModelFormat, Origin, decoded, named_file, read_bytes, real, whole
 from .entries import classifier
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from .entries import WeightList, tagger
 
 if TYPE_CHECKING:
     from ..model import Model
-    from ..origin import Origin
+    from .base import Origin
 
 __all__ = ["Observations", "Weights", "check_labels", "pattern_tagger"]
 

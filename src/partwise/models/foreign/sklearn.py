@@ -14,8 +14,7 @@ import numpy as np
 
 from ...errors import DataError, MismatchError, ModelFileError
 from ...memory import check_memory
-from ..origin import Origin
-from .base import ModelFormat, named_file, read_bytes
+from .base import ModelFormat, Origin, named_file, read_bytes
 from .entries import classifier
 
 if TYPE_CHECKING:

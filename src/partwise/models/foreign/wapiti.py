@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from ...errors import DataError
-from ..origin import Origin
-from .base import ModelFormat, decoded, named_file, read_bytes, real, whole
+from .base import ModelFormat, Origin, decoded, named_file, read_bytes, real, whole
 from .patterns import Observations, Weights, check_labels, pattern_tagger
 
 if TYPE_CHECKING:

@@ -57,7 +57,7 @@ NEGLIGIBLE: Final = 1e-6
 
 @njit
 def draw(memory: Any, rule: Any, coins: Any) -> Any:
-    """Choose an example; returns (its place in ``order``, p_i)."""
+    """Choose an example; return its place in ``order`` and p_i."""
     order, tree, n = memory.order, memory.tree, memory.order.size
     seen = int(memory.totals[SEEN])
     anyone = int(coins[1] * n)

@@ -63,7 +63,7 @@ class Tossing(PrimalSolver):
 
     @abstractmethod
     def visit(self, coins: Floats) -> int:
-        """Make one step per row; returns the first example without a finite log Z, or -1."""
+        """Make one step per row; return the first example without a finite log Z, or -1."""
 
     def toss(self, steps: int) -> None:
         """Make the steps of an epoch, or what is left of them."""

@@ -73,7 +73,7 @@ def make_batches(problem: Problem, size: int) -> MiniBatches:
 
 @njit
 def _touched(design: Any, ends: Any, examples: Any, last: Any, at: Any, places: Any) -> Any:
-    """List the weights of the features of every mini-batch; returns how many there are in all.
+    """List the weights of the features of every mini-batch; return how many there are in all.
 
     last: for a block, one more than the mini-batch that had it last. Without room in places the
     weights are only counted.

@@ -73,7 +73,7 @@ def score_both(design: Any, i: int, x: Any, y: Any, p: Any, q: Any) -> None:
 
 @njit(fastmath=FAST)
 def scatter_both(design: Any, i: int, delta: Any, x: Any, y: Any, times: float) -> Any:
-    """Add F_i^T delta to x and times F_i^T delta to y; returns the change of |x|^2."""
+    """Add F_i^T delta to x and times F_i^T delta to y; return the change of |x|^2."""
     valued, masked = design.value.size > 0, design.live.size > 0
     room = np.empty(design.widest)
     norm = 0.0

@@ -61,7 +61,7 @@ class Crew(ABC):
 
     @abstractmethod
     def round(self, message: Round) -> list[Change]:
-        """Let every block visit a chunk; returns their changes, in the order of the blocks."""
+        """Let every block visit a chunk; return their changes, in the order of the blocks."""
 
     @abstractmethod
     def settle(self, update: Update | None) -> None:

@@ -135,7 +135,7 @@ def _fetch(begin: Any, size: Any, b: int, vector: Any) -> None:
 
 @njit
 def _touch(design: Any, examples: Any, mark: Any, number: int, begin: Any, size: Any) -> Any:
-    """List the blocks of the features of some examples; returns how many there are."""
+    """List the blocks of the features of some examples; return how many there are."""
     count = 0
     for i in examples:
         last = design.entry_ptr[design.site_ptr[i + 1]]
@@ -157,7 +157,7 @@ def _touch(design: Any, examples: Any, mark: Any, number: int, begin: Any, size:
 def _unite(
     begin: Any, size: Any, mark: Any, number: int, all_begin: Any, all_size: Any, count: int
 ) -> Any:
-    """Append the runs that are not yet marked; returns how many there are now."""
+    """Append the runs that are not yet marked; return how many there are now."""
     for b in range(begin.size):
         if b + _AHEAD < begin.size:
             prefetch(mark, np.int64(begin[b + _AHEAD]))

@@ -75,7 +75,7 @@ class _MarginBlock(Block):
 
     @abstractmethod
     def move(self, examples: Ints, vectors: Vectors) -> int:
-        """Move the marginals of some examples; returns the calls of an oracle."""
+        """Move the marginals of some examples; return how often an oracle was called."""
 
     def keep(self, examples: Ints) -> Any:
         part_ptr = self.problem.arrays.part_ptr
@@ -141,7 +141,7 @@ def _place_all(
     a: Any, order: Any, l2: float, square: Any, mu: Any, gap: Any, moved: Any, v: Any, totals: Any,
     buffers: Any,
 ) -> Any:  # fmt: skip
-    """Place the examples of an order; returns the first one without finite scores or -1."""
+    """Place the examples of an order; return the first one without finite scores, or -1."""
     for turn in range(order.size):
         i = order[turn]
         if turn + 1 < order.size:

@@ -115,7 +115,7 @@ class Vectors:
         return change
 
     def sum_of(self, several: list[tuple[Places, Floats]]) -> tuple[Places, Floats]:
-        """Add up changes, in their order; returns the places where they are, and the sums."""
+        """Add up changes, in their order; return the places where they are, and the sums."""
         for places, values in several:
             add_at(places, values, self.room)
         union = self.marks.union([places for places, _ in several])

@@ -307,7 +307,7 @@ def _refuse_idle(newton: str, given: Newton, start: str, epsilons: Epsilons, pai
 
 @njit
 def _due(visits: Ints, share: Any, size: Any, least: float, age: Ints, out: Ints) -> Any:
-    """Write the visits of the contexts whose turn it is into out; returns how many there are.
+    """Write the visits of the contexts whose turn it is into out; return how many there are.
 
     These are the contexts whose share of the gap is at least ``least`` per example, and those that
     have waited.

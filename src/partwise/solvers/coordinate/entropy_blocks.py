@@ -1,8 +1,7 @@
 """Algorithm 7 of Yu, Huang and Lin (2011): dual coordinate descent for maximum entropy.
 
-The block of a context is solved for all its duals, by the multiplier of their sum
-(:mod:`.multiplier`) or by pairs of labels (:mod:`.pairs`). The weights change only at the end:
-v <- v - F^T (Z - alpha).
+The block of a context is solved for all its duals, by the multiplier of their sum or by pairs of
+labels (both in :mod:`.multiplier`). The weights change only at the end: v <- v - F^T (Z - alpha).
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class _Rows(NamedTuple):
 
 @njit
 def _copy_rows(design: Any, first: Any, ptr: Any, feature: Any, value: Any) -> Any:
-    """Copy the rows of some examples, one after the other; returns |x|^2 of each.
+    """Copy the rows of some examples, one after the other; return |x|^2 of each.
 
     A block holds two weights, so the number of its feature is half of where it begins.
     """

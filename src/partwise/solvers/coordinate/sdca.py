@@ -52,7 +52,7 @@ def _move(design: Any, i: int, d: Any, g: float, v: Any, w: Any, l2: float, l1: 
 def _fraction(
     a: Any, entropy: Any, i: int, own: Any, way: Any, along: float, square: float, scratch: Any
 ) -> Any:
-    """Find where D(g) stops rising in (0, 1), to 0.1%; returns g and H(g), and mu_i in scratch.
+    """Find where D(g) stops rising in (0, 1), to 0.1%; return g and H(g), and mu_i in scratch.
 
     along: c_i (F_i w + cost_i).way; square: |d|^2 / l2. D is concave and D'(1) <= 0; the search
     keeps D'(low) >= 0, so D(low) >= D(0).
@@ -88,7 +88,7 @@ def _fraction(
 def sdca_epoch(
     a: Any, entropy: Any, order: Any, l2: float, l1: float, duals: Any, weights: Any, buffers: Any
 ) -> Any:
-    """Visit the examples in order; returns the first without a finite logZ, or -1."""
+    """Visit the examples in order; return the first one without a finite logZ, or -1."""
     mu, h, gap = duals
     v, w, d = weights
     q, p, way, slope, masked, work = buffers

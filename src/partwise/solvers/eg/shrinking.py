@@ -37,7 +37,7 @@ def _shrink(x: float, by: float) -> Any:
 def _add_lanes(
     design: Any, e: int, end: int, v: Any, w: Any, k: int, change: Any, by: float
 ) -> Any:
-    """Update places k to k + 8 of the dense blocks; returns the change of |w|^2."""
+    """Update places k to k + 8 of the dense blocks; return the change of |w|^2."""
     valued, masked = design.value.size > 0, design.live.size > 0
     zero, minus, beyond = fill(0.0), fill(-1.0), fill(-by)
     norm = fill(0.0)
@@ -59,7 +59,7 @@ def _add_lanes(
 
 @njit(fastmath=FAST)
 def scatter_shrunk(design: Any, i: int, delta: Any, v: Any, w: Any, by: float) -> Any:
-    """Add F_i^T delta to v and set w = shrunk(v, by); returns the change of |w|^2.
+    """Add F_i^T delta to v and set w = shrunk(v, by); return the change of |w|^2.
 
     Where by is 0, w is v.
     """

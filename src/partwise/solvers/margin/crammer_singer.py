@@ -65,7 +65,7 @@ def project(z: Any, mu: Any) -> None:
 
 @njit
 def who_is_due(due: Any, number: int, draws: Any, order: Any) -> Any:
-    """Order the examples that are due in this round at random; returns how many there are."""
+    """Put the examples that are due in this round in a random order; return their number."""
     count = 0
     for i in range(due.size):
         if due[i] <= number:

@@ -107,7 +107,7 @@ def frank_wolfe_epoch(
     a: Any, order: Any, first: int, l2: float, room: int, pairwise: bool, mu: Any,
     gap: Any, atoms: Any, place: Any, v: Any, d: Any, totals: Any, buffers: Any,
 ) -> Any:  # fmt: skip
-    """Visit order[first:]; returns where it had to stop, and the example with bad scores or -1.
+    """Visit order[first:]; return where it had to stop, and the example with bad scores or -1.
 
     place: for each example, where its labels are among those in atoms.
     """

@@ -42,7 +42,7 @@ _PROPORTION: Final = 10.0
 
 @njit
 def score_with_cost(a: Any, i: int, v: Any, l2: float, own: Any, q: Any) -> Any:
-    """Compute q = F_i w + cost_i; returns q.mu_i."""
+    """Compute q = F_i w + cost_i, and return q.mu_i."""
     lo, n = a.part_ptr[i], own.size
     score(a.design, i, v, q)
     mean = 0.0
@@ -76,7 +76,7 @@ def step(
     a: Any, i: int, way: Any, rise: float, most: float, l2: float, own: Any, d: Any, v: Any,
     totals: Any,
 ) -> Any:  # fmt: skip
-    """Move along c_i (the way) as far as D rises, but at most by ``most``; returns the distance g.
+    """Move along c_i (the way) as far as D rises, but at most by ``most``; return the distance g.
 
     rise: c_i q.(the way). d holds zeros, as many as there are weights.
     """
@@ -157,7 +157,7 @@ class MarginalAscent(Solver):
         return self.problem.room.order(self.rng, self.problem.n_examples)
 
     def sweep(self, l2: float, v: Floats) -> float:
-        """Visit the examples of an epoch; returns the passes."""
+        """Visit the examples of an epoch, and return the number of passes."""
         for order in self.stretches(self.draw):
             self.visits += self.visit(order, l2, v)
         visits, self.visits = self.visits, 0

@@ -53,7 +53,7 @@ _DOUBLINGS: Final = 5
 def smo_epoch(
     a: Any, order: Any, l2: float, mu: Any, gap: Any, v: Any, d: Any, totals: Any, buffers: Any
 ) -> Any:
-    """Visit the examples in order; returns the first without finite scores, or -1."""
+    """Visit the examples in order; return the first one without finite scores, or -1."""
     q, way, y, taken, masked, work = buffers
     for i in order:
         c = a.weight[i]
@@ -88,7 +88,7 @@ def soften_epoch(
     a: Any, order: Any, l2: float, log_labels: Any, mu: Any, gap: Any, v: Any, d: Any, totals: Any,
     buffers: Any,
 ) -> Any:  # fmt: skip
-    """Move the examples in order towards p; returns how often their marginals were computed.
+    """Move the examples in order towards p; return how often their marginals were computed.
 
     beta = c_i log |Y_i| / (2 gap_i), doubled until q.p > q.mu_i;   mu_i <- mu_i + g (p - mu_i)
     """

@@ -219,7 +219,7 @@ class WorkingSet:
             mu[parts] += self.alpha[k] * counts
 
     def drop_idle(self) -> NDArray[np.bool_]:
-        """Drop the planes that have long had no weight; returns which planes stay."""
+        """Drop the planes that have long had no weight; return which planes stay."""
         stay: NDArray[np.bool_] = self.idle < (np.inf if self.patience is None else self.patience)
         if not stay.all():
             self.offset, self.group = self.offset[stay], self.group[stay]

@@ -109,7 +109,7 @@ def _entries(design: Any, i: int, way: Any) -> Any:
 
 @njit
 def _collect(design: Any, i: int, way: Any, d: Any, place: Any, value: Any) -> Any:
-    """Move the places of d that F_i^T way touches into a list and clear them; returns its end."""
+    """Move the places of d that F_i^T way touches into a list and clear them; return its end."""
     at = 0
     for s in range(design.site_ptr[i], design.site_ptr[i + 1]):
         n = design.site_width[s]

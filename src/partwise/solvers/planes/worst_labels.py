@@ -45,7 +45,7 @@ class Worst(NamedTuple):
 
 @njit(fastmath=FAST)
 def _score_gold(a: Any, i: int, v: Any, by: float, q: Any) -> Any:
-    """Compute q = by F_i v; returns q.gold_i."""
+    """Compute q = by F_i v, and return q.gold_i."""
     score(a.design, i, v, q)
     for r in range(q.size):
         q[r] *= by

@@ -137,7 +137,7 @@ class StochasticSolver(PrimalSolver):
 
     @abstractmethod
     def visit(self, order: Ints, eta: float) -> int:
-        """Take one step per example of order; returns the first that diverged, or -1.
+        """Take one step per example of order; return the first that diverged, or -1.
 
         Adds the calls of an oracle to ``visits`` and leaves ``weights`` up to date.
         """
@@ -268,7 +268,7 @@ def every_block(problem: Problem) -> tuple[Ints, Ints]:
 
 @njit
 def touch(design: Any, i: int, step: int, blocks: Any) -> Any:
-    """List the blocks of example i and set their clocks to the next step; returns how many."""
+    """List the blocks of example i and set their clocks to the next step; return how many."""
     count = 0
     for s in range(design.site_ptr[i], design.site_ptr[i + 1]):
         n = design.site_width[s]

@@ -66,7 +66,7 @@ class Chain(SequenceStructure):
 
     @property
     def spec(self) -> Ints:
-        """Labels, and three switches."""
+        """The constants ``[n_labels, tied, start, end]``."""
         return np.array([self.n_labels, self.tied, self.start, self.end], dtype=np.int64)
 
     @property

@@ -62,7 +62,7 @@ class ArcStructure(Structure):
 
     @property
     def spec(self) -> Ints:
-        """Labels, and a switch."""
+        """The constants ``[n_labels, single_root]``."""
         return np.array([self.n_labels, self.single_root], dtype=np.int64)
 
     @property

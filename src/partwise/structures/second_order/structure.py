@@ -203,7 +203,7 @@ class SecondOrderChain(SequenceStructure):
 
     @property
     def spec(self) -> Ints:
-        """Labels, and two switches."""
+        """The constants ``[n_labels, start, end]``."""
         return np.array([self.n_labels, self.start, self.end], dtype=np.int64)
 
     @property

@@ -113,7 +113,7 @@ class SemiMarkov(SequenceStructure):
 
     @property
     def spec(self) -> Ints:
-        """Labels, the longest segment, two switches, the longest segment per label."""
+        """The constants ``[n_labels, max_length, start, end]``, then ``label_lengths``."""
         head = (self.n_labels, self.max_length, self.start, self.end)
         return np.array(head + self.label_lengths, dtype=np.int64)
 
