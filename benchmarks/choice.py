@@ -64,8 +64,8 @@ TASKS: dict[str, Callable[[str], Problem]] = {
 def measure(problem: Problem, task: str, l2: float, solver: str, tol: float, most: float) -> Cell:
     """Train once, for at most the given number of CPU seconds."""
     from partwise.training.certificate import ConvergenceWarning
-    from partwise.training.fit import Progress
     from partwise.training.loop import train
+    from partwise.training.result import Progress
 
     began = time.process_time()
 

@@ -52,7 +52,7 @@ TASKS = {"mnist": mnist, "digits": digits}
 def partwise_ascent(X: Any, y: Any, l2: float, tol: float) -> Ascent:
     """Train once and record the dual after every epoch."""
     from partwise import LinearClassifier
-    from partwise.training.fit import Progress
+    from partwise.training.result import Progress
 
     points: Ascent = []
     begin = time.process_time()

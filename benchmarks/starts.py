@@ -36,7 +36,7 @@ from .limits import table
 
 if TYPE_CHECKING:
     from partwise.problem.problem import Problem
-    from partwise.training.fit import Fit
+    from partwise.training.result import Fit
 
 CHUNKS, TREES = "conll2000/train.txt.gz", "conllx_es_cast3lb/train.conll.gz"
 NAMES, ADULTS = "conll2002/ned.train.gz", "libsvm/a9a.gz"

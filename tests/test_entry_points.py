@@ -17,7 +17,7 @@ from partwise.formats.columns import Columns
 from partwise.formats.source import read_text
 from partwise.solvers.batch.lbfgs import LBFGS
 from partwise.structures.multiclass import Multiclass
-from partwise.tasks.sequences.tag import TagTask
+from partwise.tasks.sequences.tag_task import TagTask
 
 
 class Mine(LBFGS):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from partwise.problem.problem import Problem
     from partwise.problem.rows import Rows
     from partwise.structures.base import Structure
-    from partwise.training.fit import Fit, Progress
+    from partwise.training.result import Fit, Progress
 
 CERTIFIED = (1e-3, 1e-4)
 TRAJECTORY = 1e-7

@@ -104,7 +104,7 @@ def test_sigterm_while_reading(tmp_path: Path) -> None:
 ENDS = """
 import os, signal, sys
 from partwise.cli import main
-from partwise.tasks.sequences.classify import ClassifyTask
+from partwise.tasks.sequences.classify_task import ClassifyTask
 
 def end(*given):
     os.kill(os.getpid(), signal.SIGTERM)

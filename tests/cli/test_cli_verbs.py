@@ -280,7 +280,7 @@ def test_an_interrupt_before_training_writes_nothing(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("partwise.tasks.sequences.tag.TagTask.read", interrupted)
+    monkeypatch.setattr("partwise.tasks.sequences.tag_task.TagTask.read", interrupted)
     train = ("train", "--task", "tag", files / "train.txt", "--model", tmp_path / "m")
     code, out, err = run(*train)
     assert (code, out) == (130, "")

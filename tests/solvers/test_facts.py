@@ -7,7 +7,7 @@ from support.instances import make_instance
 from support.solver_tables import PAGE, option_table, solver_table, tables_of
 from support.solvers import goal_of
 
-from partwise.cli.training import spelled
+from partwise.cli.train_and_path import spelled
 from partwise.errors import MismatchError, OptionError
 from partwise.solvers.automatic import first_choice, first_choices
 from partwise.solvers.facts import facts_of

@@ -17,8 +17,8 @@ from partwise.problem.evaluation import Evaluator
 from partwise.problem.problem import Problem
 from partwise.solvers.registry import SOLVERS, offered
 from partwise.training.checkpoint import Checkpoint, Keeper
-from partwise.training.fit import Fit, Progress
 from partwise.training.loop import train
+from partwise.training.result import Fit, Progress
 
 #: Solvers, their options, losses and structures: everything that works on disk.
 CASES: list[tuple[str, dict[str, Any], str, str]] = [

@@ -23,7 +23,7 @@ from partwise.tasks.sequences.preparation import PositionPreparation
 from partwise.tasks.sequences.sources import Sequences
 from partwise.tasks.sequences.templates import TemplateSet
 from partwise.tasks.sequences.tokens import Tokens
-from partwise.training.fit import Fit
+from partwise.training.result import Fit
 from partwise.training.settings import Settings
 
 

@@ -18,8 +18,8 @@ from partwise.files.container import read_container, write_container
 from partwise.solvers.base import Solver
 from partwise.solvers.registry import SOLVERS, offered
 from partwise.training.checkpoint import Checkpoint, Keeper, is_checkpoint, load_checkpoint
-from partwise.training.fit import Fit
 from partwise.training.loop import train
+from partwise.training.result import Fit
 
 #: scipy's method begins anew from its weights.
 SCIPY = {"cg"}

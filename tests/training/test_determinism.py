@@ -14,8 +14,8 @@ import pytest
 from support.instances import make_instance
 
 import partwise
-from partwise.training.fit import Fit
 from partwise.training.loop import train
+from partwise.training.result import Fit
 
 CASES = (
     ("chain", "log", "auto"),

@@ -32,8 +32,8 @@ from partwise.solvers.registry import SOLVERS, make_solver
 from partwise.training import EarlyStopping
 from partwise.training.certificate import ConvergenceWarning
 from partwise.training.early_stopping import Watch, passes_between
-from partwise.training.fit import Fit
 from partwise.training.loop import train
+from partwise.training.result import Fit
 
 
 class Scripted:

@@ -16,9 +16,9 @@ import pytest
 from support.instances import make_instance
 
 from partwise.training.certificate import ConvergenceWarning
-from partwise.training.fit import Fit, Progress
 from partwise.training.interrupt import Interrupt
 from partwise.training.loop import train
+from partwise.training.result import Fit, Progress
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

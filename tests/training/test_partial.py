@@ -23,10 +23,10 @@ from partwise.structures.base import Constraints
 from partwise.structures.chain.structure import Chain
 from partwise.structures.registry import STRUCTURES
 from partwise.training.certificate import ConvergenceWarning
-from partwise.training.fit import Progress
 from partwise.training.loop import train
 from partwise.training.partial import AllowedLabels, train_partial
 from partwise.training.path import train_path
+from partwise.training.result import Progress
 
 #: Solvers that do not reach a small gap within the passes of a test.
 SLOW = {"sgd", "sgd-nus", "asgd", "pegasos", "adagrad", "smd"}

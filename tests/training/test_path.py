@@ -19,10 +19,10 @@ from partwise import ConvergenceWarning, DataError, DependencyParser, LinearClas
 from partwise.arrays import Floats
 from partwise.plots import path_picture
 from partwise.training.certificate import Certificate
-from partwise.training.fit import Progress
 from partwise.training.loop import train
 from partwise.training.path import Descent, train_path
 from partwise.training.path_table import BestModel, PathRow, choose, l2_values, pooled
+from partwise.training.result import Progress
 
 
 def row(l2: float, score: float, passes: float = 1.0, gap: float = 1e-4) -> PathRow:

@@ -14,8 +14,8 @@ from partwise import LinearClassifier
 from partwise.solvers.eg.base import Annealing
 from partwise.training.certificate import Certificate
 from partwise.training.course import TraceRow
-from partwise.training.fit import Progress
 from partwise.training.progress import ProgressLine, eta
+from partwise.training.result import Progress
 
 OPTIMUM = 1000.0
 

@@ -8,9 +8,9 @@ from support.instances import Explicit, make_instance
 from support.optima import optimal_duals
 
 from partwise.errors import DataError
-from partwise.training.fit import Fit
 from partwise.training.loop import train
 from partwise.training.path import best_of_runs
+from partwise.training.result import Fit
 
 #: Theorem 2: some visits with its longest step, drawn with replacement.
 HOW: dict[str, Any] = {

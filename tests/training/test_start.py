@@ -5,7 +5,7 @@ import math
 import pytest
 
 from partwise.training.certificate import Certificate
-from partwise.training.fit import Start
+from partwise.training.result import Start
 
 DONE = Certificate(10.0, 9.5, 0.1, 1, 1, "converged")
 

@@ -11,8 +11,8 @@ from support.instances import make_instance
 from partwise.problem.evaluation import Evaluator
 from partwise.problem.problem import Problem
 from partwise.problem.subset import subset
-from partwise.training.fit import Fit
 from partwise.training.loop import train
+from partwise.training.result import Fit
 
 KINDS = ("multiclass", "chain", "untied")
 

@@ -23,8 +23,8 @@ from partwise.solvers.dual_points import gold_marginals
 from partwise.solvers.eg.online import OnlineEG
 from partwise.training.certificate import ConvergenceWarning
 from partwise.training.course import EVERY, TraceRow
-from partwise.training.fit import Fit, Progress
 from partwise.training.loop import train
+from partwise.training.result import Fit, Progress
 
 VARIANTS = variants()
 NAMES = [name for *_, name in VARIANTS]

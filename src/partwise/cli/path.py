@@ -23,7 +23,7 @@ from .files import explained
 from .options import given_options
 from .outcome import DONE, STOPPED_EARLY, Outcome, UsageError, certificate_record, named
 from .report import report_lines, wants_report
-from .training import (
+from .train_and_path import (
     check_training,
     report_on,
     sample_weight,
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from partwise.models.model import Model
     from partwise.tasks.base import Task
     from partwise.tasks.descent import Descended
-    from partwise.training.fit import Progress
     from partwise.training.path_table import PathRow
     from partwise.training.progress import ProgressLine
+    from partwise.training.result import Progress
 
 __all__ = ["run"]
 

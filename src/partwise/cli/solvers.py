@@ -7,7 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from .outcome import Outcome
-from .training import checked_name, spelled
+from .train_and_path import checked_name, spelled
 
 if TYPE_CHECKING:
     from partwise.solvers.facts import OptionFacts, SolverFacts

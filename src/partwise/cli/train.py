@@ -31,7 +31,7 @@ from .outcome import (
     named,
 )
 from .report import report_lines, wants_report
-from .training import (
+from .train_and_path import (
     check_training,
     in_parts,
     report_on,

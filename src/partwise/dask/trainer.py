@@ -23,8 +23,8 @@ from ..parameters import PROCESS, Count, declared
 from ..solvers.blocks.plan import BLOCKS, Extent, make_plan
 from ..tasks.trainer import Trainer
 from ..training.checkpoint import Checkpoint, Keeper, load_checkpoint
-from ..training.fit import Callback, Fit, Start
 from ..training.loop import run
+from ..training.result import Callback, Fit, Start
 from ..training.settings import as_json
 from .clients import connected
 from .crew import ClusterCrew

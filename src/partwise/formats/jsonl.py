@@ -10,7 +10,7 @@ from typing import Any, Final
 from partwise.errors import DataError
 from partwise.formats.column_choice import check_inputs, listed
 from partwise.formats.faults import STRICT, Faults
-from partwise.formats.json_lines import (
+from partwise.formats.json_records import (
     Record,
     Sentences,
     first_object,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from partwise.errors import DataError
-from partwise.formats.json_lines import first_object
+from partwise.formats.json_records import first_object
 
 __all__ = ["EXAMPLES", "STYLES", "TOKENIZERS", "SpanStyle", "signs", "tokenizer_of"]
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 from partwise.errors import DataError, Place
 from partwise.formats.column_choice import check_inputs
 from partwise.formats.faults import STRICT, Faults
-from partwise.formats.json_lines import (
+from partwise.formats.json_records import (
     Record,
     Sentences,
     labels_given,

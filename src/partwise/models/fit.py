@@ -27,8 +27,8 @@ from ..structures.base import Structure
 from ..training.certificate import Certificate
 from ..training.checkpoint import Checkpoint, load_checkpoint
 from ..training.early_stopping import Watch
-from ..training.fit import Callback, Fit, Start
 from ..training.path import Descent, train_path
+from ..training.result import Callback, Fit, Start
 from ..training.settings import Parameters, Settings
 from .announcement import announcement, check_limit
 from .features import Features

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..problem.problem import Problem
     from ..problem.weight_rule import WeightRule
     from ..structures.base import Structure
-    from ..training.fit import Fit
+    from ..training.result import Fit
     from .features import Features
     from .model import Label, Model
 

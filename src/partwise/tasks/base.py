@@ -87,7 +87,7 @@ class Task(ABC, Generic[Examples]):
     headline: ClassVar[tuple[str, ...]] = ("f1", "accuracy")
     declares: ClassVar[type[Parameters]] = Parameters
     longest: ClassVar[int] = 500
-    comparison: ClassVar[str] = "tasks.own:compare_parts"
+    comparison: ClassVar[str] = "tasks.own_structures:compare_parts"
     sample: ClassVar[Any] = None
     options: ClassVar[Mapping[str, tuple[Option, ...]]] = {}
 

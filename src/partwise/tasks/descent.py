@@ -29,7 +29,7 @@ from .trainer import Trainer
 
 if TYPE_CHECKING:
     from ..models.model import Model
-    from ..training.fit import Fit
+    from ..training.result import Fit
 
 __all__ = [
     "Descended",

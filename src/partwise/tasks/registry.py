@@ -31,7 +31,7 @@ TASKS: Final[Registry[type[Task[Any]]]] = Registry("partwise.tasks", {})
 LABEL_FORMS: Final[Registry[type[LabelForm]]] = Registry("partwise.label_forms", {})
 #: The form of examples and their labels, by the name of features.
 EXAMPLE_FORMS: Final[Registry[Callable[..., ExampleForm]]] = Registry(
-    "partwise.example_forms", {"numbered": "tasks.own:RowsForm"}
+    "partwise.example_forms", {"numbered": "tasks.own_structures:RowsForm"}
 )
 
 #: The names that some tasks have in models, where they differ from those on the command line.
@@ -96,7 +96,7 @@ def task_for(model: Model) -> Task[Any]:
 
     Raises a DataError if the model does not have the features of its task.
     """
-    from .own import OwnTask
+    from .own_structures import OwnTask
 
     name = task_name(model.task)
     task = TASKS[name]() if name in TASKS else OwnTask(model)

@@ -15,7 +15,7 @@ from .trainer import Trainer
 
 if TYPE_CHECKING:
     from ..models.model import Model
-    from ..training.fit import Fit
+    from ..training.result import Fit
 
 __all__ = ["Stretch", "Walked", "Walkers", "replayed", "walked_by", "walked_here", "walkers_now"]
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..problem.evaluation import DualPoint
     from ..training.checkpoint import Checkpoint
     from ..training.early_stopping import EarlyStopping, Watch
-    from ..training.fit import Callback, Fit, Start
+    from ..training.result import Callback, Fit, Start
     from .preparation import Preparation
 
 __all__ = ["Trainer"]

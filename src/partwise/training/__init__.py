@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from .checkpoint import *
     from .course import *
     from .early_stopping import *
-    from .fit import *
     from .loop import *
+    from .result import *
     from .settings import *
 else:
     __getattr__, __dir__ = lazy_names(
@@ -20,7 +20,7 @@ else:
             ".checkpoint": "Checkpoint",
             ".course": "TraceRow",
             ".early_stopping": "EarlyStopping",
-            ".fit": "Callback Fit Progress",
+            ".result": "Callback Fit Progress",
             ".loop": "train",
             ".settings": "Settings",
         },

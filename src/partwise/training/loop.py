@@ -29,8 +29,8 @@ from .certificate import Certificate, consistent, relative_gap, warn_unless_conv
 from .checkpoint import Checkpoint, Keeper, MakeModel, Saved, load_checkpoint
 from .course import INTERRUPTED, Course, TraceRow
 from .early_stopping import Watch
-from .fit import Callback, Fit, Progress
 from .interrupt import Interrupt
+from .result import Callback, Fit, Progress
 from .settings import Parameters, as_json
 
 __all__ = ["run", "train"]

@@ -50,9 +50,9 @@ from ..solvers.eg.base import easy_l2
 from .certificate import Certificate, Steps, warn_unless_converged
 from .course import TraceRow
 from .early_stopping import Watch
-from .fit import Callback, Fit, Progress
 from .interrupt import Interrupt
 from .loop import train
+from .result import Callback, Fit, Progress
 
 __all__ = ["AllowedLabels", "train_partial"]
 

@@ -27,11 +27,11 @@ from ..errors import DataError
 from ..problem.evaluation import DualPoint
 from ..problem.problem import Problem
 from ..values import is_number
-from .fit import Fit
 from .interrupt import Interrupt
 from .loop import train
 from .partial import train_partial
 from .path_table import check_values
+from .result import Fit
 
 if TYPE_CHECKING:
     from ..models.model import Model

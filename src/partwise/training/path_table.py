@@ -13,7 +13,7 @@ from ..parameters import Count, CountFrom0, Declared, Flag, Fraction, OneOf, Pos
 if TYPE_CHECKING:
     from ..models.model import Model
     from .course import TraceRow
-    from .fit import Fit
+    from .result import Fit
 
 __all__ = [
     "RULES",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 if TYPE_CHECKING:
     from .certificate import Certificate
     from .course import TraceRow
-    from .fit import Progress
+    from .result import Progress
 
 __all__ = ["ProgressLine", "eta"]
 

@@ -24,9 +24,9 @@ from partwise.solvers.goal import Goal
 from partwise.solvers.margin.atoms import gold_atoms
 from partwise.solvers.state import capture
 from partwise.training.certificate import ConvergenceWarning
-from partwise.training.fit import Fit
 from partwise.training.loop import train
 from partwise.training.partial import train_partial
+from partwise.training.result import Fit
 
 CASES = [
     ("chain", "log", 0.0), ("chain", "hinge", 0.0), ("chain", "softmax-margin", 0.2),

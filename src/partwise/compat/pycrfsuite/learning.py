@@ -22,8 +22,8 @@ from ...problem.storage import Layout
 from ...problem.weight_rule import WeightRule
 from ...structures.chain.structure import Chain
 from ...training.certificate import Certificate, Words, warn_unless_converged
-from ...training.fit import Progress
 from ...training.loop import train
+from ...training.result import Progress
 from .instances import Instances, NumberedSequences
 from .online import OnlinePass, learn_online, shuffled
 from .parameters import CERTIFIED, ParameterSet

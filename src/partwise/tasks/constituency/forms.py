@@ -14,7 +14,7 @@ from ...structures.grammar.constraints import allowed_spans, allowed_splits
 from ..example_form import SENTENCE, TAGS, ExampleForm, FeatureNames, GivenText, Item, key_names
 from ..hashed_text import NamesOfKeys
 from ..label_form import Element, LabelForm, SlotNames, at, over
-from ..samples import Sample, best_sample
+from ..sample_sentences import Sample, best_sample
 from .bracketing import Bracketing
 from .normal_form import symbol_class
 from .tokens import SpanSentence, encode

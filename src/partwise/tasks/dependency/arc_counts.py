@@ -57,7 +57,7 @@ class ArcCounts:
         self._widen()
         if not self._listed:
             return
-        from .lookup import arc_keys
+        from .arc_keys import arc_keys
 
         plan, distinct = self._plan, list(map(len, self._tables))
         for first, last, _, room in chunks(plan, distinct, tokens, given.lengths, given.lengths):

@@ -31,7 +31,7 @@ from .templates import (
 from .tokens import MARKS, ArcSentence, encode, read_fields
 
 if TYPE_CHECKING:
-    from .lookup import Table
+    from .arc_keys import Table
 
 __all__ = ["ArcTable"]
 
@@ -143,7 +143,7 @@ class ArcTable:
             One row per arc: for each sentence of T tokens, for each modifier m = 1, ..., T, for
             each head h = 0, ..., T other than m. Features that have no number are left out.
         """
-        from .lookup import arc_numbers
+        from .arc_keys import arc_numbers
 
         given = read_fields(sentences)
         tokens = encode(given, [vocabulary.find for vocabulary in self.vocabularies])
@@ -195,7 +195,7 @@ class ArcTable:
 
     def slot_keys(self, sentence: ArcSentence) -> tuple[Ints, Ints]:
         """Return the features of all arcs of a sentence in exact form, and their hashed slots."""
-        from .lookup import arc_keys
+        from .arc_keys import arc_keys
 
         given = read_fields([sentence])
         tokens = encode(given, [vocabulary.find for vocabulary in self.vocabularies])
@@ -275,7 +275,7 @@ class ArcTable:
 
     @cached_property
     def _table(self) -> Table:
-        from .lookup import Table, fill_table
+        from .arc_keys import Table, fill_table
 
         plain = int(np.count_nonzero(self.keys & DISTANCE == 0))
         # A load below 1/2: there is always a free slot to stop at, and few probes before it.

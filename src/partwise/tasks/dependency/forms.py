@@ -15,7 +15,7 @@ from ..example_form import SENTENCE, TAGS, ExampleForm, FeatureNames, GivenText,
 from ..hashed_text import NamesOfKeys
 from ..json_rows import RefusedInput
 from ..label_form import Element, LabelForm, SlotNames, at
-from ..samples import Sample, best_sample
+from ..sample_sentences import Sample, best_sample
 from .arc_table import ArcTable
 from .features import arc_features_of
 from .templates import COLUMNS

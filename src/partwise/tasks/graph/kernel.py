@@ -30,7 +30,7 @@ from .preparation import GraphPreparation, factor_counts
 if TYPE_CHECKING:
     from ...models.model import Model
     from ...problem.problem import Problem
-    from ...training.fit import Fit
+    from ...training.result import Fit
     from ..preparation import Preparation
 
 __all__ = ["KernelGraphLabeler"]

@@ -3,9 +3,9 @@
 #: What this folder adds to the tables of names, and where each name is defined.
 ADDS = {
     "tasks": {
-        "tag": "tasks.sequences.tag:TagTask",
-        "classify": "tasks.sequences.classify:ClassifyTask",
-        "segment": "tasks.sequences.segment:SegmentTask",
+        "tag": "tasks.sequences.tag_task:TagTask",
+        "classify": "tasks.sequences.classify_task:ClassifyTask",
+        "segment": "tasks.sequences.segment_task:SegmentTask",
     },
     "features": {
         "positions": "tasks.sequences.features:PositionFeatures",

@@ -30,7 +30,7 @@ from ..comparison import (
 from ..labels import missing_of, spelled
 from ..source import named
 from .examples import is_missing, read_matrix
-from .given import spelled_segments
+from .given_labels import spelled_segments
 from .partial_labels import is_certain
 from .segment_features import scheme_of
 from .sources import Sequences, Table

@@ -15,7 +15,7 @@ from ..kernels.support import Support
 from ..kernels.trainer import KernelTrainer, kernel_parameters
 from .classifier import LinearClassifier
 from .features import PositionFeatures
-from .tag import TagTask
+from .tag_task import TagTask
 from .tagger import SequenceTagger
 from .trainers import PositionTrainer
 

@@ -35,7 +35,7 @@ from ...problem.problem import Problem
 from ...problem.rows import Rows
 from ...solvers.dual_points import gold_marginals
 from ...training.certificate import Certificate, relative_gap
-from ...training.fit import Fit
+from ...training.result import Fit
 from ..kernels.cliques import CliqueKernel, in_rows, in_scores, renumbered
 from .features import PositionFeatures
 from .preparation import PositionPreparation, TablePreparation

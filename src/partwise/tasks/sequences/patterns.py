@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 from ...errors import DataError, Place
-from .columns import DIALECTS
+from .column_task import DIALECTS
 from .extraction import MAX_COLUMNS
 from .wapiti_regexp import RegexpError, compile_regexp, lower
 

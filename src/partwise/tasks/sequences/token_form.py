@@ -22,7 +22,7 @@ from ..example_form import (
 )
 from ..hashed_text import names_of_rows
 from ..json_rows import RefusedInput, matrix
-from ..samples import Sample, best_sample
+from ..sample_sentences import Sample, best_sample
 from .column_file import ColumnFile, as_columns
 from .segment_features import scheme_of
 from .segment_functions import function_of

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ...structures.base import Structure
     from ...structures.segments.structure import SemiMarkov
     from ...training.early_stopping import Watch
-    from ...training.fit import Fit
+    from ...training.result import Fit
     from ..preparation import Preparation
     from .preparation import Form
 

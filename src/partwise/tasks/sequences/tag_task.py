@@ -23,7 +23,7 @@ from ..kernels.parameters import KernelTask
 from ..labels import FIXED, known_label, missing_of
 from ..predictions import Predictions
 from ..spans import SPANS, THRESHOLD, SpanTable, check_spans
-from .columns import (
+from .column_task import (
     DIALECT,
     SCHEME,
     SPELLING,
@@ -144,7 +144,7 @@ class TagTask(ColumnTask, KernelTask["ColumnFile"]):
         return source
 
     def source(self, model: Model, X: Any, y: Any = None, **more: Any) -> Any:
-        from .given import given_tags
+        from .given_labels import given_tags
 
         self.refuse_others(more, "lengths", "X_transitions")
         return given_tags(model, X, y, **more)

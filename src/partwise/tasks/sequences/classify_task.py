@@ -97,7 +97,7 @@ class ClassifyTask(KernelTask["Table"]):
         return Table(data.rows, data.labels, data.path)
 
     def source(self, model: Model, X: Any, y: Any = None, **more: Any) -> Table:
-        from .given import given_table
+        from .given_labels import given_table
 
         self.refuse_others(more)
         return given_table(model, X, y)

@@ -12,7 +12,7 @@ from ...formats.options import Option
 from ..labels import FIXED, known_label
 from ..predictions import Predictions
 from ..spans import SPANS, THRESHOLD, SpanTable, check_spans
-from .columns import (
+from .column_task import (
     DIALECT,
     SCHEME,
     SPELLING,
@@ -81,7 +81,7 @@ class SegmentTask(ColumnTask):
         return read_inputs(self, model, features.positions, path, labelled, format)
 
     def source(self, model: Model, X: Any, y: Any = None, **more: Any) -> Any:
-        from .given import given_segments
+        from .given_labels import given_segments
 
         self.refuse_others(more, "lengths")
         return given_segments(model, X, y, **more)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from partwise.solvers.base import Solver
     from partwise.tasks.base import Task
     from partwise.tasks.trainer import Trainer
-    from partwise.training.fit import Callback
+    from partwise.training.result import Callback
 
 __all__ = [
     "check_training",
