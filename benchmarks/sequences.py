@@ -66,7 +66,7 @@ class Sequences:
 
     def error(self, problem: Problem) -> Callable[[Floats], float]:
         """Return a function of the weights of a model: the wrong labels of ``test``, in percent."""
-        from partwise.models.inference import Stored, best_labels, make_batch
+        from partwise.models.prediction import Stored, best_labels, make_batch
         from partwise.structures.chain.structure import Chain
         from partwise.tasks.sequences.features import PositionFeatures
 

@@ -11,7 +11,7 @@ import pytest
 from support.explained import CASES, case
 
 from partwise.explain import Explanation
-from partwise.models.inference import best_labels
+from partwise.models.prediction import best_labels
 from partwise.tasks.registry import example_form, label_form
 
 #: The model of each task of which a thousand predictions are explained; of the others it is fewer.

@@ -12,8 +12,8 @@ from support.explained import case
 
 from partwise.explain import Part
 from partwise.models.fit import Settings, fit_model
-from partwise.models.inference import k_best_labels
 from partwise.models.numbered import NumberedFeatures
+from partwise.models.prediction import k_best_labels
 from partwise.problem.rows import Rows
 
 #: More labels than any of the small examples has.

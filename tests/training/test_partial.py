@@ -15,7 +15,7 @@ from support.structure_cases import problem_of
 from partwise.errors import MismatchError
 from partwise.problem.evaluation import Evaluator
 from partwise.problem.losses import make_loss
-from partwise.problem.partial import says_nothing
+from partwise.problem.partial_labels import says_nothing
 from partwise.problem.problem import build_problem
 from partwise.problem.rows import Rows
 from partwise.solvers.registry import SOLVERS, offered
@@ -24,7 +24,7 @@ from partwise.structures.chain.structure import Chain
 from partwise.structures.registry import STRUCTURES
 from partwise.training.certificate import ConvergenceWarning
 from partwise.training.loop import train
-from partwise.training.partial import AllowedLabels, train_partial
+from partwise.training.partial_labels import AllowedLabels, train_partial
 from partwise.training.path import train_path
 from partwise.training.result import Progress
 

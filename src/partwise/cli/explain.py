@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     # People count from 1, as reports do.
     numbers = range(1, len(source) + 1) if which is None else [i + 1 for i in which]
     wrong = task.differing(model, source, [one.prediction for one in found])
-    from partwise.explain.shown import shown
+    from partwise.explain.rendering import shown
 
     blocks = (
         "\n".join([f"example {number}", *map(shown, wrong.get(i, ())), one.to_text(arguments.top)])

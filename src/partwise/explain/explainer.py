@@ -16,7 +16,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..models.features import Inputs
-from ..models.inference import best_labels
+from ..models.prediction import best_labels
 from ..problem.evaluation import not_finite
 from ..tasks.example_form import ExampleForm, GivenText
 from ..tasks.label_form import Element

@@ -240,7 +240,7 @@ class Explanation:
         top : int or None
             How many contributions to show for each part; None shows all.
         """
-        from .shown import explanation_text
+        from .rendering import explanation_text
 
         return explanation_text(self, top)
 
@@ -248,7 +248,7 @@ class Explanation:
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        from .shown import explanation_html
+        from .rendering import explanation_html
 
         return explanation_html(self)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..models.inference import OracleBatch
+from ..models.prediction import OracleBatch
 from ..problem.design import rows_of_sites
 from ..problem.rows import Rows
 from ..structures.base import Sites

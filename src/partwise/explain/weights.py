@@ -129,7 +129,7 @@ class WeightTable(Sequence[WeightRow]):
 
     def to_text(self) -> str:
         """Return the table as text for a terminal."""
-        from .shown import weights_text
+        from .rendering import weights_text
 
         return weights_text(self)
 
@@ -140,7 +140,7 @@ class WeightTable(Sequence[WeightRow]):
         return f"WeightTable of {len(self)} of {self.total} weights"
 
     def _repr_html_(self) -> str:
-        from .shown import weights_html
+        from .rendering import weights_html
 
         return weights_html(self)
 

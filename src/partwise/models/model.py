@@ -22,7 +22,7 @@ from .tally import Tally, warn_unknown
 if TYPE_CHECKING:
     from ..problem.storage import Layout
     from ..structures.base import Structure
-    from .inference import OracleBatch, Stored
+    from .prediction import OracleBatch, Stored
 
 __all__ = ["Candidate", "Label", "Model", "check_label_names"]
 
@@ -115,7 +115,7 @@ class Model(Explained):
     @cached_property
     def stored(self) -> Stored:
         """The weights in the form of prediction."""
-        from .inference import Stored
+        from .prediction import Stored
 
         return Stored(self.structure, self.layout, self.weights)
 
@@ -180,7 +180,7 @@ class Model(Explained):
                 **more,
             )  # fmt: skip
             return [list(zip(labels, scores.tolist(), strict=True)) for scores, labels in ranked]
-        from .inference import best_labels
+        from .prediction import best_labels
 
         found: list[Any] = []
         for inputs in self.inputs(examples, shapes, own_constraints, fixed=fixed, **more):
@@ -224,7 +224,7 @@ class Model(Explained):
 
         Parameters are those of `predict`, for examples that are not rows.
         """
-        from .inference import log_partitions
+        from .prediction import log_partitions
 
         _check_k(k)
         if probabilities:
@@ -268,7 +268,7 @@ class Model(Explained):
         MismatchError
             If the model was trained with the hinge loss.
         """
-        from .inference import part_marginals
+        from .prediction import part_marginals
 
         self._need_probabilities()
         found: list[Any] = []
@@ -288,7 +288,7 @@ class Model(Explained):
 
         What is forbidden has the score -inf. Parameters are those of `predict`.
         """
-        from .inference import part_scores
+        from .prediction import part_scores
 
         self._need_probabilities()
         for inputs in self.inputs(examples, fixed=fixed, **more):
@@ -326,7 +326,7 @@ class Model(Explained):
         MismatchError
             If the model was trained with the hinge loss.
         """
-        from .inference import log_probabilities
+        from .prediction import log_probabilities
 
         self._need_probabilities()
         if shapes is None:
@@ -364,7 +364,7 @@ class Model(Explained):
         examples, shapes, fixed, own_constraints, n_jobs, **more
             As in `predict`.
         """
-        from .inference import draw_labels
+        from .prediction import draw_labels
 
         self._need_probabilities()
         if size < 1:
@@ -418,7 +418,7 @@ class Model(Explained):
     def _rankings(
         self, inputs: Inputs, k: int, n_jobs: int | None
     ) -> list[tuple[Floats, list[Any]]]:
-        from .inference import k_best_labels
+        from .prediction import k_best_labels
 
         batch = self.batch(inputs)
         found: list[tuple[Floats, list[Any]]] = []
@@ -455,7 +455,7 @@ class Model(Explained):
         gold : sequence or None
             Labels of the structure to score; None for one that is not known.
         """
-        from .inference import make_batch
+        from .prediction import make_batch
 
         counts = self.layout.n_features
         if len(inputs.rows) != len(counts):

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..arrays import Floats, Ints
 from ..errors import DataError, Place
 from ..problem.example_arrays import make_topologies
-from ..problem.partial import says_nothing
+from ..problem.partial_labels import says_nothing
 from ..problem.rows import Rows
 from ..structures.base import Structure
 from .features import Features

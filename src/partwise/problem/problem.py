@@ -26,7 +26,7 @@ from .design import Design, site_rows
 from .example_arrays import Encoded, ExampleArrays, lay_out, make_topologies, most_work
 from .footprint import held_bytes
 from .losses import Loss
-from .partial import PartialLabels, encode_partial
+from .partial_labels import PartialLabels, encode_partial
 from .reach import diameters, reaches
 from .room import Room
 from .rows import Rows
@@ -202,7 +202,7 @@ def build_problem(
         For each example, further constraints of its own or None.
     allowed : sequence or None
         For each example None if its label is known, or what its label may be, in the form of
-        constraints; its entry in `gold` is then not looked at. See ``problem/partial.py``.
+        constraints; its entry in `gold` is then not looked at. See ``problem/partial_labels.py``.
 
     Returns
     -------

@@ -52,7 +52,7 @@ class Steps:
 
     The objective of such a fit is not convex. Each step solves a convex problem that bounds it from
     above, and a certificate concerns the last of these problems only. See
-    :mod:`partwise.training.partial`.
+    :mod:`partwise.training.partial_labels`.
 
     Attributes
     ----------

@@ -29,7 +29,7 @@ from ..problem.problem import Problem
 from ..values import is_number
 from .interrupt import Interrupt
 from .loop import train
-from .partial import train_partial
+from .partial_labels import train_partial
 from .path_table import check_values
 from .result import Fit
 

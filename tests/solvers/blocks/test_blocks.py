@@ -25,7 +25,7 @@ from partwise.solvers.margin.atoms import gold_atoms
 from partwise.solvers.state import capture
 from partwise.training.certificate import ConvergenceWarning
 from partwise.training.loop import train
-from partwise.training.partial import train_partial
+from partwise.training.partial_labels import train_partial
 from partwise.training.result import Fit
 
 CASES = [

@@ -15,7 +15,7 @@ from ...arrays import Floats, Ints
 from ...compiled.compilation import noted_compilation
 from ...errors import DataError
 from ...models.foreign.crfsuite import CRFsuiteModel, WeightedPairs
-from ...models.inference import OracleBatch, Stored, best_labels, make_batch
+from ...models.prediction import OracleBatch, Stored, best_labels, make_batch
 from ...problem.losses import make_loss
 from ...problem.problem import Problem, build_problem
 from ...problem.storage import Layout

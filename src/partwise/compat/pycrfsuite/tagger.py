@@ -22,7 +22,7 @@ from ...models.foreign.crfsuite import (
     parse_crfsuite_model,
     read_crfsuite_model,
 )
-from ...models.inference import (
+from ...models.prediction import (
     OracleBatch,
     Stored,
     best_labels,

@@ -1,6 +1,6 @@
 """Training with labels that are known in part: convex steps, one after the other.
 
-The objective is not convex (see :mod:`partwise.problem.partial`):
+The objective is not convex (see :mod:`partwise.problem.partial_labels`):
 
     L(w) = R(w) + sum_i c_i [ log sum_y exp(w.f_i(y)) - log sum_{y in A_i} exp(w.f_i(y)) ]
 

@@ -11,7 +11,7 @@ The second term is convex, so it lies above its tangent at any weights w':
 
 with equality at w = w'. The right side is the log loss of a label that has the expected counts of
 the parts under q_i, up to the constant H(q_i). So a problem holds such counts in the place of a
-gold label, and `AllowedLabels` in `training/partial.py` computes them for other weights.
+gold label, and `AllowedLabels` in `training/partial_labels.py` computes them for other weights.
 """
 
 from __future__ import annotations
