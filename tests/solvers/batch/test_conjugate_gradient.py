@@ -8,6 +8,7 @@ from support.plain_descent import chances
 from support.solvers import solver_of
 
 from partwise.arrays import Floats
+from partwise.problem.evaluation import Slope
 from partwise.solvers.batch.conjugate_gradient import ConjugateGradient
 
 
@@ -34,3 +35,17 @@ def test_steps_go_along_conjugate_directions() -> None:
         w, before = w + step, g
         values.append(explicit.primal(w))
     assert (np.diff(values) < 0.0).all()
+
+
+def test_every_slope_counts_as_a_pass() -> None:
+    machine = solver_of(ConjugateGradient, make_instance("chain", n=8).problem, 0.5)
+    slope, calls = machine.evaluator.slope, 0
+
+    def counted(weights: Floats) -> Slope:
+        nonlocal calls
+        calls += 1
+        return slope(weights)
+
+    machine.evaluator.slope = counted  # type: ignore[method-assign, assignment]
+    passes = sum(machine.epoch().passes for _ in range(5))
+    assert passes == calls >= 5

@@ -428,6 +428,14 @@ def test_the_hinge_goes_on_where_gains_are_lost_in_rounding(solver: str) -> None
     assert fit.certificate.converged
 
 
+@pytest.mark.parametrize("loss", ["log", "hinge"])
+def test_iterates_are_averaged_where_the_loss_is_not_smooth(loss: str) -> None:
+    machine = online(make_instance("chain", loss, 1), 0.5)
+    for _ in range(5):
+        machine.epoch()
+    assert machine.average.added == (5 if loss == "hinge" else 0)
+
+
 def test_focused_refuses_the_hinge() -> None:
     instance = make_instance("multiclass", "hinge", 0)
     with pytest.raises(MismatchError, match="use order='permutation'"):
