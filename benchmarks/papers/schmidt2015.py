@@ -301,7 +301,8 @@ def seconds_claims(quick: bool, runs: Sequence[Runs]) -> list[Claim]:
     """Compare the costs of a pass, and the ranks by time with those by passes."""
 
     def cost(one: Runs, first: str, other: str) -> float:
-        return one.seconds_per_pass(first) / one.seconds_per_pass(other)
+        # The clock of the process may stand still during a short run.
+        return one.seconds_per_pass(first) / max(one.seconds_per_pass(other), 1e-9)
 
     def ranks(one: Runs) -> float:
         from scipy.stats import spearmanr

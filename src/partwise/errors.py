@@ -219,6 +219,8 @@ class ClusterError(PartwiseError, RuntimeError):
 def level_outside() -> int:
     """Return the stack level of the code that called the package, for a warning to point at."""
     level, frame = 1, sys._getframe(1)
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "partwise":
+    # A function that is decorated with a context manager is called by contextlib.
+    ours = ("partwise", "contextlib")
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ours:
         level, frame = level + 1, frame.f_back
     return level

@@ -209,7 +209,9 @@ def timed_panels(found: Mapping[str, Descent], top: float) -> list[Panel]:
     ]
 
 
-def timed_claims(found: Mapping[str, Descent], quick: bool) -> list[Claim]:
+def timed_claims(
+    found: Mapping[str, Descent], quick: bool, why: str = "see the page on solvers"
+) -> list[Claim]:
     """Return what Figures 14 and 15 show."""
     best = best_known(*found.values())
     near = {name: to_excess(r, 1e-2, best, "seconds") for name, r in found.items()}
@@ -218,7 +220,7 @@ def timed_claims(found: Mapping[str, Descent], quick: bool) -> list[Claim]:
         name: first_at(r, lambda point, low=final[name]: point.error <= low + 0.5, "seconds")  # type: ignore[misc]
         for name, r in found.items()
     }
-    fast = "the seconds of small data are noise" if quick else "see the page on solvers"
+    fast = "the seconds of small data are noise" if quick else why
     return [
         compare(
             "The objective of EG converges faster in time than those of SGD and L-BFGS.",

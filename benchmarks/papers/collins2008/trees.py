@@ -157,4 +157,4 @@ def figure_15(quick: bool) -> Outcome:
     found = {"EG": run(task, quick, c, PARSING), "SGD": sgd(task, quick, c)}
     found["L-BFGS"] = run(task, quick, c, LBFGS)
     panels = timed_panels(found, 45.0)
-    return Outcome(f"{task.said} C = 10.", panels, timed_claims(found, quick))
+    return Outcome(f"{task.said} C = 10.", panels, timed_claims(found, quick, START))
