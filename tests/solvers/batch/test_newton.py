@@ -92,3 +92,38 @@ def test_no_step_raises_the_objective() -> None:
     values = [row.primal for row in fit.trace if row.certified]
     assert (np.diff(values) <= 1e-12 * values[0]).all()
     assert fit.certificate.converged
+
+
+def test_conjugate_gradients_end_at_a_tenth_of_the_gradient() -> None:
+    """The rest of a step is at most 0.1 of the gradient, and one product less leaves more."""
+    machine = machine_of(3, l2=0.01, n_features=12)
+    machine.most, machine.radius, machine.passes = math.inf, 1e9, 0.0
+    w = machine.slope.weights
+    g = machine.l2 * w - machine.slope.v
+    d, rest = machine._conjugate_gradients(g)
+    products = int(machine.passes)
+    np.testing.assert_allclose(rest, -(g + machine.product(w, d)), atol=1e-9)
+    left, step, r, p = [], np.zeros_like(g), -g, -g
+    for _ in range(products):
+        hp = machine.product(w, p)
+        along = inner(r, r) / inner(p, hp)
+        step, before = step + along * p, r
+        r = r - along * hp
+        p = r + inner(r, r) / inner(before, before) * p
+        left.append(math.sqrt(inner(r, r) / inner(g, g)))
+    np.testing.assert_allclose(step, d, atol=1e-9)
+    assert products >= 2
+    assert left[-1] <= 0.1 < min(left[:-1])
+
+
+@pytest.mark.parametrize("kind", ["chain", "multiclass"])
+def test_products_are_those_of_the_second_derivatives(kind: str) -> None:
+    machine = solver_of(TrustRegionNewton, make_instance(kind, weighted=True).problem, 0.3)
+    assert isinstance(machine, TrustRegionNewton)
+    machine.epoch()
+    w, h = machine.slope.weights, 1e-4
+    d = np.random.default_rng(0).normal(size=len(w))
+    ends = [machine.evaluator.slope(w + s * h * d) for s in (1.0, -1.0)]
+    up, down = (machine.l2 * end.weights - end.v for end in ends)
+    np.testing.assert_allclose(machine.product(w, d), (up - down) / (2.0 * h), rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(machine.product(w, np.zeros_like(d)), np.zeros_like(d))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from partwise.errors import MismatchError
 from partwise.problem.evaluation import Evaluator
 from partwise.problem.problem import Problem
 from partwise.problem.subset import subset
+from partwise.solvers.blocks.ascent import BlockAscent
 from partwise.solvers.blocks.places import add_at
 from partwise.solvers.blocks.plan import Pass, Round
 from partwise.solvers.blocks.solver import Blocks, make_block
@@ -249,3 +251,12 @@ def test_labels_that_are_known_in_part_are_refused() -> None:
 def test_a_fit_that_stops_early_says_so() -> None:
     with pytest.warns(ConvergenceWarning):
         train(problem_of("chain", "log"), 0.01, solver="blocks", tol=1e-9, max_passes=2)
+
+
+@pytest.mark.parametrize(
+    ("linear", "norm", "fell"), [(1.0, 1.0, False), (0.25, 1.0, False), (0.1, 1.0, True)]
+)
+def test_a_round_that_lowers_the_dual_is_seen(linear: float, norm: float, fell: bool) -> None:
+    """The dual changes by linear - norm / (2 l2); a change of 0 is no fall."""
+    held = SimpleNamespace(vectors=SimpleNamespace(l2=2.0), linear=1.0, norm=1.0)
+    assert BlockAscent._fell(held, linear, norm) == fell  # type: ignore[arg-type]
