@@ -123,3 +123,14 @@ def test_refusals(make, message):
 def test_resizing_to_the_same_size_copies_nothing() -> None:
     rows = Rows.from_dense(np.eye(3))
     assert rows.resize(3) is rows
+
+
+@pytest.mark.parametrize("shape", [(30, 12), (12, 3000)], ids=["long rows", "many columns"])
+def test_from_scipy_sorts_rows(shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(0)
+    indptr = np.arange(shape[0] + 1) * 10
+    indices = np.concatenate([rng.permutation(shape[1])[:10] for _ in range(shape[0])])
+    matrix = sp.csr_matrix((rng.normal(size=len(indices)), indices, indptr), shape=shape)
+    found, expected = Rows.from_scipy(matrix), Rows.from_dense(matrix.toarray())
+    for name in ("indptr", "indices", "values"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
