@@ -75,16 +75,6 @@ def test_the_size_is_told() -> None:
     assert "3 examples, 8 features, 27 weights, 54 parts; training takes about 0 MiB" in text
 
 
-def test_vectors_of_exponentiated_gradient() -> None:
-    """v and w, a factor of matrix products for smooth classifiers, two of means for the hinge."""
-    few = (20, 50, 3)
-    chain = make_instance("chain", n=3, lengths=[2, 2, 2]).problem
-    for loss, vectors in (("log", 3), ("hinge", 4)):
-        found = SOLVERS["online-eg"].footprint(_classes(*few, loss), 1.0, 0.0, {})
-        assert (found.vectors, found.parts, found.examples) == (vectors, 2, 7)
-    assert SOLVERS["online-eg"].footprint(chain, 1.0, 0.0, {}).vectors == 2
-
-
 def _classes(n: int, n_features: int, n_labels: int, loss: str) -> Problem:
     rng = np.random.default_rng(0)
     of_each = 10
