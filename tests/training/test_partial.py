@@ -34,7 +34,7 @@ SLOW = {"sgd", "sgd-nus", "asgd", "pegasos", "adagrad", "smd"}
 
 def decreases(records: list[logging.LogRecord], l2: float) -> list[float]:
     """The objectives of the steps that were taken for one l2."""
-    steps = [r.args for r in records if r.name.endswith("training.partial")]
+    steps = [r.args for r in records if r.name.endswith("training.partial_labels")]
     return [args[2] for args in steps if args and args[1] == l2 and not args[-1]]
 
 
