@@ -13,11 +13,12 @@ from support.partial_cases import partial_problem
 from support.solvers import goal_of
 from support.structure_cases import problem_of
 
-from partwise.errors import MismatchError
+from partwise.errors import DataError, MismatchError
 from partwise.problem.evaluation import Evaluator
 from partwise.problem.problem import Problem
 from partwise.problem.subset import subset
 from partwise.solvers.blocks.ascent import BlockAscent
+from partwise.solvers.blocks.block import Block
 from partwise.solvers.blocks.places import add_at
 from partwise.solvers.blocks.plan import Pass, Round
 from partwise.solvers.blocks.solver import Blocks, make_block
@@ -260,3 +261,17 @@ def test_a_round_that_lowers_the_dual_is_seen(linear: float, norm: float, fell: 
     """The dual changes by linear - norm / (2 l2); a change of 0 is no fall."""
     held = SimpleNamespace(vectors=SimpleNamespace(l2=2.0), linear=1.0, norm=1.0)
     assert BlockAscent._fell(held, linear, norm) == fell  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("order", "sound"), [([], True), ([0], True), ([1, 0], True), ([2], False), ([-1, 0], False)]
+)
+def test_the_order_of_a_saved_block_fits_its_examples(order: list[int], sound: bool) -> None:
+    held = SimpleNamespace(
+        problem=SimpleNamespace(n_examples=2), order=np.array(order, dtype=np.int64), exchanges=1
+    )
+    if sound:
+        Block.restored(held)  # type: ignore[arg-type]
+    else:
+        with pytest.raises(DataError, match="does not fit its examples"):
+            Block.restored(held)  # type: ignore[arg-type]
